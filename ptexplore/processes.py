@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+from ptexplore.safe_text import clean_json
+
+PARENT = "PTEXPLORE_PARENT"  # names the variable that tells a child who started it
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
 
 
@@ -104,12 +108,20 @@ class Child:
 
 def _decode(line: bytes) -> dict[str, Any]:
     try:
-        message = json.loads(line)
-    except ValueError as error:
+        message = json.loads(clean_json(line))
+    except (ValueError, RecursionError) as error:
         raise ChannelError(f"not JSON: {error}") from error
     if not isinstance(message, dict):
         raise ChannelError("a message is not an object")
     return message
+
+
+def _ends_with_us() -> dict[str, str]:
+    """The variable that has a child end when we do, however we end.
+
+    The system tells a child that the thread is gone which started it: only the first thread lives as long as we do.
+    """
+    return {PARENT: str(os.getpid())} if threading.current_thread() is threading.main_thread() else {}
 
 
 def start(
@@ -135,7 +147,7 @@ def start(
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            env={**os.environ, **environment} if environment else None,
+            env={**os.environ, **_ends_with_us(), **(environment or {})},
             pass_fds=(writer,),
             start_new_session=True,
         )

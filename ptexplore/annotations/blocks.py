@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from ptexplore.annotations.records import Anchor, Lab, See, Unreadable, Where
 from ptexplore.model.hop_kinds import HopKind
+from ptexplore.safe_text import unsafe_in
 from ptexplore.source.tree import is_plain
 
 ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
@@ -63,6 +64,8 @@ class Field:
         return str(self.node.value)
 
     def _short(self, value: str) -> str:
+        if code := unsafe_in(value):  # YAML has escapes for what stands nowhere in the file
+            raise Unreadable(self.line, f"it holds {code}, which cannot be shown")
         if len(value) > _LONGEST:
             raise Unreadable(self.line, f"it has {len(value)} characters, and {_LONGEST} is the limit")
         return value

@@ -12,7 +12,7 @@ from ptexplore.annotations import blocks
 from ptexplore.annotations.blocks import Field, read_fields
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.records import LEVELS, Anchor, Lab, Level, Problem, Stop, StopPart, Tour, Unreadable, Where
-from ptexplore.safe_text import UNSAFE
+from ptexplore.safe_text import clean_document, unsafe_in
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 LARGEST = 256 * 1024  # bytes; the longest honest tour is a sixth of it
 _FRONT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _DECLARED = re.compile(rb"^encoding:[ \t]*[\"']?([A-Za-z0-9_-]*)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
-_CONTROL = re.compile(f"[{''.join(UNSAFE)}\ufeff]")  # a byte order mark inside a text is no better
 _NAMES = {"utf8": "utf-8", "gb18030": "gb18030"}
 _MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x84\x31\x95\x33", "GB18030"))
 Kind = Literal["tour", "note"]
@@ -83,9 +82,8 @@ def without_controls(text: str) -> tuple[str, list[tuple[int, str]]]:
 
     They would act on a terminal, or make a line read as what it is not.
     """
-    matches = ((number, _CONTROL.search(line)) for number, line in enumerate(text.split("\n"), 1))
-    codes = [(number, f"U+{ord(match[0]):04X}") for number, match in matches if match is not None]
-    return _CONTROL.sub("\ufffd", text), codes[:_MOST_CODES]
+    codes = [(number, code) for number, line in enumerate(text.split("\n"), 1) if (code := unsafe_in(line))]
+    return clean_document(text), codes[:_MOST_CODES]
 
 
 @dataclass(frozen=True, slots=True)

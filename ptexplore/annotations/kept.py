@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptexplore import __version__
 from ptexplore.locations import marks_file
+from ptexplore.safe_text import clean_json
 from ptexplore.writing import keep_whole
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def stamp(file: str | Path, state: os.stat_result) -> str:
 def kept(name: str, key: str, made: Callable[[dict[str, Any]], _T]) -> list[_T] | None:
     """The records that are kept under this name; None where there are none, or they cannot be used."""
     try:
-        return [made(row) for row in json.loads(marks_file(name).read_bytes())[key]]
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return [made(row) for row in json.loads(clean_json(marks_file(name).read_bytes()))[key]]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         return None
 
 

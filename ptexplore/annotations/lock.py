@@ -10,6 +10,7 @@ from typing import Any
 
 from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.records import Problem, Where
+from ptexplore.safe_text import clean_document
 
 LOCK = "anchors.lock"
 FORMAT = 1
@@ -98,7 +99,7 @@ def _fits(name: str, value: object) -> bool:
 
 def _json(line: str) -> Any:
     try:
-        return json.loads(line)
+        return clean_document(json.loads(line))
     except (ValueError, RecursionError):
         raise ValueError("this is no line of JSON: `ptexplore notes pin` writes the file anew") from None
 

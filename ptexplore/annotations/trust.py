@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import trust_file
+from ptexplore.safe_text import clean_json
 from ptexplore.writing import changing, keep_whole
 
 _LARGEST = 8 * 1024 * 1024  # bytes
@@ -17,7 +18,7 @@ def trusted() -> dict[str, str]:
     try:
         if trust_file().stat().st_size > _LARGEST:
             return {}
-        data = json.loads(trust_file().read_bytes())
+        data = json.loads(clean_json(trust_file().read_bytes()))
     except (OSError, ValueError, RecursionError):
         return {}
     known = data.get("trusted") if isinstance(data, dict) else None

@@ -84,7 +84,10 @@ def is_told(raised: dict[str, Any]) -> bool:
     """Whether a Trail tells what was raised.
 
     Not where memory ran out, which the next run may find elsewhere; nor of a name that is misspelt in the expression.
+    What ran in the user's own process has no next run.
     """
+    if raised["stage"] == "block":
+        return True
     slip = bool(raised["close"]) and all(frame["file"] == "<expression>" for frame in raised["frames"])
     return not slip and not _out_of_memory(raised["exception"], str(raised.get("message") or ""))
 
@@ -107,11 +110,24 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     return PtexploreError(f"{part} raised {name}: {_source(request)}", why, hint, FAILED)
 
 
+def _who_kills() -> str:
+    """What kills a process without being asked to: the limit on its processor time where there is one, or memory."""
+    import resource
+
+    if resource.getrlimit(resource.RLIMIT_CPU)[1] != resource.RLIM_INFINITY:
+        return "; the system kills a process so when its limit of processor time (ulimit -t) or memory runs out"
+    return "; the system kills a process so when memory runs out"
+
+
 def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     signal, recorder = message.get("signal"), message.get("recorder")
     how = f"it was killed by {signal}" if signal else f"it ended by itself with status {message.get('exit')}"
     why = f"{how} in the {recorder} pass"
     if signal == "SIGKILL":
-        why += "; the system kills a process so when memory runs out"
+        why += _who_kills()
+    elif signal == "SIGXCPU":
+        why += ": the limit on processor time is reached (ulimit -t)"
+    elif signal == "SIGXFSZ":
+        why += ": the limit on the size of a file is reached (ulimit -f)"
     hint = "run it in Python alone: it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
     return PtexploreError(f"the expression killed its process: {_source(request)}", why, hint, FAILED)

@@ -12,9 +12,13 @@ from typing import Any, TypeVar
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.observed import KINDS, Recorded, SteppedCalls, record_of
 from ptexplore.model.trace import TRAIL_FORMAT, Observation, Session
+from ptexplore.safe_text import clean_json
 
 MAX_OBSERVATIONS = 2_000_000
 MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
+MAX_DIGITS = 20  # of a number: an address has 64 bits
+_DIGITS = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
+_TEXTS_AND_DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"|[0-9]{%d}' % (MAX_DIGITS + 1), re.DOTALL)
 MAX_DEPTH = 24  # lists and objects within one another, in one observation
 WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 
@@ -47,7 +51,7 @@ def to_json(record: Any) -> str:
         text = msgspec.json.encode(record).decode()
     except UnicodeEncodeError:  # a file name that the system could not decode
         text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False).encode("utf-8", "replace").decode()
-    return re.sub(r"[^\x00-\x7f]+", lambda match: json.dumps(match[0])[1:-1], text)
+    return re.sub(r"[^\x00-\x7e]+", lambda match: json.dumps(match[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
 def from_json(data: bytes, kind: type[Record], name: str) -> Record:
@@ -77,7 +81,10 @@ def from_document(document: Any, kind: type[Record], name: str) -> Record:
 
 
 def unpacked(data: bytes, name: str) -> bytes:
-    """A saved trace's text, packed (`survey` packs its traces) or not. Raises PtexploreError if it is too long."""
+    """A saved trace's text, packed (`survey` packs its traces) or not, with safe strings.
+
+    Raises PtexploreError if it is too long.
+    """
     if data.startswith(b"\x1f\x8b"):
         try:
             data = zlib.decompressobj(31).decompress(data, MAX_BYTES + 1)
@@ -85,7 +92,9 @@ def unpacked(data: bytes, name: str) -> bytes:
             raise refused(name, f"it cannot be unpacked: {error}") from error
     if len(data) > MAX_BYTES:
         raise refused(name, f"it is longer than {MAX_BYTES} bytes")
-    return data
+    if _DIGITS.search(data) is not None and any(match[0][:1] != b'"' for match in _TEXTS_AND_DIGITS.finditer(data)):
+        raise refused(name, "it holds a number of more digits than any real one has")
+    return clean_json(data)
 
 
 def format_of(data: bytes, name: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from ptexplore import __version__
-from ptexplore.cli import completion
+from ptexplore.cli import completion, streams
 from ptexplore.cli.typer_commands import WIDTH, Command, converting, verbatim
 from ptexplore.errors import USAGE, PtexploreError
 
@@ -35,6 +37,8 @@ COMMANDS = {  # each has a file and a function of its name in this folder, with 
     "doctor": "is all that ptexplore needs there, and is it true?",
 }
 
+FAULT = "ptexplore itself failed"
+NO_MEMORY = "there is not enough memory"
 LAB = "__lab"  # what `browse` starts to run a lab in a process of its own
 READING = frozenset(
     {"op", "find", "show", "refs", "explain-error"}
@@ -111,26 +115,41 @@ def ptexplore(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; every error a user can cause ends here in three parts."""
+    """Run one command and return its exit code; every error ends here, in three parts."""
+    streams.prepare()
     try:
-        arguments = list(sys.argv[1:] if argv is None else argv)
-        status = _run(arguments)
-        if sys.stdout is not None:  # started with it closed
-            sys.stdout.flush()  # here, so that a reader that went away is met inside this boundary
-        return status
-    except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
-        return 130
+        with streams.ended_by_signals() as signals:
+            try:
+                arguments = list(sys.argv[1:] if argv is None else argv)
+                status = _run(arguments)
+                sys.stdout.flush()  # here, so that a reader that went away is met inside this boundary
+            except KeyboardInterrupt:
+                print("error: interrupted" if signals.is_interrupt else "error: ended by the system", file=sys.stderr)
+                return 128 + signals.number
+            return status
     except BrokenPipeError:
-        # The reader went away (`| head`): not an error, but Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        streams.give_up_output()  # the reader went away (`| head`): not an error
         return 0
-    except (PtexploreError, OSError) as error:
+    except Exception as error:
         if os.environ.get("PTEXPLORE_DEBUG"):
             raise
-        told = _from_os(error) if isinstance(error, OSError) else error
+        told = _told(error)
         report(told)
+        streams.flush_output()
         return told.exit_code
+
+
+def _told(error: Exception) -> PtexploreError:
+    """The three parts of any error."""
+    if isinstance(error, PtexploreError):
+        return error
+    if isinstance(error, OSError):
+        return _from_os(error)
+    if isinstance(error, MemoryError):
+        return PtexploreError(NO_MEMORY, str(error) or "the system gives no more", "free some, or raise ulimit -v")
+    what = f"{type(error).__name__}: {str(error)[:200]}".rstrip(": ")
+    hint = "PTEXPLORE_DEBUG=1 shows where: please report it (SECURITY.md, CONTRIBUTING.md)"
+    return PtexploreError(FAULT, what, hint)
 
 
 def _run(arguments: list[str]) -> int:
@@ -179,7 +198,16 @@ def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
 def _from_os(error: OSError) -> PtexploreError:
     from ptexplore.locations import cache_root
 
-    where = f" ({error.filename})" if error.filename else ""
+    where = f" ({os.fsdecode(error.filename)})" if isinstance(error.filename, (str, bytes)) else ""
+    if error.errno == errno.EFBIG:
+        why = f"{error.strerror}{where}: the limit on the size of a file is reached"
+        return PtexploreError("a file cannot be written", why, "raise the limit: ulimit -f unlimited")
+    if error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE):
+        why = f"{error.strerror}{where}: the limit on processes or open files is reached"
+        return PtexploreError("the system gives no more", why, "raise the limit: ulimit -u or ulimit -n")
+    if not where:  # what is printed has no name
+        hint = "make room where the output goes, or send it elsewhere"
+        return PtexploreError("the output cannot be written", f"{error.strerror or error}", hint)
     hint = f"make room or set PTEXPLORE_CACHE to a folder that can be written to (now {cache_root()})"
     return PtexploreError("the operating system refused a file operation", f"{error.strerror or error}{where}", hint)
 
@@ -188,9 +216,11 @@ def report(error: PtexploreError) -> None:
     """Print an error's three parts to stderr."""
     from ptexplore.safe_text import clean_lines
 
-    for label, part in (("error:", error.message), ("why:", error.why), ("try:", error.hint)):
-        if part:
-            print(f"{label:6} {clean_lines(part)}", file=sys.stderr)
+    with contextlib.suppress(OSError, ValueError):  # nobody hears it
+        for label, part in (("error:", error.message), ("why:", error.why), ("try:", error.hint)):
+            if part:
+                print(f"{label:6} {clean_lines(part)}", file=sys.stderr)
+        sys.stderr.flush()
 
 
 def entry() -> None:
@@ -199,8 +229,9 @@ def entry() -> None:
 
     gc.set_threshold(100_000)  # what a command reads it keeps: to look for what it does not took 7 % of its time
     status = main()
+    if sys.stdout.closed or not streams.flush_output():
+        os._exit(status)  # Python would complain once more
     if status == 0 and sys.argv[1:2] and sys.argv[1] in READING:
-        if sys.stderr is not None:  # started with it closed
-            sys.stderr.flush()
+        sys.stderr.flush()
         os._exit(0)  # taking all modules and tables apart takes 20 ms, and nothing is left to put away
     sys.exit(status)

@@ -41,7 +41,7 @@ Notes = Annotated[
 
 def at_most(limit: int) -> int:
     """`--limit 0` means all."""
-    return limit or 1 << 30
+    return min(limit, 1 << 30) or 1 << 30
 
 
 def open_workspace(python: str | None = None, tree: str | None = None, notes: Sequence[str] | None = None) -> Workspace:
@@ -85,5 +85,14 @@ def warn(text: str) -> None:
 
 def print_json(document: Any) -> None:
     """What `--json` prints."""
-    json.dump(document, sys.stdout)
-    print()
+    print(json.dumps(document).replace("\x7f", "\\u007f"))  # the one control character that JSON has as it is
+
+
+def fetch_if_none(workspace: Workspace) -> None:
+    """Fetch the source of the installed torch, or what the project pins, where no source of PyTorch is here."""
+    from ptexplore.render.terminal.progress import progress_bar
+    from ptexplore.source.fetch.install import Request
+
+    if workspace.choice().checkout is None:
+        with progress_bar() as watcher:
+            workspace.fetch(Request(), watcher)

@@ -110,13 +110,17 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress, start
     tasks = early + later
     changes = _Changes(source, target, anew, known, macros)
     waves = (Wave(part, table()) for part, table in ((early, lambda: None), (later, macros)))
-    with contextlib.closing(read_all(waves, worth_starting(tasks, jobs), read_rows)) as results:
+    with contextlib.closing(read_all(waves, worth_starting(tasks, jobs), read_rows, _given_up)) as results:
         watched = _watched(results, tasks, watcher, f"{source.tree}: reading {len(tasks):,} files")
         changes.apply(_behind_first(watched, taken), plan.removed)
     watcher.step(f"{source.tree}: done", 1.0)
     kept = len(known) - len(plan.removed) - changes.replaced
     seconds = time.monotonic() - started
     return Built(changes.read, kept, len(plan.removed), tuple(changes.unread), anew, seconds)
+
+
+def _given_up(task: Task, why: str) -> Result:
+    return Unread(task.path, why)
 
 
 def _read_ahead(source: IndexInput) -> ReadAhead | None:

@@ -23,6 +23,7 @@ from typing import NamedTuple, TypeVar
 from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Text, Words
 from ptexplore.errors import PtexploreError
+from ptexplore.index.budgets import OverBudget, budget, limit_memory, too_deep
 from ptexplore.model.symbols import Dialect, FileRecords, RefLines, Symbol, ref_lines
 from ptexplore.processes import starting_workers
 from ptexplore.source import canonical
@@ -32,9 +33,12 @@ from ptexplore.store.index.rows import ReadFile, Rows, pack
 LONGEST_LINE = 500_000  # characters; longer ones are data, and their file gives its words alone
 _TOO_NEAR = 2_000_000_000  # ns: a file that changed so shortly before it was read may have changed again unseen
 _ALONE = 1_500_000  # bytes that are read sooner than workers start
+_LARGE = 250_000  # bytes of a file whose text a parser may take minutes for
 _BATCH = 400_000  # bytes that a worker is given at a time
 _LAST = 40_000  # and at the end, when another may have nothing left to do
 _EACH = 500  # bytes whose reading takes as long as what there is to do for every file
+_AT = "at-"  # begins the names of the files in which workers say what they are reading
+_DIED_OF = "reading it takes more time or memory than any source does"
 _MEANWHILE = 4_000_000  # bytes of each worker's share that need no macros, read while these are collected
 
 
@@ -86,11 +90,14 @@ _R = TypeVar("_R")
 Read = Callable[[Task, MacroTable], _R]  # what a worker makes of a file: a function of a module
 
 
-def read_all(waves: Iterable[Wave], jobs: int, read: Read[_R]) -> Generator[_R]:
+def read_all(
+    waves: Iterable[Wave], jobs: int, read: Read[_R], given_up: Callable[[Task, str], _R] | None = None
+) -> Generator[_R]:
     """What `read` gives for every task, in no order; by `jobs` processes where these are several.
 
     The waves are asked for one after the other, as each may have to wait for its files or its macros; what came before
-    is read meanwhile, and the processes start with the first. Raises PtexploreError where a worker died.
+    is read meanwhile, and the processes start with the first. A file that its worker dies of gives what `given_up` says
+    of it and of why. Raises PtexploreError where there is no `given_up`, or a worker died of something else.
     """
     if jobs < 2:
         for wave in waves:
@@ -100,7 +107,8 @@ def read_all(waves: Iterable[Wave], jobs: int, read: Read[_R]) -> Generator[_R]:
     # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
     context = multiprocessing.get_context("spawn")
     try:
-        yield from _in_pool(waves, jobs, read, context)
+        with tempfile.TemporaryDirectory(prefix="ptexplore-") as folder:
+            yield from _in_pools(Path(folder), waves, jobs, read, given_up, context)
     except BrokenProcessPool as error:
         raise PtexploreError(
             "the source could not be read", "a process that reads files died", "ptexplore index --jobs 1"
@@ -109,33 +117,84 @@ def read_all(waves: Iterable[Wave], jobs: int, read: Read[_R]) -> Generator[_R]:
 
 def worth_starting(tasks: Sequence[Task], jobs: int) -> int:
     """How many of `jobs` processes there is enough to do for."""
-    return 1 if sum(task.size for task in tasks) < _ALONE else min(jobs, len(batches(tasks)))
+    if sum(task.size for task in tasks) < _ALONE:
+        # A parser that does not end cannot be stopped in this process: it must be met in another.
+        large = jobs > 1 and any(task.size > _LARGE and canonical.language_of(task.path) == "cpp" for task in tasks)
+        return 2 if large else 1
+    return min(jobs, len(batches(tasks)))
 
 
-def _in_pool(waves: Iterable[Wave], jobs: int, read: Read[_R], context: BaseContext) -> Iterator[_R]:
-    with (
-        tempfile.TemporaryDirectory(prefix="ptexplore-") as folder,
-        ProcessPoolExecutor(jobs, context, _begin, (folder, os.getpid())) as pool,
-    ):
-        pending: set[Future[list[_R]]] = set()
+class _Batch(NamedTuple):
+    """What a worker is given at a time, and the number of the table of macros to read it with."""
+
+    tasks: list[Task]
+    table: int | None
+
+
+def _in_pools(
+    folder: Path,
+    waves: Iterable[Wave],
+    jobs: int,
+    read: Read[_R],
+    given_up: Callable[[Task, str], _R] | None,
+    context: BaseContext,
+) -> Iterator[_R]:
+    """What `read` gives for every task. Where a worker dies, what it was at is read alone, and all else by new ones."""
+    left = yield from _in_pool(folder, _begun(folder, waves, jobs), jobs, read, context)
+    while left:
+        suspects = {file.read_text("utf-8", "surrogateescape") for file in folder.glob(f"{_AT}*")}
+        alone = [(task, table) for tasks, table in left for task in tasks if task.path in suspects]
+        if given_up is None or not alone:
+            raise BrokenProcessPool
+        for task, table in alone:
+            if (yield from _in_pool(folder, [[_Batch([task], table)]], 1, read, context)):
+                yield given_up(task, _DIED_OF)
+        rest = [_Batch([task for task in tasks if task.path not in suspects], table) for tasks, table in left]
+        left = yield from _in_pool(folder, [[batch for batch in rest if batch.tasks]], jobs, read, context)
+
+
+def _begun(folder: Path, waves: Iterable[Wave], jobs: int) -> Iterator[list[_Batch]]:
+    """The batches of each wave, its macros written where workers find them."""
+    for number, wave in enumerate(waves):
+        begun = batches(wave.tasks)
+        if number == 0:
+            begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whatever there is for it
+        if wave.macros is not None:
+            with (folder / str(number)).open("wb") as file:
+                pickle.dump(wave.macros, file, pickle.HIGHEST_PROTOCOL)
+        yield [_Batch(tasks, None if wave.macros is None else number) for tasks in begun]
+
+
+def _in_pool(
+    folder: Path, todo: Iterable[list[_Batch]], jobs: int, read: Read[_R], context: BaseContext
+) -> Generator[_R, None, list[_Batch]]:
+    """What `read` gives for the batches. Returns those that were not done when a worker died, if one did."""
+    for old in folder.glob(f"{_AT}*"):
+        old.unlink()
+    undone: list[_Batch] = []
+    with ProcessPoolExecutor(jobs, context, _begin, (str(folder), os.getpid())) as pool:
+        pending: dict[Future[list[_R]], _Batch] = {}
         try:
-            for number, wave in enumerate(waves):
-                begun = batches(wave.tasks)
-                if number == 0:
-                    begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whatever there is for it
-                if wave.macros is not None:
-                    with open(f"{folder}/{number}", "wb") as file:
-                        pickle.dump(wave.macros, file, pickle.HIGHEST_PROTOCOL)
-                table = None if wave.macros is None else number
+            for begun in todo:
                 with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
-                    pending |= {pool.submit(_read_batch, read, batch, table) for batch in begun}
-            for done in as_completed(pending):
-                pending.discard(done)
-                yield from done.result()
+                    for batch in begun:
+                        try:
+                            pending[pool.submit(_read_batch, read, batch.tasks, batch.table)] = batch
+                        except BrokenProcessPool:
+                            undone.append(batch)
+            for done in as_completed(list(pending)):
+                batch = pending.pop(done)
+                try:
+                    made = done.result()
+                except BrokenProcessPool:
+                    undone.append(batch)
+                else:
+                    yield from made
         finally:
             for waiting in pending:  # the pool's own cancelling is lost where the pool is gone before its thread looks
                 waiting.cancel()
             pool.shutdown(wait=False, cancel_futures=True)
+    return [batch for batch in undone if batch.tasks]
 
 
 @contextlib.contextmanager
@@ -154,6 +213,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 _tables: Path
+_at: int | None = None  # in a worker: the open file that says which file it is reading
 
 
 def _begin(tables: str, parent: int) -> None:
@@ -164,8 +224,10 @@ def _begin(tables: str, parent: int) -> None:
     gc.freeze()
     gc.set_threshold(5_000_000)  # next to nothing here is a cycle; looking for one costs a tenth
     _keep_memory()
-    global _tables  # noqa: PLW0603  (where all of a worker's tables lie, given once instead of with each batch)
+    limit_memory()
+    global _tables, _at  # noqa: PLW0603  (where all of a worker's tables lie, given once instead of with each batch)
     _tables = Path(tables)
+    _at = os.open(_tables / f"{_AT}{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -211,7 +273,20 @@ _NO_MACROS = MacroTable({})
 
 def _read_batch(read: Read[_R], batch: list[Task], table: int | None) -> list[_R]:
     macros = _NO_MACROS if table is None else _macros(table)
-    return [read(task, macros) for task in batch]
+    made = []
+    for task in batch:
+        _say_at(task.path)
+        made.append(read(task, macros))
+    _say_at("")
+    return made
+
+
+def _say_at(path: str) -> None:
+    """Say which file this worker is reading, for when it dies of that."""
+    if _at is not None:
+        said = path.encode("utf-8", "surrogateescape")
+        os.pwrite(_at, said, 0)
+        os.ftruncate(_at, len(said))
 
 
 def read_rows(task: Task, macros: MacroTable) -> Result:
@@ -230,13 +305,16 @@ def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
     if sha == task.known:
         return Same(task.path, stamp)
     text, problems = _text(task, data)
+    refused = too_deep(data) if canonical.language_of(task.path) in ("cpp", "python") else ""
     seen = ReadFile(task.file, task.layer, sha, len(data), stamp, text.count("\n") + (text[-1:] not in ("", "\n")))
     words = Words.of(data)
     if len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE:
         problems.append(f"a line of more than {LONGEST_LINE:,} characters: not read as source")
         records = FileRecords(task.path, canonical.language_of(task.path), problems=tuple(problems))
+    elif refused:
+        records = FileRecords(task.path, canonical.language_of(task.path), problems=(*problems, refused))
     else:
-        records = _records(task.path, text, macros, problems, words)
+        records = _within_budget(task.path, text, macros, problems, words)
     return Whole(text, records, pack(seen, records, words.listed))
 
 
@@ -268,6 +346,15 @@ def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
     return text, problems
 
 
+def _within_budget(path: str, text: str, macros: MacroTable, problems: list[str], words: Words) -> FileRecords:
+    """The records of a file. One that takes longer than it may is a problem, and gives its words alone."""
+    try:
+        with budget(len(text), final=_at is not None):
+            return _records(path, text, macros, list(problems), words)
+    except OverBudget as error:
+        return FileRecords(path, canonical.language_of(path), problems=(*problems, f"{error}: not read as source"))
+
+
 def _records(path: str, text: str, macros: MacroTable, problems: list[str], words: Words | None = None) -> FileRecords:
     language = canonical.language_of(path)
     symbols: list[Symbol] = []
@@ -294,6 +381,8 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
             symbols, refs, more = extract(path, text, macros, source)
             problems += more
             dialect = cpp.dialect(source, macros)
+    except OverBudget:
+        raise
     except Exception as error:  # noqa: BLE001  (whatever a file does to a reader, the other files are read)
         problems.append(f"the reader failed: {type(error).__name__}: {error}"[:300])
     return FileRecords(path, language, tuple(symbols), refs, tuple(dialect), tuple(problems))

@@ -62,7 +62,7 @@ class Event(Recorded, frozen=True):
 
     event: Count  # its number in the tree
     parent: Count | None  # the number of the event that it is inside of
-    type: str  # `op`, `node` of the graph, `engine` around it, `user`, `script`, `frame`, `builtin`, `sets`, `call`
+    type: str  # `op`, `node`, `engine` around it, `user`, `script`, `frame`, `builtin`, `callback`, `sets`, `call`
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # which half of the run
     name: str | None = None  # of an `op`, `node`, `engine`, `user` or `script`
@@ -221,6 +221,7 @@ class SteppedCalls(Recorded, frozen=True):
     op: str | None = None  # the operator of that call
     number: int | None = None  # which of the operator's calls, where that is known
     of: int | None = None  # how many calls of the operator there were
+    event: Count | None = None  # of a program: the id of the observation of the call that it is
     cut: str | None = None  # why the lists end early
     warm_ups: int | None = None  # runs at full speed before
     stepped: Count | None = None  # how many instructions were stepped, with the profile function's
@@ -268,7 +269,7 @@ class LeftFrame(Struct, frozen=True):
 class RaisedError(Recorded, frozen=True):
     """What the expression raised."""
 
-    stage: Literal["expression", "backward", "script"]  # what was running
+    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
     exception: str  # the name of its class
     message: str  # its own words
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first

@@ -46,6 +46,21 @@ def import_torch(request: dict[str, Any], channel: Any) -> bool:
     return True
 
 
+def end_with_parent(*, on: bool) -> None:
+    """Have the system end this process when the one that started it is gone; no more if not `on`. Linux alone can.
+
+    ptexplore tells its number. Where it tells none this process notices when it next writes.
+    """
+    parent = os.environ.get("PTEXPLORE_PARENT", "")
+    if not parent.isdecimal() or not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL) if on else 0, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != int(parent):
+        os._exit(1)
+
+
 def work(request: dict[str, Any], channel: Any) -> None:
     """Do what the request asks: the catalogue message, the passes of one trace or a survey's of many, C++'s stack."""
     if request["work"] == "catalogue":
@@ -75,8 +90,12 @@ def main() -> None:
     from _ptexplore_probe.isolate import Channel  # type: ignore[import-not-found]
 
     channel = Channel(int(sys.argv[sys.argv.index("--channel") + 1]))
+    end_with_parent(on=True)
     request = json.loads(sys.stdin.buffer.readline())  # a line: a survey's operators follow on others
-    if import_torch(request, channel):
+    imported = import_torch(request, channel)
+    end_with_parent(on=False)  # from now on `isolate` notices, and takes along what the user's code started
+    os.environ.pop("PTEXPLORE_PARENT", None)
+    if imported:
         try:
             work(request, channel)
         except BrokenPipeError:

@@ -16,6 +16,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import sys
 import textwrap
 import traceback
@@ -33,6 +34,21 @@ class OriginError(Exception):
     """The torchgen that would be used is not the one of the target."""
 
 
+def end_with_parent() -> None:
+    """Have the system end this process when the one that started it is gone. Linux alone can.
+
+    ptexplore tells its number. Where it tells none this process notices when it next writes.
+    """
+    parent = os.environ.get("PTEXPLORE_PARENT", "")
+    if not parent.isdecimal() or not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != int(parent):
+        os._exit(1)
+
+
 def main() -> None:
     """Run the generator named by `--work`; report each file, and success or what went wrong."""
     sys.path.pop(0)  # this script's own folder: torchgen must not import from it
@@ -43,6 +59,7 @@ def main() -> None:
         parser.add_argument(name, required=True, type=Path)
     parser.add_argument("--flag", action="append", default=[])
     arguments = parser.parse_args()
+    end_with_parent()
     gc.disable()  # the generators build and keep; collecting costs them half a second and frees nothing
     with os.fdopen(arguments.channel, "w", buffering=1) as out:
 

@@ -41,10 +41,10 @@ CONVERSIONS = {
     "NestedTensor": "to_padded_tensor(0.0)",
 }
 _MODIFIED = re.compile(
-    r"has been modified by an inplace operation: \[([^\]]*\]?)\](?:, which is output (\d+) of (\w+),)? "
-    r"is at version (\d+); expected version (\d+)"
+    r"has been modified by an inplace operation: \[([^\]]*\]?)\](?:, which is output ([0-9]{1,9}) of (\w+),)? "
+    r"is at version ([0-9]{1,9}); expected version ([0-9]{1,9})"
 )
-_RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):(\d+) \(most recent call first\)")
+_RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):([0-9]{1,9}) \(most recent call first\)")
 
 
 @dataclass(frozen=True, slots=True)

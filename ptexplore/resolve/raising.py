@@ -386,7 +386,9 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
 
 
 def _is_told(context: Context, frame: LeftFrame) -> bool:
-    return is_torchs_or_yours(context, frame.file) or frame.file == context.session.options.script
+    program = context.session.program
+    yours = {path.file for path in program.paths if path.kind == "user"} if program is not None else set()
+    return is_torchs_or_yours(context, frame.file) or frame.file in (context.session.options.script, *yours)
 
 
 def _left(context: Context, frame: LeftFrame) -> LeftFunction:

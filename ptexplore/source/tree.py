@@ -16,7 +16,7 @@ from typing import Literal
 from ptexplore.lazy import remembered
 from ptexplore.model.places import Checkout, FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
-from ptexplore.source.runtime.generated import AIDS
+from ptexplore.source.runtime.generated import AIDS, Hashes
 from ptexplore.source.runtime.generated import find as find_generated
 
 LARGEST = 64 * 1024 * 1024  # bytes; the largest real file is about 8 MB
@@ -31,6 +31,10 @@ def is_plain(path: str) -> bool:
     return bool(path) and not any(part in {"", ".", ".."} for part in path.split("/")) and not set("\\\0\n") & set(path)
 
 
+def _anything(_file: str, _data: bytes) -> None:
+    """The check of a layer of which nobody knows what must be in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class LayerFiles:
     """One layer: how a canonical path becomes files to try, and the folders nothing may lead out of."""
@@ -38,6 +42,7 @@ class LayerFiles:
     layer: Layer
     candidates: Callable[[str], list[str]]
     roots: tuple[str, ...]
+    check: Callable[[str, bytes], None] = _anything  # raises where a file is not as it must be
 
 
 @dataclass
@@ -114,7 +119,7 @@ class SourceTree:
             return None
         for layer in self.layers:
             for file in layer.candidates(path):
-                text = _read_inside(file, layer.roots)
+                text = _read_inside(file, layer.roots, layer.check)
                 if text is None or not _serves(file, text, path):
                     continue
                 text, shift = canonical.unwrap(text) if layer.layer == "wheel" else (text, 0)
@@ -128,8 +133,11 @@ def _serves(file: str, text: str, path: str) -> bool:
     return not installed or canonical.header_path(header, text[:600]) == path
 
 
-def _read_inside(file: str, roots: tuple[str, ...]) -> str | None:
-    """The text of `file` when it is a regular file whose real path lies in a root; None otherwise."""
+def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes], None] = _anything) -> str | None:
+    """The text of `file` when it is a regular file whose real path lies in a root; None otherwise.
+
+    Raises what `check` does, which is given the path and the content.
+    """
     try:
         real = os.path.realpath(file, strict=True)
         if not any(real.startswith(root + os.sep) for root in roots):
@@ -137,10 +145,12 @@ def _read_inside(file: str, roots: tuple[str, ...]) -> str | None:
         status = os.stat(real)
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             return None
-        with open(real, encoding="utf-8", errors="replace", newline="") as handle:
-            return handle.read().replace("\r\n", "\n")
+        with open(real, "rb") as handle:
+            data = handle.read()
     except (OSError, ValueError):
         return None
+    check(real, data)
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def folders(runtime: Runtime) -> canonical.InstalledFolders:
@@ -161,7 +171,8 @@ def runtime_tree(runtime: Runtime, generated: Path | None = None) -> SourceTree:
     layers = []
     if root is not None:
         real = os.path.realpath(root)
-        layers.append(LayerFiles("generated", lambda path: _generated_candidates(real, path), (real,)))
+        check = Hashes(Path(real)).check
+        layers.append(LayerFiles("generated", lambda path: _generated_candidates(real, path), (real,), check))
     roots = [folder for folder in (where.torch, where.torchgen, where.packaged, where.functorch) if folder]
     real_roots = tuple(sorted({os.path.realpath(folder) for folder in roots}))
     layers.append(LayerFiles("wheel", lambda path: canonical.installed_candidates(path, where), real_roots))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import inspect
 import os
 import sqlite3
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ptexplore.writing import empty_beside, put_in_place
 
@@ -21,8 +24,27 @@ if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
 
 
+_UNREADABLE = (ValueError, IndexError, KeyError, TypeError, zlib.error)  # what a row gives whose bytes were changed
+_Asked = TypeVar("_Asked", bound=Callable[..., Any])
+
+
 class Database(ABC):
-    """A file open for reading only."""
+    """A file open for reading only. A row that cannot be read is damage, whatever the reader met: the file goes.
+
+    So what can be asked of a subclass raises what `damaged` gives, and no error of a reader of rows.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, member in list(vars(cls).items()):
+            if not name.startswith("_") and inspect.isfunction(member) and name not in ("damaged", "open"):
+                setattr(cls, name, _noticing(member))
+
+    def unreadable(self, error: Exception) -> PtexploreError:
+        """Put the file out of the way, so that it is made anew. Gives the error to raise."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        return self.damaged(sqlite3.DatabaseError(f"a row cannot be read ({type(error).__name__})"))
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
@@ -49,6 +71,33 @@ class Database(ABC):
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def _noticing(asked: _Asked) -> _Asked:
+    """The method, with errors of reading rows as damage. What cannot be encoded was asked so by the caller."""
+    if inspect.isgeneratorfunction(asked):
+
+        @functools.wraps(asked)
+        def each(self: Database, *given: Any, **named: Any) -> Iterator[Any]:
+            try:
+                yield from asked(self, *given, **named)
+            except UnicodeEncodeError:
+                raise
+            except _UNREADABLE as error:
+                raise self.unreadable(error) from error
+
+        return cast("_Asked", each)
+
+    @functools.wraps(asked)
+    def answer(self: Database, *given: Any, **named: Any) -> Any:
+        try:
+            return asked(self, *given, **named)
+        except UnicodeEncodeError:
+            raise
+        except _UNREADABLE as error:
+            raise self.unreadable(error) from error
+
+    return cast("_Asked", answer)
 
 
 class DatabaseWriter(ABC):

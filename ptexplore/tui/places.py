@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.locations import recent_file
+from ptexplore.safe_text import clean_json
 from ptexplore.writing import changing, keep_whole
 
 FOLDER = 0  # the line of a place that is a folder
@@ -89,7 +90,7 @@ def load_recent() -> list[Recent]:
     try:
         if recent_file().stat().st_size > _LARGEST:
             return []
-        data: Any = json.loads(recent_file().read_bytes())
+        data: Any = json.loads(clean_json(recent_file().read_bytes()))
     except (OSError, ValueError, RecursionError):
         return []
     rows = data.get("places") if isinstance(data, dict) and data.get("format") == FORMAT else None

@@ -17,6 +17,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.safe_text import clean_json
 from ptexplore.view.documents import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
@@ -277,7 +278,7 @@ def _name(op: str) -> str:
 def _json(file: Path) -> dict[str, Any]:
     """The object in a file; empty where there is none that can be read."""
     try:
-        data = json.loads(file.read_bytes())
+        data = json.loads(clean_json(file.read_bytes()))
     except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

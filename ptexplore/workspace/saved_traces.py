@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model.trace import Session, Trail
-from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.view.trace.saved import MAX_HOPS, trail_from_json, trail_to_json
 from ptexplore.writing import write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
@@ -19,18 +21,37 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
     """A saved trace. Raises PtexploreError (USAGE) if the file is none."""
     path = Path(name)
     try:
-        if path.stat().st_size > _LIMIT:
+        with path.open("rb") as file:  # what has no size, as a pipe, is read no further either
+            data = file.read(_LIMIT + 1) if os.fstat(file.fileno()).st_size <= _LIMIT else None
+        if data is None or len(data) > _LIMIT:
             why = f"it is over {_LIMIT} bytes"
             raise PtexploreError(f"{name} is too large for a saved trace", why, _SAVES, USAGE)
-        data = path.read_bytes()
-    except OSError as error:
-        why = error.strerror or "the system refused it"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "the system refused it"
         raise PtexploreError(f"{name} cannot be read", why, _SAVES, USAGE) from error
     return trail_from_json(data, name)
 
 
+def with_times_of(trail: Trail, name: str) -> Trail:
+    """The trail of a program with the times of another run of it, from a trace that torch.profiler wrote.
+
+    Raises PtexploreError (usage) where that file is none, or of another program, or the trail has no program.
+    """
+    from ptexplore.capture.chrome_trace import read_chrome_trace
+    from ptexplore.resolve.times import with_times
+
+    if trail.program is None:
+        why = f"{trail.expression} was traced as an expression; times are laid over a program"
+        raise PtexploreError("this trace has no program", why, "ptexplore trace --script FILE --times FILE", USAGE)
+    return replace(trail, program=with_times(trail.program, read_chrome_trace(name)))
+
+
 def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
     """Write a trace into a file. Raises PtexploreError if that cannot be written."""
+    hops = sum(1 for _ in walk(trail.hops))
+    if hops > MAX_HOPS:
+        why = f"it has {hops:,} hops, and a saved trace has at most {MAX_HOPS:,}: it could not be loaded again"
+        raise PtexploreError(f"{path} is not written", why, "--no-native or --native-op NAME records less")
     text = trail_to_json(trail, session)
     write_file(path, text if trail.program is None else gzip.compress(text.encode(), PACKED, mtime=0))
 

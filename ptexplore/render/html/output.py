@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.safe_text import clean_document
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
 from ptexplore.writing import write_whole
@@ -85,7 +86,7 @@ class Output:
         Gives what is known of it, to be taken over by the process that asked for it. Raises PtexploreError where it
         cannot be written.
         """
-        content = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        content = _safe(text).encode("utf-8", "replace") if isinstance(text, str) else text
         self.pages[url] = [key, len(content)] if data is None else [key, len(content), data]
         file = self.root / url
         with _told(self.root):
@@ -151,6 +152,11 @@ class Output:
         self.size = len(text)
         with _told(self.root):
             write_whole(self.root / MANIFEST, text, self._aside.folder)
+
+
+def _safe(page: str) -> str:
+    """The text of a page, cleaned whoever forgot it. A line feed's companion stays: it is so in a file of Windows'."""
+    return "\r".join(map(clean_document, page.split("\r")))
 
 
 def _content(file: Path, size: int) -> bytes | None:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.markdown import parser, picture_trouble
 from ptexplore.render.html.flowchart import figure
-from ptexplore.safe_text import clean_lines
+from ptexplore.safe_text import clean_document, clean_lines
 
 Picture = Callable[[str], "tuple[str, tuple[int, int] | None] | None"]  # a picture -> where it is, and how large
 Lead = Callable[[str], "str | None"]  # a link as written -> where it leads, None where nowhere
@@ -40,7 +40,8 @@ def html_of(text: str, lead: Lead, picture: Picture) -> Markup:
                 token.type, token.content = "html_block", drawn
         if token.children:
             token.children = _inline(token.children, lead, picture)
-    return Markup(reader.renderer.render(tokens, reader.options, {}))
+    # What Markdown writes as an entity (&#x202e;) is there only now.
+    return Markup(clean_document(reader.renderer.render(tokens, reader.options, {})))
 
 
 def headings(texts: Iterable[str]) -> list[tuple[str, str]]:

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import functools
 import os
+import re
+import threading
+from collections.abc import Callable
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from ptexplore.errors import PtexploreError
 
 HOST = "127.0.0.1"
+CONNECTIONS = 32  # at a time; a browser opens six
+_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
 class _Files(SimpleHTTPRequestHandler):
     """Files of one folder; links out of it and lists of folders are refused, and nobody's log is filled."""
 
+    timeout = 20  # seconds that a connection may say nothing
+
     def send_head(self):  # type: ignore[no-untyped-def]
         root = os.path.realpath(self.directory)
-        real = os.path.realpath(self.translate_path(self.path))
-        if self.headers.get("Host", "").rpartition(":")[0] not in (HOST, "localhost"):
+        if _HOST.fullmatch(self.headers.get("Host", "")) is None:
             return self.send_error(403)  # another site's name that leads here
+        try:
+            real = os.path.realpath(self.translate_path(self.path))
+        except ValueError:  # a NUL, which no name has
+            return self.send_error(404)
         if real != root and not real.startswith(root + os.sep):
             return self.send_error(404)
         return super().send_head()
@@ -31,11 +42,35 @@ class _Files(SimpleHTTPRequestHandler):
         del format, args
 
 
+class _Server(ThreadingHTTPServer):
+    """At most so many connections at a time: one more waits until another ends, or has said nothing for too long."""
+
+    def __init__(self, port: int, handler: Callable[..., _Files]) -> None:
+        self._room = threading.BoundedSemaphore(CONNECTIONS)
+        super().__init__((HOST, port), handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin a thread for a connection."""
+        self._room.acquire()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer on one connection, in its thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader that went away is nobody's trouble."""
+        del request, client_address
+
+
 def show_site(root: Path, port: int) -> None:
     """Serve until Ctrl-C. Raises PtexploreError if the port is taken."""
     handler = functools.partial(_Files, directory=str(root))
     try:
-        server = ThreadingHTTPServer((HOST, port), handler)
+        server = _Server(port, handler)
     except OSError as error:
         why = error.strerror or str(error)
         raise PtexploreError(f"port {port} cannot be opened", why, "--serve 0 takes a free one") from error

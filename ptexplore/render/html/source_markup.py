@@ -19,7 +19,7 @@ from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 _LONG = 5_000  # characters of a line
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
 # A line feed's companion stays: a file of Windows' is shown as it is.
-_TO_SAFE = {ord(letter): "\ufffd" for letter in UNSAFE if letter != "\r"} | {ord("<"): LESS, ord("&"): AND}
+_TO_SAFE = {code: "\ufffd" for code in UNSAFE if code != ord("\r")} | {ord("<"): LESS, ord("&"): AND}
 _CPP_MORE = "const_cast dynamic_cast false nullptr reinterpret_cast static_cast this true typeid"
 _CPP_WORDS = frozenset([*CPP_WORDS.split(), *_CPP_MORE.split()])
 # What view/tokens.py calls primitive, and types that no index of ours has or that are written in small letters.

@@ -6,15 +6,17 @@ import html
 import io
 import os
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
+from rich.segment import Segment
 from rich.text import Text
 
 from ptexplore.model.places import SourceRef
-from ptexplore.safe_text import clean
+from ptexplore.safe_text import clean, clean_document
 from ptexplore.view.line import Span, Tone
 
 if TYPE_CHECKING:  # most commands print no notes
@@ -50,9 +52,28 @@ FRAME = """\
 """
 
 
+class _Gate(RenderHook):
+    """What comes before a console draws anything: no text steers the terminal, whoever forgot to clean it."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """The same, cleaned where they are drawn."""
+        return [_Gated(renderable) for renderable in renderables]
+
+
+@dataclass(frozen=True)
+class _Gated:
+    drawn: ConsoleRenderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self.drawn, options):
+            safe = segment.control or (segment.text.isascii() and segment.text.isprintable())
+            yield segment if safe else segment._replace(text=clean_document(segment.text))
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """A console that obeys NO_COLOR and never reads markup; in a pipe it folds nothing unless COLUMNS says so."""
     console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    console.push_render_hook(_Gate())
     if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console.width = PIPE_WIDTH
     return console
@@ -64,9 +85,10 @@ def picture(draw: Callable[[Console], None], title: str) -> str:
         record=True, width=PICTURE_WIDTH, file=io.StringIO(), markup=False, highlight=False, force_terminal=True,
         color_system="truecolor", legacy_windows=False,
     )  # fmt: skip
+    console.push_render_hook(_Gate())
     draw(console)
-    label = html.escape(title).replace("{", "{{").replace("}", "}}")  # the frame is a format string
-    return console.export_svg(title=title, code_format=FRAME.replace("TITLE", label), unique_id="ptx")
+    label = html.escape(clean(title)).replace("{", "{{").replace("}", "}}")  # the frame is a format string
+    return console.export_svg(title=clean(title), code_format=FRAME.replace("TITLE", label), unique_id="ptx")
 
 
 def captured(

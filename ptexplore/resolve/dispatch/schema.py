@@ -97,6 +97,16 @@ def missing(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tupl
     )
 
 
+def optional_lists(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
+    """The names of lists of optional tensors (the indices of index): the profiler tells nothing of what they hold.
+
+    It records a list only if each element is a tensor by its type (InputOutputEncoder::push of
+    torch/csrc/profiler/collection.cpp).
+    """
+    pairs = zip(wanted, inputs, strict=False)
+    return tuple(argument.name for argument, value in pairs if argument.type.startswith("Tensor?[") and value is None)
+
+
 def generators(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
     """The names of arguments that may have been given a Generator, which the profiler records as it does None."""
     pairs = zip(wanted, inputs, strict=False)

@@ -24,6 +24,7 @@ from typing import Any, Literal
 from ptexplore import locations, writing
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout, Runtime
+from ptexplore.safe_text import clean_document
 from ptexplore.source.fetch.project_file import Project, find_project
 from ptexplore.source.fetch.releases import by_archive, by_commit, by_tag
 
@@ -89,7 +90,7 @@ def details(name: str) -> dict[str, Any]:
 
 def _record(name: str) -> dict[str, Any]:
     try:
-        record = json.loads((locations.checkouts_dir() / name / RECORD).read_text(encoding="utf-8"))
+        record = clean_document(json.loads((locations.checkouts_dir() / name / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) and record.get("format") == FORMAT else {}

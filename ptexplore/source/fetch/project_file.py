@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.safe_text import clean_document
 
 FILE = "ptexplore.toml"
 _LARGEST = 1 << 20  # bytes; such a file has a few lines
@@ -74,8 +75,8 @@ def _load(file: Path) -> dict[str, Any] | None:
             raw = stream.read(_LARGEST + 1)
         if len(raw) > _LARGEST:
             raise ValueError(f"it is larger than {_LARGEST} bytes")
-        return dict(tomllib.loads(raw.decode("utf-8")))
-    except (OSError, ValueError) as error:
+        return dict(clean_document(tomllib.loads(raw.decode("utf-8"))))
+    except (OSError, ValueError, RecursionError) as error:
         if file.name != FILE:
             return None
         why = f"{file}: {error.strerror if isinstance(error, OSError) else error}"
@@ -113,10 +114,19 @@ def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
     for entry in _checked(file, key, value, list):
         name = _checked(file, key, entry, str)
         # The file may come from others: it must not make anyone read folders elsewhere.
-        if not name or name.startswith(("/", "~")) or ".." in name.split("/") or "\0" in name:
+        inside = not name.startswith(("/", "~")) and ".." not in name.split("/") and "\0" not in name
+        if not name or not inside or not _is_below(file.parent / name, file.parent):
             raise _wrong(file, key, f"{name!r} is no folder beside or below the file")
         folders.append(file.parent / name)
     return tuple(folders)
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    """Whether a path is below a folder once all links are followed; a circle of links is nowhere."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return False
 
 
 def _site(file: Path, key: str, value: object) -> dict[str, str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ptexplore import locations, processes
 from ptexplore.errors import FAILED, MISSING, PtexploreError, cache_errors
@@ -153,7 +157,7 @@ class _Run:
             child.stop()
 
 
-FORMAT = 1
+FORMAT = 2
 AIDS = "ptexplore"  # folder beside the generated files: torchgen's model, which header declares what, the manifest
 MANIFEST = f"{AIDS}/manifest.json"
 MODEL = "model.json"
@@ -225,10 +229,39 @@ def is_complete(target: Path) -> bool:
         return (
             manifest["format"] == FORMAT
             and bool(files)
-            and all((target / name).stat().st_size == size for name, size in files.items())
+            and all((target / name).stat().st_size == size for name, (size, _sha) in files.items())
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def hashed(data: bytes) -> str:
+    """What tells the content of a generated file from any other."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class Hashes:
+    """What each generated file of a folder must be; a source build's has no such list, and anything may be there."""
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+
+    @functools.cached_property
+    def _known(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads((self._target / MANIFEST).read_text(encoding="utf-8"))["files"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+
+    def check(self, file: str, data: bytes) -> None:
+        """Raise PtexploreError (MISSING) where a file is not as it was made; its folder is made anew after that."""
+        known = self._known.get(os.path.relpath(file, self._target))
+        if known is None or known[1] == hashed(data):
+            return
+        with contextlib.suppress(OSError):
+            (self._target / MANIFEST).unlink()
+        why = f"{file} is not as ptexplore wrote it"
+        raise PtexploreError("a generated file is damaged", why, "run this again: it is made anew", MISSING)
 
 
 @contextlib.contextmanager
@@ -255,7 +288,9 @@ def _put_in_place(runtime: Runtime, aside: Path, target: Path) -> None:
     import shutil
 
     files = {
-        file.relative_to(aside).as_posix(): file.stat().st_size for file in sorted(aside.rglob("*")) if file.is_file()
+        file.relative_to(aside).as_posix(): [file.stat().st_size, hashed(file.read_bytes())]
+        for file in sorted(aside.rglob("*"))
+        if file.is_file()
     }
     manifest = {
         "format": FORMAT,

@@ -446,7 +446,7 @@ class ReadingScreen(Screen[None]):
         file, place = self.source.file, self.place
         if not text or file is None or place is None:
             return
-        if text.isdecimal() and 1 <= int(text) <= len(file.raw):
+        if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(file.raw):
             self.go(Place(place.tree, place.path, int(text)))
         else:
             self.tell(f"there is no line {text} in this file")

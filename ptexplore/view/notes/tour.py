@@ -234,7 +234,7 @@ def find_stop(tour: Tour, asked: str) -> int:
     names = [stop.id for stop in tour.stops]
     if asked in names:
         return names.index(asked) + 1
-    if asked.isdigit() and 1 <= int(asked) <= len(names):
+    if asked.isdecimal() and len(asked) < 6 and 1 <= int(asked) <= len(names):
         return int(asked)
     by_start = [name for name in names if name.startswith(asked)]
     close = by_start[:3] or difflib.get_close_matches(asked, names, 3, 0.5)

@@ -9,7 +9,12 @@ from ptexplore.model.trace import ComparedValue, Ending, MissingKernel, Modified
 from ptexplore.view.line import Line
 from ptexplore.view.trace.causes import cause_of
 
-STAGES = {"expression": "the expression", "backward": "its backward", "script": "the script"}
+STAGES = {
+    "expression": "the expression",
+    "backward": "its backward",
+    "script": "the script",
+    "block": "what was recorded",
+}
 EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown

@@ -16,6 +16,7 @@ SHORT = 14  # characters of template arguments that are worth their room
 TOLD_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel", "cpu_kernel_vec"})
 """Templates that are told with their first argument, since that alone says whose code runs in them."""
 
+_LENGTH = re.compile(r"[1-9][0-9]{0,8}")  # of a name that is spelled out
 _TYPES = r"\([\w:, ]{1,16}\)"  # of a lambda's parameters: they tell the type that was dispatched to
 _TYPED_LAMBDA = re.compile(rf"\{{lambda({_TYPES})#\w+\}}$")
 _CHAIN = re.compile(r"(?:\{lambda#\w+\}::)+\{lambda(\([^{}]*\))?#\w+\}")
@@ -98,11 +99,11 @@ def _spelled(mangled: str) -> str:
     names: list[str] = []
     at = 2
     while at < len(mangled):
-        length = re.match(r"[1-9]\d*", mangled[at:])
+        length = _LENGTH.match(mangled, at)
         if length is None:
             at += 1
             continue
-        start = at + length.end()
+        start = length.end()
         word = mangled[start : start + int(length[0])]
         at = start + len(word)
         if word.isidentifier() and word not in names and not word.startswith("_GLOBAL__N"):

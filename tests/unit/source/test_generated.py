@@ -17,6 +17,7 @@ from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Progress
 from ptexplore.source.runtime import generated
 from ptexplore.source.runtime.generated import Folders, GeneratorError, run_generators
+from ptexplore.source.tree import runtime_tree
 
 RUNTIME = Runtime("python", "3.11", "/none/torch", "2.99", "abc", "wheel", "/none", "/none", (), "key", "inputs")
 FILE = "build/aten/src/ATen/RegisterCPU_0.cpp"
@@ -70,7 +71,7 @@ def test_made_once_and_kept(generators: Generators, cache: Path) -> None:
     assert (folder / FILE).read_text() == "whole text\n"
     assert left(cache) == ["inputs", "inputs.lock"]
     manifest = json.loads((folder / generated.MANIFEST).read_text())
-    assert manifest["files"] == {FILE: 11}
+    assert manifest["files"] == {FILE: [11, generated.hashed((folder / FILE).read_bytes())]}
     assert manifest["git_version"] == "abc"
 
 
@@ -123,6 +124,19 @@ def test_damage_is_made_good(generators: Generators, damage: str) -> None:
     assert generated.ensure(RUNTIME) == folder
     assert generators.runs == 2
     assert (folder / FILE).read_text() == "whole text\n"
+
+
+def test_a_file_of_the_same_size_with_other_text_is_never_shown(generators: Generators) -> None:
+    folder = generated.ensure(RUNTIME)
+    tree = runtime_tree(RUNTIME, folder)
+    (folder / FILE).write_text("whole tent\n")
+    assert generated.find(RUNTIME) == folder
+    with pytest.raises(PtexploreError, match="damaged") as caught:
+        tree.lines(FILE)
+    assert caught.value.exit_code == MISSING
+    assert generated.find(RUNTIME) is None, "it is made anew"
+    assert runtime_tree(RUNTIME, generated.ensure(RUNTIME)).lines(FILE) == ["whole text", ""]
+    assert generators.runs == 2
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ def test_nesting_without_end() -> None:
 PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 
-@pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\0b", "a\n/.."])
+@pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
     assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 19
     for path in PATHS:

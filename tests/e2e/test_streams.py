@@ -1,0 +1,214 @@
+"""Whatever stdout is, and whoever ends the command: no traceback, the right exit code, nothing left running."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptexplore.cli import streams
+from ptexplore.render.html import serve
+from tests.harness import Cli, InProcess
+
+pytestmark = pytest.mark.e2e
+SAVED = str(Path(__file__).parents[1] / "data" / "saved" / "format1-add-native.json.gz")
+LOAD = ("trace", "--load", SAVED)
+
+
+def run(cli: Cli, *arguments: str, limits: Callable[[], None] | None = None, **given: Any) -> tuple[int, str]:
+    """Exit code and stderr of a command that was started in an odd way."""
+    given.setdefault("stdout", subprocess.DEVNULL)
+    given["env"] = cli.environment() | given.get("env", {})
+    done = subprocess.run(
+        [cli.python, "-m", "ptexplore", *arguments], cwd=cli.cwd, stderr=subprocess.PIPE, check=False, timeout=240,
+        preexec_fn=limits, **given,
+    )  # fmt: skip
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Cli:
+    return Cli(tmp_path / "cache", tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk"])
+def test_what_an_encoding_lacks_is_drawn_in_ascii(bare: Cli, encoding: str) -> None:
+    done = subprocess.run(
+        [bare.python, "-m", "ptexplore", *LOAD, "--full"], env=bare.environment() | {"PYTHONIOENCODING": encoding},
+        cwd=bare.cwd, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode(encoding)
+    assert "aten::add.Tensor" in text
+    assert "\\u25" not in text
+
+
+@pytest.mark.parametrize("arguments", [LOAD, (*LOAD, "--json"), ("--help",)], ids=["text", "json", "help"])
+def test_a_full_and_a_closed_stdout(bare: Cli, arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        code, err = run(bare, *arguments, stdout=full)
+    assert (code, err.count("error:"), "Traceback" in err) == (1, 1, False), err
+    assert "the output cannot be written" in err
+    code, err = run(bare, *arguments, limits=partial(os.close, 1), stdout=None)
+    assert (code, err) == (0, "")
+    # What the command writes does not take the closed descriptor's place.
+    assert run(bare, *LOAD, "--save", "kept.json", limits=partial(os.close, 1), stdout=None) == (0, "")
+    assert (bare.cwd / "kept.json").read_text(encoding="utf-8").startswith("{")
+
+
+def test_a_closed_stderr_is_no_traceback(bare: Cli) -> None:
+    done = subprocess.run(
+        [bare.python, "-m", "ptexplore", "nonsense"], env=bare.environment(), cwd=bare.cwd, stdout=subprocess.PIPE,
+        preexec_fn=partial(os.close, 2), check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+LIMITS = {
+    "memory": (resource.RLIMIT_AS, 350 << 20, "there is not enough memory"),
+    "file size": (resource.RLIMIT_FSIZE, 0, "cannot be written"),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_that_is_reached_is_named(bare: Cli, name: str) -> None:
+    kind, most, told = LIMITS[name]
+    code, err = run(bare, *LOAD, "--save", "kept.json", limits=lambda: resource.setrlimit(kind, (most, most)))
+    if code == 0:  # this machine's Python takes less
+        pytest.skip("it needs less memory here")
+    assert (code, "Traceback" in err) == (1, False), err
+    assert told in err
+    assert "PTEXPLORE_CACHE" not in err
+
+
+def test_halves_of_characters_in_names(command: InProcess) -> None:
+    for arguments in (
+        ("op", "\ud800"),
+        ("op", "add\udcff"),
+        ("show", "\udc80"),
+        ("find", "\ud800"),
+        ("refs", "\udfff"),
+    ):
+        result = command(*arguments)
+        assert result.code in (0, 1, 2, 3), result
+        assert "ptexplore itself failed" not in result.err, result
+
+
+def test_a_limit_of_many_digits(command: InProcess) -> None:
+    result = command("find", "add", "--limit", "9" * 23)
+    assert (result.code, "error:" in result.err) == (0, False), result
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_the_command_and_what_it_started(cli: Cli, tmp_path: Path, name: str) -> None:
+    """While its expression sleeps: the exit code is a shell's, and no process of its session lives two seconds on."""
+    started = tmp_path / "started"
+    code = f"import pathlib, os, time; pathlib.Path({str(started)!r}).write_text(str(os.getpid())); time.sleep(300)"
+    process = subprocess.Popen(
+        [cli.python, "-m", "ptexplore", "trace", "a + 1", "--setup", code, "--no-native", "--once"],
+        env=cli.environment(), cwd=cli.cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    end = time.monotonic() + 200
+    while not (started.exists() and started.read_text()):
+        assert process.poll() is None, process.stderr
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + getattr(signal, name), err
+    assert b"Traceback" not in err
+    assert gone(int(started.read_text()))
+
+
+def gone(process: int) -> bool:
+    """Whether a process ends within some seconds."""
+    for _ in range(100):
+        try:
+            with open(f"/proc/{process}/stat", encoding="utf-8") as stat:
+                if stat.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    """At once, before it has anything to write: while it imports, the system ends it."""
+    probe = Path(streams.__file__).parents[1] / "probe" / "main.py"
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").write_text("import time, os; print(os.getpid(), flush=True); time.sleep(300)")
+    code = (
+        "import sys, os, subprocess, time; from ptexplore import processes\n"
+        f"child = processes.start(sys.executable, {str(probe)!r} and __import__('pathlib').Path({str(probe)!r}),"
+        " stdin=subprocess.PIPE, stdout=None)\n"
+        "child.process.stdin.write(b'{}\\n'); child.process.stdin.flush(); time.sleep(300)"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(tmp_path)}, text=True
+    )
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    assert gone(child)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Any:
+    (tmp_path / "index.html").write_text("here")
+    server = serve._Server(0, partial(serve._Files, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def get(server: Any, path: str, host: str | None) -> int:
+    connection = http.client.HTTPConnection(serve.HOST, server.server_port, timeout=30)
+    connection.putrequest("GET", path, skip_host=True)
+    if host is not None:
+        connection.putheader("Host", host)
+    connection.endheaders()
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_the_server_answers_its_own_hosts_alone_and_nothing_stops_it(
+    site: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    port = site.server_port
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}", "localhost", "127.0.0.1"):
+        assert get(site, "/index.html", host) == 200
+    for wrong in ("evil.example", "evil.example:80", "", "localhost.evil", f"localhost:{port}:1", None):
+        assert get(site, "/index.html", wrong) == 403, wrong
+    for path in ("/%00", "/a%00b", "/..%2f..%2fetc/passwd", "/%ff", "/index.html%00.js"):
+        assert get(site, path, "localhost") == 404, path
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_idle_connections_hold_few_threads_and_others_wait_their_turn(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve._Files, "timeout", 0.2)
+    before = threading.active_count()
+    idle = [socket.create_connection((serve.HOST, site.server_port)) for _ in range(40)]
+    time.sleep(0.3)
+    assert threading.active_count() - before <= serve.CONNECTIONS
+    assert get(site, "/index.html", "localhost") == 200
+    for connection in idle:
+        connection.close()
