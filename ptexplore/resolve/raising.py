@@ -255,9 +255,9 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     inside, rest = left[-1], list(segment)
     for number, function in enumerate(segment):
         for kind in (_is_of, _is_target):
-            found = _last(None, inside.children, partial(kind, function.name)) if function.name else None
-            if found is not None:
-                inside, rest = found, list(segment[number + 1 :])
+            inner = _last(None, inside.children, partial(kind, function.name)) if function.name else None
+            if inner is not None:
+                inside, rest = inner, list(segment[number + 1 :])
     sites = Sites(context.lookup)
     made: tuple[Claim, ...] = ()
     for function in reversed(rest):
