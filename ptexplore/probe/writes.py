@@ -128,7 +128,7 @@ class WriteRecorder:
             self.cut = True
             return tensor
         self._count += 1
-        saved = SavedTensor(self._count, tensor, version, self._here(sys._getframe(2)), version)
+        saved = SavedTensor(self._count, tensor, version, self._yours(sys._getframe(2)), version)
         self._live.add(saved)
         with api.marker(f"saved:{saved.number}"):
             pass
@@ -156,7 +156,7 @@ class WriteRecorder:
         finally:
             self._busy = before
 
-    def _here(self, frame: FrameType | None) -> Instruction | None:
+    def _yours(self, frame: FrameType | None) -> Instruction | None:
         """The instruction of yours that runs now, in this frame or around it."""
         while frame is not None and not self._is_wanted(frame.f_code.co_filename):
             frame = frame.f_back
@@ -186,7 +186,7 @@ class WriteRecorder:
         del argument
         if self._at is None or self._runs(self._at):
             self._look()
-        self._at = self._here(frame.f_back if event == "return" else frame)
+        self._at = self._yours(frame.f_back if event == "return" else frame)
         return self._happened
 
     def _runs(self, at: Instruction) -> bool:
