@@ -7,16 +7,23 @@ TYPE_CHECKING = False  # as in typing, whose import would take longer than all o
 if TYPE_CHECKING:
     from ptexplore.api.questions import PublicWorkspace as Workspace
     from ptexplore.api.questions import explain_error, find, load, op, refs, show, trace
+    from ptexplore.api.recording import PublicRecording as Recording
+    from ptexplore.api.recording import record
     from ptexplore.api.trail import PublicTrail as Trail
     from ptexplore.errors import PtexploreError
 
-__all__ = ["PtexploreError", "Trail", "Workspace", "explain_error", "find", "load", "op", "refs", "show", "trace"]
+__all__ = [
+    "PtexploreError", "Recording", "Trail", "Workspace", "explain_error", "find", "load", "op", "record", "refs",
+    "show", "trace",
+]  # fmt: skip
 __version__ = "0.1.0"
 
 _PLACES = {
     "PtexploreError": ("errors", "PtexploreError"),
+    "Recording": ("api.recording", "PublicRecording"),
     "Trail": ("api.trail", "PublicTrail"),
     "Workspace": ("api.questions", "PublicWorkspace"),
+    "record": ("api.recording", "record"),
 }
 
 

@@ -19,10 +19,10 @@ class PtexploreError(Exception):
 
     >>> import ptexplore
     >>> try:
-    ...     ptexplore.trace(len)
+    ...     ptexplore.op(len)
     ... except ptexplore.PtexploreError as error:
     ...     print(error.message)
-    expression is a callable, not a text
+    the operator is a callable, not a text
     """
 
     def __init__(self, message: str, why: str = "", hint: str = "", exit_code: int = FAILED) -> None:

@@ -18,7 +18,7 @@ from ptexplore.capture import probing
 from ptexplore.model.places import Runtime
 from ptexplore.source.runtime.describe import find_runtime
 from tests import first_runs
-from tests.harness import DROPPED, TARGET, THOROUGH, Cli, InProcess, torch_version
+from tests.harness import DROPPED, TARGET, THOROUGH, Cli, Here, InProcess, torch_version
 from tests.warm_probe import WarmProbe, warm_probe
 
 if TYPE_CHECKING:
@@ -179,6 +179,11 @@ def in_process(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(cli.cwd)
     return InProcess(capsys)
+
+
+def here(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """The same, for a test that also asks where the cache and the folder are."""
+    return Here(cli.cache, cli.cwd, cli.python, in_process(cli, monkeypatch, capsys))
 
 
 @pytest.fixture

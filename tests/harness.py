@@ -116,7 +116,7 @@ def nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def with_tree(arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments of a command; of a trace that names no view, with the tree: what most tests read."""
-    other = ("--view", "--json", "--explain", "--open", "--full", "--depth", "--only", "--native")
+    other = ("--view", "-v", "--plain", "--json", "--explain", "--open", "--full", "--depth", "--only", "--native")
     is_trace = arguments[:1] == ("trace",) and not {argument.partition("=")[0] for argument in arguments} & set(other)
     return (*arguments, "--view", "tree") if is_trace else arguments
 
@@ -219,6 +219,25 @@ class InProcess:
             code = main(list(arguments))
         out, err = self.capture.readouterr()
         return Result(arguments, code, out, err, 0.0)
+
+
+@dataclass(frozen=True)
+class Here(Cli):
+    """The command with one cache folder, in this process; from another folder it has one of its own."""
+
+    here: InProcess | None = None
+
+    def __call__(
+        self,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        timeout: float = 240,
+        target: str | None = TARGET,
+        cwd: Path | None = None,
+    ) -> Result:
+        if self.here is None or cwd is not None:
+            return super().__call__(*arguments, env=env, timeout=timeout, target=target, cwd=cwd)
+        return self.here(*arguments, env=env, target=target)
 
 
 def made_once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:

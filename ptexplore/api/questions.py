@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ptexplore.api.recording import PublicRecording
 from ptexplore.api.trail import PublicTrail
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from ptexplore.resolve.error_message import ErrorMessage
@@ -45,7 +46,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
 
     def trace(
         self,
-        expression: str | None = None,
+        expression: str | Callable[[], object] | None = None,
         *,
         script: str | os.PathLike[str] | None = None,
         variables: Mapping[str, str] | None = None,
@@ -56,6 +57,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         once: bool = False,
         native: bool = True,
         native_op: str | None = None,
+        native_budget: float = 60.0,
         first: bool = False,
         timeout: float = 60.0,
     ) -> PublicTrail:
@@ -68,6 +70,13 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         """
         from ptexplore.capture.probing import TraceRequest
 
+        if callable(expression):
+            asked = {
+                "script": script, "variables": variables, "setup": setup, "contexts": contexts, "grad": grad,
+                "backward": backward, "once": once, "native_op": native_op, "first": first,
+            }  # fmt: skip
+            _check_alone(asked)
+            return self.record().call(expression)
         _check_text("expression", expression)
         if (expression is None) == (script is None):
             why = "a trace is of one thing"
@@ -87,9 +96,22 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             cwd=os.getcwd(),
             native=native,
             native_op=native_op,
+            native_budget=native_budget,
             first=first,
         )
         return PublicTrail(*self.inner.trace(request))
+
+    def record(self) -> PublicRecording:
+        """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.
+
+        >>> import ptexplore, torch
+        >>> with ptexplore.Workspace() as workspace:
+        ...     with workspace.record() as recording:
+        ...         y = torch.ones(2) + 1
+        ...     recording.trail.hops[-1].op
+        'aten::add.Tensor'
+        """
+        return PublicRecording(self.inner)
 
     def op(self, name: str) -> Card:
         """As `ptexplore.op`.
@@ -150,7 +172,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
 
 
 def trace(
-    expression: str | None = None,
+    expression: str | Callable[[], object] | None = None,
     *,
     script: str | os.PathLike[str] | None = None,
     variables: Mapping[str, str] | None = None,
@@ -161,29 +183,38 @@ def trace(
     once: bool = False,
     native: bool = True,
     native_op: str | None = None,
+    native_budget: float = 60.0,
     first: bool = False,
     timeout: float = 60.0,
     python: str | None = None,
 ) -> PublicTrail:
-    """What runs for an expression or a script, and where it is. It runs in a process of its own.
+    """What runs for an expression, a script or a function of yours, and where it is.
+
+    A text and a script run in a process of their own. A function, of no arguments, runs right here, once, as under
+    `ptexplore.record`: it sees what it closes over, nothing is stepped, and none of the options below is for it.
 
     Names of one letter become seeded 3 x 3 tensors; `variables` binds others, each to an expression's text. `setup`
     are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
     `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
-    `first`: of the very first call, not of a warm one).
+    `first`: of the very first call, not of a warm one); of a script one call of each kind, as far as `native_budget`
+    seconds go.
     `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
 
-    Raises PtexploreError if it cannot be run, raises, dies or takes too long; and for a callable in place of a text.
+    What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
 
     >>> import ptexplore
     >>> trail = ptexplore.trace("torch.add(a, b)", grad=True, native=False)
     >>> sorted({hop.key for hop in trail.find("add") if hop.key})
     ['AutogradCPU', 'CPU']
+    >>> import torch
+    >>> ptexplore.trace(lambda: torch.ones(2) + 1).hops[-1].op
+    'aten::add.Tensor'
     """
     with PublicWorkspace(python) as workspace:
         return workspace.trace(
             expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
-            backward=backward, once=once, native=native, native_op=native_op, first=first, timeout=timeout,
+            backward=backward, once=once, native=native, native_op=native_op,
+            native_budget=native_budget, first=first, timeout=timeout,
         )  # fmt: skip
 
 
@@ -293,6 +324,14 @@ def load(file: str | os.PathLike[str]) -> PublicTrail:
     from ptexplore.workspace.saved_traces import load_trace
 
     return PublicTrail(*load_trace(os.fspath(file)))
+
+
+def _check_alone(asked: Mapping[str, object]) -> None:
+    """Raises PtexploreError where a function is traced with options that only a text can have."""
+    given = [name for name, value in asked.items() if value]
+    if given:
+        why = f"it runs here, as it is; {', '.join(given)} would be for a text"
+        raise PtexploreError("a function is traced without options", why, "trace(lambda: f(x))", USAGE)
 
 
 def _check_text(role: str, value: object) -> str:

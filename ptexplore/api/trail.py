@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from ptexplore.model.program import Program
 from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
 from ptexplore.view.trace.page import Options, ViewName
 from ptexplore.view.trace.views import view
@@ -101,6 +102,21 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return self.record.findings
 
     @property
+    def program(self) -> Program | None:
+        """What a recorded program ran: its paths of calls, kinds of operators, how often and how long; times in ns.
+
+        None for an expression's trace.
+
+        >>> import ptexplore, torch
+        >>> program = ptexplore.trace(lambda: torch.ones(2) + 1).program
+        >>> [kind.name for kind in program.kinds]
+        ['aten::empty', 'aten::fill_', 'aten::ones', 'aten::add']
+        >>> program.overhead < program.wall
+        True
+        """
+        return self.record.program
+
+    @property
     def ending(self) -> Ending | None:
         """What the expression raised, where and why; None where it raised nothing.
 
@@ -160,6 +176,48 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         from ptexplore.workspace.saved_traces import save_trace
 
         save_trace(Path(file), self.record, self.session)
+
+    def with_times(self, file: str | os.PathLike[str]) -> PublicTrail:
+        """The same program with the times of another run of it: a trace that torch.profiler wrote (Chrome's format).
+
+        Outermost operator calls are matched by their names and those of what they called, in runs of several; what
+        fits none, or several places, is counted: `program.elsewhere`. Raises PtexploreError where the file is no such
+        trace or is of another program, or where this is no program's Trail.
+
+        >>> import json, pathlib, ptexplore, tempfile, torch
+        >>> trail = ptexplore.trace(lambda: torch.ones(2).exp())
+        >>> event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+        >>> seen = [("aten::ones", 0, 9), ("aten::empty", 1, 2), ("aten::fill_", 4, 3), ("aten::exp", 20, 5)]
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = pathlib.Path(folder.name) / "trace.json"
+        >>> _ = file.write_text(json.dumps([event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]))
+        >>> [calls.time for calls in trail.with_times(file).program.calls]
+        [9000, 5000]
+        """
+        from ptexplore.workspace.saved_traces import with_times_of
+
+        return PublicTrail(with_times_of(self.record, os.fspath(file)), self.session)
+
+    def export(self, form: Literal["collapsed", "speedscope", "chrome"], file: str | os.PathLike[str]) -> None:
+        """Write what ran, with what it weighs, into a file for a viewer of profiles.
+
+        "collapsed" has a line for each stack (flamegraph.pl), "speedscope" is that viewer's own format, "chrome" has
+        Chrome's trace events (Perfetto). A program weighs nanoseconds, summed by path, since no timeline was kept; a
+        trace that was stepped weighs instructions. Raises PtexploreError where nothing has a weight, or the file
+        cannot be written.
+
+        >>> import pathlib, ptexplore, tempfile, torch
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = pathlib.Path(folder.name) / "stacks.txt"
+        >>> ptexplore.trace(lambda: torch.ones(2) + 1).export("collapsed", file)
+        >>> any("torch.ones;ones " in line for line in file.read_text().splitlines())
+        True
+        """
+        from ptexplore.render.stacks import exported
+        from ptexplore.view.trace.stacks import stacks_of
+        from ptexplore.workspace.saved_traces import write_file
+
+        write_file(Path(file), exported(stacks_of(self.record), form))
 
     def svg(
         self,

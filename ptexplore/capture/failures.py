@@ -84,7 +84,10 @@ def is_told(raised: dict[str, Any]) -> bool:
     """Whether a Trail tells what was raised.
 
     Not where memory ran out, which the next run may find elsewhere; nor of a name that is misspelt in the expression.
+    What ran in the user's own process has no next run.
     """
+    if raised["stage"] == "block":
+        return True
     slip = bool(raised["close"]) and all(frame["file"] == "<expression>" for frame in raised["frames"])
     return not slip and not _out_of_memory(raised["exception"], str(raised.get("message") or ""))
 

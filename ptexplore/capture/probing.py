@@ -30,6 +30,17 @@ class TraceRequest(TraceOptions):
     cwd: str = "/"
 
 
+def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
+    """The words of a command line that ask for the same trace once more; of its time limit they say nothing."""
+    words = [expression] if options.script is None and expression is not None else ["--script", str(options.script)]
+    values = [("--var", f"{name}={value}") for name, value in options.variables]
+    values += [*(("--setup", code) for code in options.setup), *(("--with", context) for context in options.contexts)]
+    values += [("--native-op", options.native_op)] if options.native_op is not None else []
+    flags = {"--grad": options.grad and not options.backward, "--backward": options.backward, "--once": options.once}
+    flags |= {"--first": options.first, "--no-native": not options.native and options.script is None}
+    return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
+
+
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
 IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk
 IDLE = ("operators", "done")  # messages after which a probe waits for us

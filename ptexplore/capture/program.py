@@ -7,9 +7,9 @@ import binascii
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 from typing import Any
 
 from msgspec import convert, structs, to_builtins
@@ -49,6 +49,21 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
         routes.append(structs.replace(route, observation=len(events.observations) + 1))
         _route(program, number, route, events)
     return structs.replace(program, routes=tuple(routes)), events.observations
+
+
+def stepped(
+    program: Program, observations: Sequence[Observation], steps: Iterable[Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """The probe's observations of stepped calls, each with the observation of the call that it is.
+
+    That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
+    """
+    for seen in steps:
+        data = seen["data"]
+        if seen["kind"] == "steps":
+            events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
+            data = {**data, "event": next(event.id for event in events if event.data["type"] == data["at"])}
+        yield {**seen, "data": data}
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events) -> None:
@@ -126,7 +141,9 @@ def flaw_of(program: Program) -> str | None:
     if any(inner != HOLE and not 0 <= inner < n for n, kind in enumerate(program.kinds) for inner, _ in kind.inside):
         return "a kind of its operators calls one that is not there"
     if any(
-        route.kind >= kinds or route.sets >= len(program.sets) or (route.recorded or 0) >= routes
+        route.kind >= kinds
+        or route.sets >= len(program.sets)
+        or max(route.recorded or 0, route.represented or 0) >= routes
         for route in program.routes
     ):
         return "a route of its operators leads nowhere"
@@ -145,6 +162,49 @@ def in_order(program: Program) -> Iterator[OperatorKind]:
 
     Raises ValueError if the order cannot be read.
     """
+    return (kind for _, kind in _placed(program))
+
+
+def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
+    """Every call that Python made while no operator ran, in order: it and all that ran in it, with the number of its
+    calls, None for what an operator called.
+
+    Raises ValueError if the order cannot be read.
+    """
+    numbers = _numbers(program)
+    for number in numbers:
+        yield list(_rows_in(program, number, numbers))
+
+
+def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:
+    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
+    row: int | None = number - 1
+    while pending:
+        kind = pending.pop()
+        if kind == HOLE:
+            for inner in takewhile(bool, further):
+                yield from _rows_in(program, inner, further)
+            continue
+        yield row, program.kinds[kind]
+        row = None
+        pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+
+
+def call_of(program: Program, op: str, number: int) -> int | None:
+    """The observation that shows the `number`th call of an operator ("add.Tensor"); None if that cannot be told.
+
+    It cannot where torch tells no overloads, or if there were fewer calls.
+    """
+    name, _, overload = op.partition(".")
+    try:
+        calls = (place for place, kind in _placed(program) if (kind.name, kind.overload) == (f"aten::{name}", overload))
+        return next(islice(calls, number - 1, None), None)
+    except ValueError:
+        return None
+
+
+def _placed(program: Program) -> Iterator[tuple[int, OperatorKind]]:
+    """Every call in order: the observation of such a call (`_route` makes them so), and its kind."""
     numbers = _numbers(program)
     yield from chain.from_iterable(_called_in(program, number, numbers) for number in numbers)
 
@@ -171,14 +231,16 @@ def _numbers(program: Program) -> Iterator[int]:
     return (number for (number,) in struct.iter_unpack("<I", data))
 
 
-def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[OperatorKind]:
+def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int, OperatorKind]]:
     """The calls that one call holds, itself first; `further` are the numbers behind its own."""
-    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
+    route = program.routes[program.calls[number - 1].route]
+    pending, place = [route.kind] if number else [], route.observation or 0
     while pending:
         kind = pending.pop()
         if kind == HOLE:
             for inner in takewhile(bool, further):
                 yield from _called_in(program, inner, further)
             continue
-        yield program.kinds[kind]
+        place += 1
+        yield place, program.kinds[kind]
         pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]

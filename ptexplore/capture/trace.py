@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ def _difference(kind: str, reference: str, recorder: str, first: list[str], seco
 ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
 NATIVE = "native"
 LIBRARIES = "libraries"
+NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
 NOT_ASKED = "the native pass was not asked for"
 FIRST_AND = {
     "--script": "a script is never stepped whole",
@@ -89,24 +91,29 @@ def capture(
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
     if request.script is not None:
-        return gather(ask_of_program(runtime, asked, request.timeout), request, runtime, raising=raising)
+        timeout = request.timeout + (request.native_budget if request.native else 0.0)
+        return gather(ask_of_program(runtime, asked, timeout), request, runtime, raising=raising)
     session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
-    return _with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
+    return with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
 
 
-def _with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
-    """The session of what raised, with where C++ threw that, if one more run of it told."""
+def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
+    """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
     from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
 
-    try:
-        told = [seen for message in messages for seen in message.get("observations", ())]
-    except Stopped:
-        return session
-    read = [data for seen in told if (data := thrown(str(seen["data"]["text"]), symbols_dir())) is not None]
-    first = len(session.observations) + 1
-    added = (Observation(number, "thrown", "thrown", data) for number, data in enumerate(read, first))
+    told: list[dict[str, Any]] = []
+    with suppress(Stopped):  # the first may have told by then
+        for message in messages:
+            told += message.get("observations", ())
+    added: list[Observation] = []
+    for seen in told:
+        kind = str(seen["kind"])
+        data = thrown(str(seen["data"]["text"]), symbols_dir()) if kind == "thrown" else seen["data"]
+        if data is not None:
+            number = len(session.observations) + len(added) + 1
+            added.append(Observation(number, str(seen["recorder"]), kind, data))
     return replace(session, observations=(*session.observations, *added))
 
 
@@ -170,33 +177,48 @@ class _Heard:
     def _pass(self, recorder: str, message: dict[str, Any]) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
         self.passes[recorder] = message
+        self.late = self.late or bool(message.get("late"))
         if "program" in message:
-            self._program(message["program"])
+            self._program(message)
         raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
         if raised is not None and not (self.raising and is_told(raised)):
             raise failure({"type": "raised", **raised}, self.request)
         for seen in message["observations"] if recorder != AGAIN else ():
             if self.late and seen["kind"] == "raised":
                 continue  # that is our own interrupt
-            self.add(seen["recorder"], seen["kind"], seen["data"])
+            if seen["recorder"] != NATIVE:
+                self.add(seen["recorder"], seen["kind"], seen["data"])
 
-    def _program(self, told: dict[str, Any]) -> None:
-        from ptexplore.capture.program import observed, program_of
+    def _program(self, message: dict[str, Any]) -> None:
+        from ptexplore.capture.program import observed, program_of, stepped
 
-        self.program, seen = observed(program_of(told))
+        self.program, seen = observed(program_of(message["program"]))
         self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
         if self.late:
             text = f"the script was stopped after {self.request.timeout:g} s: --timeout S gives it longer"
             self.add("program", "stopped", {"text": text})
+        steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
+        if steps:
+            self._native({"type": "pass", "observations": list(stepped(self.program, seen, steps))})
+        elif self.program.stepping is not None:
+            self.no_native = self.program.stepping.reason or NOT_AGAIN
 
     def _native(self, message: dict[str, Any]) -> None:
         if message["type"] == "pass":
             from ptexplore.capture.native.record import calls  # numpy, only where it is needed
 
             for seen in calls(message["observations"], symbols_dir()):
-                self.add(seen["recorder"], seen["kind"], seen["data"])
+                self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
         elif message["type"] != "output":
             self.no_native = no_native(message)
+
+    def _placed(self, data: dict[str, Any]) -> dict[str, Any]:
+        """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
+        if self.program is None or data.get("event") is not None or data.get("number") is None:
+            return data
+        from ptexplore.capture.program import call_of
+
+        return {**data, "event": call_of(self.program, str(data["op"]), int(data["number"]))}
 
     @property
     def stepped(self) -> bool:

@@ -110,7 +110,8 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     from ptexplore.workspace.saved_traces import load_trace
 
     if load is not None:
-        return Start("trail", load, trail=load_trace(load)[0])
+        trail, session = load_trace(load)
+        return Start("trail", load, trail=trail, session=session)
     if name is None:
         return Start()
     target = name.strip()

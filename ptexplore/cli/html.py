@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
-from ptexplore.cli.options import Notes, Python, Tree, open_workspace
+from ptexplore.cli.options import Notes, Python, Tree, fetch_if_none, open_workspace
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.safe_text import clean
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ptexplore.render.html.build import Written
-    from ptexplore.workspace.workspace import Workspace
 
 _NAMED = 5  # of the stops that are lost
 PORT = 8000
@@ -67,7 +66,7 @@ def html(
     folder, settings = Path(out), site_settings(scope, title, base_url, repo_url)
     with open_workspace(python, tree, notes) as workspace:
         if fetch:
-            _fetch(workspace)
+            fetch_if_none(workspace)
         written = build_site(workspace, folder, settings, trace or [], jobs=jobs, force=force)
     lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
     _tell(written, lost, folder)
@@ -84,16 +83,6 @@ def html(
 
         show_site(folder, port)
     return 0
-
-
-def _fetch(workspace: Workspace) -> None:
-    """Fetch the source of the installed torch, if no source of PyTorch is here."""
-    from ptexplore.render.terminal.progress import progress_bar
-    from ptexplore.source.fetch.install import Request
-
-    if workspace.choice().checkout is None:
-        with progress_bar() as watcher:
-            workspace.fetch(Request(), watcher)
 
 
 def _port(text: str) -> int:

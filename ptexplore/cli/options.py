@@ -86,3 +86,13 @@ def warn(text: str) -> None:
 def print_json(document: Any) -> None:
     """What `--json` prints."""
     print(json.dumps(document).replace("\x7f", "\\u007f"))  # the one control character that JSON has as it is
+
+
+def fetch_if_none(workspace: Workspace) -> None:
+    """Fetch the source of the installed torch, or what the project pins, where no source of PyTorch is here."""
+    from ptexplore.render.terminal.progress import progress_bar
+    from ptexplore.source.fetch.install import Request
+
+    if workspace.choice().checkout is None:
+        with progress_bar() as watcher:
+            workspace.fetch(Request(), watcher)

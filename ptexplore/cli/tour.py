@@ -10,7 +10,17 @@ from typer import Argument, Option
 
 from ptexplore.annotations.progress import ReadingProgress, load_progress, remember
 from ptexplore.cli.completion import complete_stop, complete_tour
-from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
+from ptexplore.cli.options import (
+    AsJson,
+    Notes,
+    Python,
+    Tree,
+    fetch_if_none,
+    open_console,
+    open_workspace,
+    print_json,
+    warn,
+)
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
 from ptexplore.view.notes.labs import lab_question
@@ -87,7 +97,7 @@ def tour(
         raise PtexploreError("--path is about all tours", f"{name} was given with it", hint, USAGE)
     with open_workspace(python, tree, notes) as workspace:
         if fetch:
-            _fetch(workspace)
+            fetch_if_none(workspace)
         if path:
             return _path(workspace.library, as_json=as_json)
         if name is None:
@@ -107,16 +117,6 @@ def tour(
         else:
             TerminalWalk(chosen, guide, workspace).walk(number)
     return 0
-
-
-def _fetch(workspace: Workspace) -> None:
-    """Fetch the source of the installed torch, where no source of PyTorch is here."""
-    from ptexplore.render.terminal.progress import progress_bar
-    from ptexplore.source.fetch.install import Request
-
-    if workspace.choice().checkout is None:
-        with progress_bar() as watcher:
-            workspace.fetch(Request(), watcher)
 
 
 def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:

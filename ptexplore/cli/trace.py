@@ -71,6 +71,14 @@ def trace(
         str | None,
         Option(metavar="NAME[#N]", help="step this operator call of it alone: add.Tensor#2", rich_help_panel=RUN),
     ] = None,
+    native_budget: Annotated[
+        str | None,
+        Option(
+            metavar="S",
+            help="of a script: seconds for stepping one call of each kind, the costliest first (60; 0: none)",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     first: Annotated[
         bool,
         Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
@@ -133,6 +141,18 @@ def trace(
     svg: Annotated[
         str | None, Option(metavar="FILE", help="keep what is shown as an SVG picture", rich_help_panel=SHOWN)
     ] = None,
+    export: Annotated[
+        tuple[str, str] | None,
+        Option(
+            metavar="collapsed|speedscope|chrome FILE",
+            help="write what it weighs, by stack, for a viewer of profiles",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
+    times: Annotated[
+        str | None,
+        Option(metavar="FILE", help="of a script: the times of a trace by torch.profiler", rich_help_panel=SHOWN),
+    ] = None,
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
@@ -141,22 +161,20 @@ def trace(
     _check_one({"expression": expression, "script": script, "load": load})
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
-    if no_native and native_op is not None:
-        why = f"--no-native steps nothing, --native-op {native_op} steps one call"
-        raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
-    for file in filter(None, (save, svg)):
+    _check_native(no_native=no_native, op=native_op, budget=native_budget, script=script)
+    for file in filter(None, (save, svg, _export_to(export))):
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
             raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
     from ptexplore.view.trace.page import Options
     from ptexplore.view.trace.views import named
-    from ptexplore.workspace.saved_traces import load_trace, save_trace
+    from ptexplore.workspace.saved_traces import load_trace
 
     options = Options(full, depth, only, opened, named(view), verbose)
 
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
-        if save:
-            save_trace(Path(save), trail, session)
+        trail = _timed(trail, times)
+        _keep(trail, session, save, export)
         if explain == LEGEND:
             _legend(trail, session, replace(options, command=command), as_json=as_json)
         elif explain is not None:
@@ -184,10 +202,39 @@ def trace(
         cwd=os.getcwd(),
         native=not no_native,
         native_op=native_op,
+        native_budget=_budget(native_budget),
         first=first,
     )
     with open_workspace(python) as workspace:
         return tell(*workspace.trace(request), linking(workspace.place_of), _command(request, python))
+
+
+def _export_to(export: tuple[str, str] | None) -> str | None:
+    """The file to export to. Raises PtexploreError where there is no such format, before anything runs."""
+    if export is None:
+        return None
+    from ptexplore.render.stacks import known_format
+
+    known_format(export[0])
+    return export[1]
+
+
+def _timed(trail: Trail, times: str | None) -> Trail:
+    from ptexplore.workspace.saved_traces import with_times_of
+
+    return with_times_of(trail, times) if times is not None else trail
+
+
+def _keep(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
+    """Write the trace into the files that were asked for."""
+    from ptexplore.render.stacks import exported
+    from ptexplore.view.trace.stacks import stacks_of
+    from ptexplore.workspace.saved_traces import save_trace, write_file
+
+    if save:
+        save_trace(Path(save), trail, session)
+    if export:
+        write_file(Path(export[1]), exported(stacks_of(trail), export[0]))
 
 
 def _exit_code(trail: Trail) -> int:
@@ -205,6 +252,16 @@ def _check_one(sources: dict[str, str | None]) -> None:
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
 
 
+def _check_native(*, no_native: bool, op: str | None, budget: str | None, script: str | None) -> None:
+    """Raise PtexploreError for options of the native pass that do not go together."""
+    if no_native and op is not None:
+        why = f"--no-native steps nothing, --native-op {op} steps one call"
+        raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
+    if budget is not None and script is None:
+        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
+        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
+
+
 def _seconds(text: str) -> float:
     try:
         value = float(text)
@@ -212,6 +269,18 @@ def _seconds(text: str) -> float:
         value = 0.0
     if not 0 < value <= DAY:
         raise PtexploreError(f"--timeout {text} is no time", f"seconds above 0, up to {DAY}", "--timeout 60", USAGE)
+    return value
+
+
+def _budget(text: str | None) -> float:
+    """The seconds of --native-budget; where it is not given, those of every script."""
+    try:
+        value = float(text) if text is not None else 60.0
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= DAY:
+        message = f"--native-budget {text} is no time"
+        raise PtexploreError(message, f"seconds from 0 on, up to {DAY}", "--native-budget 60", USAGE)
     return value
 
 
@@ -266,14 +335,10 @@ def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     """The command that shows this trace again, without what only changes how it is shown."""
-    command = ["ptexplore", "trace"]
-    command += [request.expression] if request.expression is not None else ["--script", str(request.script)]
-    values = [("--var", f"{name}={value}") for name, value in request.variables]
-    values += [*(("--setup", code) for code in request.setup), *(("--with", context) for context in request.contexts)]
-    flags = {"--grad": request.grad and not request.backward, "--backward": request.backward, "--once": request.once}
-    flags["--first"] = request.first
-    command += [part for pair in values for part in pair] + [flag for flag, given in flags.items() if given]
-    return (*command, *(("--python", python) if python else ()))
+    from ptexplore.capture.probing import words_of
+
+    words = words_of(request.expression, request)
+    return ("ptexplore", "trace", *words, *(("--python", python) if python else ()))
 
 
 def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:

@@ -62,7 +62,7 @@ class Event(Recorded, frozen=True):
 
     event: Count  # its number in the tree
     parent: Count | None  # the number of the event that it is inside of
-    type: str  # `op`, `node` of the graph, `engine` around it, `user`, `script`, `frame`, `builtin`, `sets`, `call`
+    type: str  # `op`, `node`, `engine` around it, `user`, `script`, `frame`, `builtin`, `callback`, `sets`, `call`
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # which half of the run
     name: str | None = None  # of an `op`, `node`, `engine`, `user` or `script`
@@ -221,6 +221,7 @@ class SteppedCalls(Recorded, frozen=True):
     op: str | None = None  # the operator of that call
     number: int | None = None  # which of the operator's calls, where that is known
     of: int | None = None  # how many calls of the operator there were
+    event: Count | None = None  # of a program: the id of the observation of the call that it is
     cut: str | None = None  # why the lists end early
     warm_ups: int | None = None  # runs at full speed before
     stepped: Count | None = None  # how many instructions were stepped, with the profile function's
@@ -268,7 +269,7 @@ class LeftFrame(Struct, frozen=True):
 class RaisedError(Recorded, frozen=True):
     """What the expression raised."""
 
-    stage: Literal["expression", "backward", "script"]  # what was running
+    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
     exception: str  # the name of its class
     message: str  # its own words
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
@@ -294,6 +295,36 @@ class ThrownError(Recorded, frozen=True):
     stack: tuple[CppFunction, ...] = ()  # the functions of C++ that it left, innermost first
 
 
+class PythonPlace(Struct, frozen=True):
+    """A place in Python's source."""
+
+    file: str  # where it is written
+    line: Count  # the line
+    first: Count  # the first line of the function's code
+    function: str  # the function that it is in
+    text: str = ""  # what is written there
+
+
+class TensorWrite(Struct, frozen=True):
+    """A write in place to a saved tensor."""
+
+    at: PythonPlace | None  # what made it: the innermost place of your own Python
+    before: Count  # how many writes the tensor had seen before
+    after: Count  # and after
+    operators: tuple[str, ...] = ()  # those that write to its memory by their schema, in order
+
+
+class SavedTensorWrites(Recorded, frozen=True):
+    """A tensor that was written to after a node of the graph had saved it; of a run of its own."""
+
+    tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
+    expected: Count  # how many writes it had seen when it was saved
+    version: Count  # and when the node asked for it
+    node: str | None  # the node that had saved it
+    saved: PythonPlace | None  # what ran when it was saved: the innermost place of your own Python
+    writes: tuple[TensorWrite, ...] = ()  # the writes in between, in order
+
+
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
@@ -315,6 +346,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "unreadable": UnreadableLibraries,
     "raised": RaisedError,
     "thrown": ThrownError,
+    "saved": SavedTensorWrites,
     "nondeterministic": Remark,
     "perturbed": Remark,
 }

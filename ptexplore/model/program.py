@@ -26,6 +26,7 @@ class CallPath(Struct, frozen=True):
     name: str  # qualified: of a function its own, of a module that within the outermost one, of a builtin Python's
     calls: Count  # how often; of `imports` how many modules
     time: Nanoseconds  # from entry to exit, of all calls
+    inside: Nanoseconds = 0  # the part of that which an operator, or a node of backward, called Python for
     parent: Count | None = None  # the number of the path that it goes on from
     line: Count | None = None  # the caller's line
     file: str | None = None  # where the function, or the module's forward, is written
@@ -68,6 +69,8 @@ class OperatorRoute(Struct, frozen=True):
     offset: int | None = None  # and which of the sequence numbers of that call the node has
     observation: Count | None = None  # the first observation of the session that it was concluded from
     hops: tuple[Count, ...] = ()  # the ids of the hops that show what such a call does
+    represented: Count | None = None  # the number of the route of which a call was stepped: this one, or one like it
+    unstepped: str | None = None  # why none was, where calls were to be stepped
 
 
 class OperatorCalls(Struct, frozen=True):
@@ -78,8 +81,32 @@ class OperatorCalls(Struct, frozen=True):
     shape: Count  # which of the kind's sizes
     calls: Count  # how many
     time: Nanoseconds  # from entry to exit, of all of them
+    python: Nanoseconds = 0  # the part of that in which they ran Python, whose paths have it too
     saved: Count = 0  # bytes of what they saved for backward, each storage counted once
     recorded: Count | None = None  # of nodes of backward: the number of the calls that recorded them
+
+
+class StepBudget(Struct, frozen=True):
+    """How far the stepping of a program's calls came: one call of each kind is stepped, the costliest first."""
+
+    budget: float  # the seconds that were given for it
+    spent: float = 0.0  # the seconds that it took
+    forks: Count = 0  # how many calls were stepped, each in a fork of the program
+    reason: str | None = None  # why there were none, or no more from some point on
+
+
+class TimesElsewhere(Struct, frozen=True):
+    """Whose times a program has, where they are not its own: those that torch.profiler wrote in another run of it.
+
+    The times of paths are then those of their operators alone. Calls are outermost ones, with all that is in them.
+    """
+
+    file: str  # the name of the file
+    matched: Count  # how many of its operator calls, and nodes of backward, are calls of this program
+    unmatched: Count  # how many are none, or may be of several places
+    names: tuple[tuple[str, int], ...] = ()  # of those that are not matched: the names, and how often, most first
+    unlike: Count = 0  # nodes whose sequence number leads to another call than the one that recorded them here
+    device_events: Count = 0  # kernels and copies of devices in it, which are not counted
 
 
 class Program(Struct, frozen=True):
@@ -92,8 +119,11 @@ class Program(Struct, frozen=True):
     calls: tuple[OperatorCalls, ...]  # how often each route was taken, from where
     order: str  # in which order, packed: row numbers of `calls` from 1, 0 where what Python ran inside a call ends
     ordered: Count  # how many numbers that are
-    wall: Nanoseconds  # how long the recorded run took
+    wall: Nanoseconds  # how long the recorded run took, without the time that it waited for calls to be stepped
     overhead: Nanoseconds  # about how much of that recording took
+    folding: Nanoseconds = 0  # the part of the overhead that is in no path's time: what was seen was folded meanwhile
     backwards: Count = 0  # how often backward was called
     failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
     cuts: tuple[str, ...] = ()  # what is not told, in words
+    elsewhere: TimesElsewhere | None = None  # whose times these are, where they are of another run
+    stepping: StepBudget | None = None  # where calls were to be stepped

@@ -24,7 +24,7 @@ TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only 
 class Finding:
     """Something that a reader must know beside the hops."""
 
-    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, …
+    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, `stepped`, …
     text: str  # what was found, in words
     hop: int | None = None  # the id of the hop it is about
 
@@ -106,6 +106,7 @@ class TraceOptions:
     seed: int = 0  # of the random numbers
     native: bool = False  # whether the native pass was asked for
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
+    native_budget: float = 60.0  # of a script: seconds in which one call of each kind is stepped
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
 
 
@@ -164,6 +165,7 @@ class FormulaRef:
     mode: Literal["backward", "forward"] = "backward"  # which way it differentiates
     calls: tuple[str, ...] = ()  # the functions that it calls
     text: str = ""  # the formula itself
+    needed: bool | None = None  # of a node: whether its input needs a gradient, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ class DerivativeRef:
 
 @dataclass(frozen=True, slots=True)
 class OperatorRef:
-    """What the catalogue has of an operator."""
+    """What is known of an operator: of one that the traced code registered, its schema alone."""
 
     schema: str  # as the dispatcher prints it
     yaml: SourceRef | None = None  # its entry in native_functions.yaml
@@ -200,6 +202,7 @@ class PythonCall:
     """How a Python frame was called."""
 
     called_from_line: int  # the caller's line
+    qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +297,29 @@ class MissingKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class InPlaceWriter:
+    """A write in place to a saved tensor, by its line."""
+
+    text: str  # what is written there
+    function: str  # the Python function that it is in
+    source: SourceRef  # the line
+    before: int  # how many writes the tensor had seen before
+    after: int  # and after
+    operators: tuple[str, ...] = ()  # the operators that wrote to it there, in order
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSaver:
+    """Who saved a tensor for backward."""
+
+    node: str | None  # the node of the graph
+    operators: tuple[str, ...] = ()  # the operators that record such a node
+    text: str = ""  # what is written where it was saved
+    function: str = ""  # the Python function that this is in
+    source: SourceRef | None = None  # the line
+
+
+@dataclass(frozen=True, slots=True)
 class ModifiedTensor:
     """A tensor that was written to after a node of the graph had saved it."""
 
@@ -305,13 +331,24 @@ class ModifiedTensor:
     makers: tuple[str, ...] = ()  # the operators that record such a node
     writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
     certain: bool = False  # whether only one tensor of the expression was written to in this way
+    saver: TensorSaver | None = None  # who saved it; null where no further run told
+    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where a further run told
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedValue:
+    """A value that a failed check compared."""
+
+    text: str  # as the message has it: `3`, `[2, 2]`, `Float`
+    what: str  # what it is: `the size of dimension 1`, `the index asked for`
+    argument: str | None = None  # the operator's argument that has it; null where not exactly one does
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
-    stage: Literal["expression", "backward", "script"]  # what was running
+    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
     exception: str  # the name of its class
     message: str  # its own words
     source: SourceRef  # the line that threw it
@@ -325,6 +362,8 @@ class Ending:
     modified: ModifiedTensor | None = None  # where a saved tensor was written to
     why: tuple[str, ...] = ()  # sentences: what it is concluded from
     close: tuple[str, ...] = ()  # names near the one that was not found
+    check: str = ""  # the condition that did not hold, as the text at that line has it
+    compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +383,7 @@ class HopFacts:
     registration: SourceRef | None = None  # the record that registered the kernel
     declaration: SourceRef | None = None  # where a header or YAML file declares it
     derivative: DerivativeRef | None = None  # of an operator or node that has one
-    operator: OperatorRef | None = None  # of an `op` that the catalogue knows
+    operator: OperatorRef | None = None  # of an `op` whose schema is known
     binding: BindingRef | None = None  # of a `binding`
     python: PythonCall | None = None  # of a `python` frame that another frame called
     kernel: KernelRef | None = None  # of a `kernel`

@@ -329,7 +329,8 @@ class CallRecorder:
     def _close(self) -> None:
         ended = self._open.pop()
         ended.mark.__exit__(None, None, None)
-        written = list(ended.written())
+        with api.without_overrides():
+            written = list(ended.written())
         if written:
             self.calls[ended.number]["written"] = written
 

@@ -11,7 +11,7 @@ from . import torch_api as api
 LIMIT = 50_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
-MARKERS = ("frame", "builtin", "sets", "call")
+MARKERS = ("frame", "builtin", "callback", "sets", "call")
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 
 

@@ -37,6 +37,12 @@ SYNTAX = frozenset(
     or name in ("LOAD_ATTR", "STORE_ATTR", "TO_BOOL", "LOAD_METHOD")
 )
 
+COMPUTING = frozenset(
+    number
+    for number in SYNTAX
+    if dis.opname[number].startswith(("BINARY_", "INPLACE_", "UNARY_", "STORE_", "COMPARE_"))
+)
+
 
 @dataclass(frozen=True)
 class RunningFrame:
@@ -80,6 +86,8 @@ class FrameRecorder:
             self._read_sets(frame)
             if self._is_wanted(frame.f_code):
                 self._enter(frame, self._frame(frame))
+            elif self._is_callback(frame):
+                self._enter(frame, {"type": "callback"})
         elif event == "return":
             self._read_sets(None)
             self._returned(frame)
@@ -123,6 +131,18 @@ class FrameRecorder:
         if self._in_c and self._in_c[-1] is caller:
             return True
         return caller.f_code.co_code[caller.f_lasti] in SYNTAX if caller.f_lasti >= 0 else False
+
+    def _is_callback(self, frame: FrameType) -> bool:
+        """Whether C++ may have called a frame that is not told of: inside of a builtin of torch's, or of an operator.
+
+        A hook of yours is one. What such a frame calls is not what the C++ around it calls by itself.
+        """
+        if frame.f_code.co_filename.startswith(OURS) or not self._is_called_by_c(frame):
+            return False
+        caller, held = frame.f_back, self._open
+        if caller is None or (self._in_c and self._in_c[-1] is caller):
+            return bool(held) and self.marked[held[-1][1]]["type"] in ("builtin", "callback")
+        return caller.f_code.co_code[caller.f_lasti] in COMPUTING
 
     @property
     def _running(self) -> list[RunningFrame]:

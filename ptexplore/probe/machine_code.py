@@ -30,11 +30,13 @@ _FEATURES = 464 + 8  # in the XSAVE area: which of its parts the kernel saved (s
 
 # The handler's own state: eight bytes each. TABLE: the breakpoints, 0 when none is set; SIGNALS_AFTER and
 # SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does. BEFORE: the action that
-# SIGTRAP had before, as the kernel knows it (struct kernel_sigaction: handler, flags, restorer, mask).
+# SIGTRAP had before, as the kernel knows it (struct kernel_sigaction: handler, flags, restorer, mask). EXIT: not 0
+# where the process is to end with the stepping.
 (
     CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, DEADLINE, STOP, SIGNALS_AFTER, SIGNALS_MEANWHILE,
     TABLE, HITS, WANTED, REARM, BEFORE,
 ) = range(0, 128, 8)  # fmt: skip
+EXIT = BEFORE + 32
 STATE = 20  # numbers in it: BEFORE is four
 ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
 
@@ -46,7 +48,7 @@ SIGTRAP = 5
 _SIGTRAP_BIT = 1 << SIGTRAP - 1
 # System calls (asm/unistd_64.h); fork and vfork lie between clone and execve.
 _RT_SIGACTION, _RT_SIGPROCMASK, _CLONE, _EXECVE, _KILL, _TKILL, _TGKILL = 13, 14, 56, 59, 62, 200, 234
-_EXECVEAT, _CLONE3 = 322, 435
+_EXIT_GROUP, _EXECVEAT, _CLONE3 = 231, 322, 435
 _SIG_UNBLOCK = 1
 
 
@@ -235,6 +237,9 @@ _REASONS = "\n".join(
 # The call goes on at full speed, with the signals that were held back, and SIGTRAP does what it did before.
 _STOPPING = f"""{_REASONS}
 stop:
+    mov r8, [rax + {EXIT}]
+    cmp r8, 0
+    jne exit
     mov r8, [rax + {SIGNALS_AFTER}]
     mov [rsi + {SIGNALS}], r8
     and qword ptr [rsi + {FLAGS}], {~TRAP}
@@ -246,6 +251,10 @@ stop:
     movabs rax, {_RT_SIGACTION}
     syscall
     ret
+exit:  ; a fork that was made for this one call: nothing else of the program runs in it
+    movabs rdi, 0
+    movabs rax, {_EXIT_GROUP}
+    syscall
 """
 _AT_A_BREAKPOINT = f"""
 breakpoint:  ; which of them? rcx goes through the table

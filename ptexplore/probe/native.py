@@ -48,6 +48,8 @@ SLOW = 2.0  # seconds; what takes longer is not run once more only to know it be
 INSTRUMENTED = (3, 12)  # from this Python on code is rewritten when it first runs with a profile function
 LIBRARY = "libtorch_cpu.so"
 ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call, without its parameters
+APPLY = b"_ZN%s5applyE"  # and of the `apply` of a node's class
+GENERATED = "torch::autograd::generated::"  # what is left out where a node tells its name
 CALLED = 64  # operators among which the first one called is looked for
 UNLOCATED = "the native pass left torch.jit.trace's record of source locations out, which walks all of Python's stack"
 Called = Sequence[tuple[str, str | None]]  # names and overloads, as the profiler records them
@@ -80,7 +82,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     projected = round(runs.projected, 3) if runs.count else None
     pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": projected}
     seen = [("steps", {**part, **pace}) for part in parts]
-    seen += [("maps", {"text": _maps()}), ("result", runs.compared(once))]
+    seen += [("maps", {"text": maps()}), ("result", runs.compared(once))]
     if request.get("unlocated"):
         seen.append(("cut", {"text": UNLOCATED}))
     observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
@@ -123,7 +125,7 @@ class _Once:
         def step(phase: str, function: Callable[..., Any], *given: Any) -> Any:
             value, steps = stepper.step(function, *given)
             self.forward = self.forward or steps
-            parts.append(_part(phase, steps))
+            parts.append(stepped_part(phase, steps))
             return value
 
         with passes.stage("context"), ExitStack() as stack:
@@ -190,7 +192,7 @@ class _Runs:
         return {"equal": None if None in (stepped, self.result) else stepped == self.result}
 
 
-def _part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
+def stepped_part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
     """One stepped part as plain data; the rows packed, since there are many and they repeat."""
     return {
         "what": name,
@@ -253,7 +255,7 @@ def _operator_call(
     sure = alike and (recorded is None or counts is None or counts[steps.entry] == recorded)
     base = f"aten::{op.partition('.')[0]}"
     more = {"op": op, "number": steps.counts[steps.entry] if sure else None, "of": sum(n == base for n, _ in called)}
-    return once, [_part("operator", steps, **more)]
+    return once, [stepped_part("operator", steps, **more)]
 
 
 def _further(runs: _Runs, most: int) -> list[dict[str, Any]]:
@@ -317,10 +319,10 @@ def _profiled(both: Callable[[], None]) -> Called:
     return [(event["name"], event["overload"]) for event in tree if event["type"] == "op"]
 
 
-def _maps() -> str:
+def maps() -> str:
     """The executable part of this process's memory map."""
-    with open("/proc/self/maps") as maps:
-        return "".join(line for line in maps if "x" in line.split(None, 2)[1])
+    with open("/proc/self/maps") as lines:
+        return "".join(line for line in lines if "x" in line.split(None, 2)[1])
 
 
 # --- the entry points in machine code of the operator calls that --native-op names: at::_ops::NAME::call ---
@@ -380,16 +382,28 @@ def times_called(op: str, called: Called) -> int | None:
 
 
 def _located(ops: Iterable[str]) -> Iterator[tuple[str, int]]:
+    named = {op: op.replace(".", "_").encode() for op in ops}
+    return _addresses((op, ENTRY % (len(name), name)) for op, name in named.items())
+
+
+def node_entry(name: str) -> int:
+    """The address of the `apply` of a node's class; 0 where torch's library has none."""
+    scopes = (name if "::" in name else f"{GENERATED}{name}").encode().split(b"::")
+    symbol = APPLY % b"".join(b"%d%s" % (len(scope), scope) for scope in scopes)
+    return dict(_addresses([(name, symbol)])).get(name, 0)
+
+
+def _addresses(named: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, int]]:
+    """Of each name whose symbol begins so: the address of that function."""
     path = os.path.join(api.TORCH_DIR, "lib", LIBRARY)
     library = ctypes.CDLL(path)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
         start, end = _names(data)
-        for op in ops:
-            name = op.replace(".", "_").encode()
-            place = data.find(b"\0" + ENTRY % (len(name), name), start, end) + 1
+        for name, begins in named:
+            place = data.find(b"\0" + begins, start, end) + 1
             if place:
                 symbol = data[place : data.find(b"\0", place)].decode()
-                yield op, ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
+                yield name, ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
 
 
 def _names(data: mmap.mmap) -> tuple[int, int]:

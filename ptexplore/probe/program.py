@@ -1,17 +1,23 @@
-"""Run a script once, under a recorder that folds what it calls as it goes."""
+"""Run a script once, or a block of the user's own process, under a recorder that folds what it calls as it goes."""
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
+import threading
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from types import FrameType
 from typing import Any
 
-from . import passes
+from . import native, passes
 from . import torch_api as api
+from .raising import Raised
 from .recording import Recorder
 
 RECORDER = "program"
+BLOCK = "block"  # where a block of the user's own process raised
 
 
 def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
@@ -22,7 +28,8 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    recorder = Recorder((request["script"],))
+    budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
+    recorder = Recorder((request["script"],), budget, float(request["timeout"]))
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -34,16 +41,77 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
             recorder.stop()
     sys.setrecursionlimit(limit)
     told = recorder.told()
-    seen = [(RECORDER, "raised", running.raised.told())] if running.raised is not None else []
-    called = {kind["name"] for kind in told["kinds"] if kind["type"] == "op"}
-    seen += [("ops", "table", table) for table in passes.changed_tables(called, known)] if known else []
+    tables = passes.changed_tables(_called(told), known) if known else ()
+    return _message(recorder, told, running.raised, tables) | {"bound": running.names.bound}
+
+
+def _called(told: dict[str, Any]) -> set[str]:
+    return {kind["name"] for kind in told["kinds"] if kind["type"] == "op"}
+
+
+def _message(
+    recorder: Recorder, told: dict[str, Any], raised: Raised | None, tables: Iterable[dict[str, Any]]
+) -> dict[str, Any]:
+    seen = [(RECORDER, "raised", raised.told())] if raised is not None else []
+    seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
+    seen += [("ops", "table", table) for table in tables]
     return {
         "sequence": recorder.digest,
         "imported": 0,
-        "raised": running.raised is not None,
-        "bound": running.names.bound,
+        "raised": raised is not None,
+        "bound": [],
         "result": {},
+        "late": recorder.late,
         "program": told,
         "threads": api.records_all_threads(),
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
+
+
+# --- in the user's own process ---
+
+
+def why_not_here() -> tuple[str, str] | None:
+    """Why nothing can be recorded in this process now, and what to do about it; None where it can."""
+    if Recorder.active is not None:
+        return "this process is recorded already", "end the other recording first"
+    if threading.current_thread() is not threading.main_thread():
+        return "it was asked for in a thread that is not the main one", "call it in the main thread"
+    if sys.getprofile() is not None:
+        return "a profile function is set: another profiler is at work", "end the other profiler first"
+    if api.is_profiling():
+        return "a profiler of torch's is at work", "end the other profiler first"
+    return None
+
+
+def begin(frame: FrameType | None, files: Iterable[str]) -> Recorder:
+    """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
+    recorder = Recorder(files)
+    recorder.start(frame)
+    return recorder
+
+
+def end(recorder: Recorder, error: BaseException | None) -> tuple[bytes, bool]:
+    """Record no more: the message of a pass, encoded, with the tables of all operators that were called.
+
+    `error` is what the user's code raised. A Ctrl-C meanwhile is kept for the caller: the second value says so.
+    """
+    asked: list[Any] = []
+    held = signal.getsignal(signal.SIGINT)
+    if held is not None:  # None: something else than Python has set it
+        signal.signal(signal.SIGINT, lambda *given: asked.append(given))
+    try:
+        recorder.stop()
+        told = recorder.told()
+        ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
+        raised = None if error is None or ended_well else Raised(BLOCK, error)
+        message = _message(recorder, told, raised, passes.changed_tables(_called(told), {}))
+        return json.dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode(), bool(asked)
+    finally:
+        if held is not None:
+            signal.signal(signal.SIGINT, held)
+
+
+def unlike(tables: Iterable[dict[str, Any]], known: dict[str, str]) -> Iterator[str]:
+    """The operators whose tables are not as the catalogue knows them."""
+    return (table["op"] for table in tables if known.get(table["op"]) != api.digest(table["dump"], table["table"]))

@@ -72,6 +72,11 @@ def _method(address: int) -> tuple[str, int]:
     return text.decode("utf-8", "replace"), function
 
 
+def function_of(builtin: Any) -> int:
+    """The address of the function of C that a builtin calls; 0 where it cannot be told."""
+    return _method(_row_of(builtin))[1]
+
+
 def _memory_at(address: int, size: int) -> bytes:
     """Bytes of this process's memory, as many as there are: an address that is none gives no bytes, and no fault."""
     with contextlib.suppress(OSError, ValueError, OverflowError), open("/proc/self/mem", "rb", 0) as memory:

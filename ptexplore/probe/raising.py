@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from .expression import text_of
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
-PACKAGE = __name__.partition(".")[0]
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, which may be beside it
 FRAMES = 200  # Python functions told of, those that are left first
 
 
@@ -42,7 +43,7 @@ def frames_of(error: BaseException) -> list[dict[str, Any]]:
     told = []
     for frame, line in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
-        if not str(frame.f_globals.get("__name__", "")).startswith(PACKAGE):
+        if not code.co_filename.startswith(OURS):
             at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name, "line": line}
             told.append(at)
     return told[-FRAMES:]

@@ -21,6 +21,7 @@ import hashlib
 import importlib
 import inspect
 import os
+import signal
 import site
 import struct
 import sys
@@ -32,15 +33,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
 from . import events
 from . import torch_api as api
+from .raising import OURS
+
+if TYPE_CHECKING:
+    from .stepping import Stepped, Stepping
 
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
+FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
 SLICE = 4_000  # markers after which the profiler is started anew
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
@@ -48,20 +54,24 @@ PATHS = 20_000  # paths that are told apart; what lies deeper counts for the pat
 DEPTH = 150  # functions within one another that are told apart
 KINDS = 20_000  # kinds of operator calls
 SHAPES = 64  # sizes that are told apart of one kind
-COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more
+COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
+# once they were folded, which tells that there was none
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
-SAMPLED = 64  # of so many calls of the profile function one is timed
-OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+TIMED = 2_000  # calls of the profile function that are timed, the first ones
+SAMPLED = 64  # of so many later ones one is timed
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
 )
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
+# What starts torch's profiler, and what ends it: torch.profiler comes by both too.
+ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
 FRAME, BUILTIN = False, True
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -69,18 +79,25 @@ BOOTSTRAP: Any = importlib._bootstrap
 class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
-    __slots__ = ("calls", "children", "depth", "hot", "index", "label", "line", "parent", "seen", "time")
+    __slots__ = (
+        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "parent", "seen", "site",
+        "time",
+    )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.depth: int = parent.depth + 1 if parent is not None else 0
-        self.calls = self.time = self.seen = 0
-        self.hot = label.timed or label.kind in ("module", "user", "imports", "thread", "program")  # its time is wanted
+        self.calls = self.time = self.inside = self.seen = 0
+        self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
+        self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
+        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
+        self.cold = False
 
     def told(self) -> dict[str, Any]:
         parent = self.parent.index if self.parent is not None else None
-        return {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        return told | ({"inside": self.inside} if self.inside else {})
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,13 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(self, user_files: Iterable[str] = ()) -> None:
+    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None) -> None:
+        self._budget = native_budget  # seconds of stepping
+        self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
+        self.late = False  # it was
+        self.stepping: Stepping | None = None
+        self._no_stepping: str | None = None
+        self._called_before: set[tuple[Label, int]] = set()  # where calls are stepped: builtins, with the sets
         self._user_files = frozenset(map(os.path.realpath, user_files))
         self._labels: dict[CodeType, Label | None] = {}
         self._builtins: dict[Any, Label | None] = {}
@@ -139,19 +162,22 @@ class Recorder:
         self._threads: list[Thread] = []
         self._main = threading.get_ident()
         self._busy = False
+        self._size = SLICE  # of the next slice
         self._left = SLICE
-        self._asked, self._hook_calls_before = False, 0
+        self._ticked, self._hook_calls_before = 0, 0
         self._stopped = threading.Event()
-        self._pending: Any = None
+        self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
+        self._own_fork = False  # it is we who fork
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_timed = self._hook_time = 0
+        self._hook_calls = self._hook_time = 0
         self.slicing = 0  # nanoseconds
         self._backwards = 0
+        self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
 
     # --- paths ---
@@ -161,7 +187,7 @@ class Recorder:
         self._paths.append(path)
         return path
 
-    def _below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
+    def _path_below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
         """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
         path = parent.children.get(key)
         if path is None:
@@ -180,9 +206,13 @@ class Recorder:
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
+        if self.is_over:  # a thread goes on that was started meanwhile
+            sys.setprofile(self._before[1])
+            return
         self._hook_calls += 1
-        timed = self._hook_calls % SAMPLED == 0
-        began = time.perf_counter_ns() if timed else 0
+        counts = 1 if self._hook_calls <= TIMED else SAMPLED  # how many calls this one's time stands for
+        timed = counts == 1 or self._hook_calls % SAMPLED == 0
+        began, sliced = time.perf_counter_ns() if timed else 0, self.slicing
         compiler = api.set_frame_compiler(None)
         self._busy = True
         try:
@@ -192,8 +222,7 @@ class Recorder:
             if compiler is not None:
                 api.set_frame_compiler(compiler)
         if timed:
-            self._hook_timed += 1
-            self._hook_time += time.perf_counter_ns() - began
+            self._hook_time += (time.perf_counter_ns() - began - (self.slicing - sliced)) * counts
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         try:
@@ -212,8 +241,11 @@ class Recorder:
         elif event == "return":
             if innermost.frame is frame:
                 self._leave(thread)
+                self._before_syntax(thread, innermost.path)
             elif self._labels.get(frame.f_code) is not None:
                 self._unwind(thread, frame)
+            if frame.f_code is ITS_PROFILER[1] and self._profile is None:
+                self._resume()
         elif event == "c_call":
             self._builtin_called(thread, frame, argument)
         elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
@@ -228,7 +260,7 @@ class Recorder:
         except KeyError:
             label = self._builtins[key] = self._builtin(builtin)
         if label is not None:
-            self._enter_builtin(thread, frame, label)
+            self._enter_builtin(thread, frame, label, builtin)
 
     def _builtin_left(self, thread: Thread, slot: Slot) -> None:
         self._leave(thread)
@@ -236,12 +268,13 @@ class Recorder:
             self._look_at_sets(thread)
         if self._left <= 0:
             self._slice_if_safe()
+        self._before_syntax(thread, slot.path)
 
     def _new_thread(self) -> Thread:
         path = self.root
         if threading.get_ident() != self._main:
             name = threading.current_thread().name
-            path = self._below(self.root, ("thread", name), Label("thread", name), lambda: None)
+            path = self._path_below(self.root, ("thread", name), Label("thread", name), lambda: None)
         thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)])
         thread.sets = self._read_sets()
         self._threads.append(thread)
@@ -257,8 +290,8 @@ class Recorder:
         if not code.co_flags & inspect.CO_NEWLOCALS and name != "<module>":
             return None  # the body of a class
         qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
-        if file.startswith((OURS, "<frozen")):
-            return None
+        if file.startswith(OURS) or (file.startswith("<") and not file.startswith(TYPED)):
+            return None  # what a program made itself: a dataclass's methods, a compiler's functions
         if file.startswith(api.TORCH_DIR + os.sep):
             return Label("torch", qualname, file, code.co_firstlineno, timed=_is_timed(file, name))
         real = os.path.realpath(file)
@@ -278,6 +311,8 @@ class Recorder:
         outer, back = thread.stack[-1], frame.f_back
         direct = back is not None and back is outer.frame
         key: Any = (code, back.f_lasti if direct and back is not None else None)
+        if code is ITS_PROFILER[0]:
+            self._suspend()
         if code is CALL:
             label = self._module(thread, frame)
             key = (label, key[1])
@@ -286,9 +321,10 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
+        path = self._path_below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
         path.calls += path is not outer.path
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False)))
+        self._before_syntax(thread, None)
 
     def _of_class(self, frame: FrameType, label: Label) -> Label:
         """The label of a method with the class of the object that it is called on."""
@@ -314,24 +350,32 @@ class Recorder:
             self._module_labels[name, kind] = known
         return known
 
-    def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label) -> None:
+    def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label, builtin: Any) -> None:
         outer = thread.stack[-1]
         sets = self._look_at_sets(thread)
         back = frame if frame is outer.frame else None
         line = frame.f_lineno if outer.path.label.kind == "user" and back is not None else None
-        path = self._below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
+        path = self._path_below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
         path.calls += path is not outer.path
+        if self.stepping is not None:
+            if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
+                self._called_before.add((label, sets))
+                self._left = min(self._left, FIRST_SLICE)
+            if self._stepped(self.stepping, path, sets, builtin):
+                return
         self._enter(thread, Slot(frame, BUILTIN, path, sets))
 
     def _enter(self, thread: Thread, slot: Slot) -> None:
         self._failed = None  # something else runs
         thread.stack.append(slot)
         path = slot.path
-        if path.hot or path.seen < COLD:
+        if not path.cold:
             self._open(slot)
 
     def _open(self, slot: Slot) -> None:
         """Open a slot's marker, anew or one that was closed before."""
+        if self._profile is None:
+            return
         key = (slot.path.index, slot.sets)
         free = self._free.get(key)
         if free:
@@ -381,38 +425,114 @@ class Recorder:
                 self._open(slot)
         return sets
 
+    # --- stepping ---
+
+    def _stepped(self, stepping: Stepping, path: Path, sets: int, builtin: Any) -> bool:
+        """Before a builtin: have it stepped in a fork, if that is worth it. True in the fork, which goes on to it."""
+        of = _builtin_of(path.label)
+        one = stepping.wanted(path.index, of, sets) if of is not None else None
+        is_backward = _is_backward(path.label) and bool(stepping.nodes or self._graph)
+        if (one is None and not is_backward) or not self._is_safe():
+            return False
+        if one is not None:
+            self._slice(lambda: stepping.builtin(path.index, builtin, one))
+        else:
+            graph, self._graph = self._graph, {}
+            self._slice(lambda: stepping.backward(graph))
+        return stepping.in_child
+
+    def _before_syntax(self, thread: Thread, left: Path | None) -> None:
+        """Something ended, or a function begins: where operator syntax came next before, it is stepped in a fork."""
+        stepping = self.stepping
+        if stepping is None or not stepping.syntax:
+            return
+        slot = thread.stack[-1]
+        some = stepping.syntax.get(((slot.path.site, left.site if left is not None else None), thread.sets))
+        if some and not slot.builtin and self._is_safe():
+            self._slice(lambda: stepping.operators(some))
+
+    def _is_safe(self) -> bool:
+        """Whether the profiler can be stopped: it runs, and no builtin is at work in any thread."""
+        if self._profile is None:
+            return False
+        return threading.get_ident() == self._main and not any(s.builtin for t in self._threads for s in t.stack)
+
     # --- slices ---
 
     def _slice_if_safe(self) -> None:
         """Fold what the profiler has, if no builtin is at work in any thread."""
-        if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
+        if self._profile is None:
+            return
+        if not self._is_safe():
             if self._left < -50 * SLICE and self._left % SLICE == 0:
                 self._cut("the profiler could not be stopped for long, since an operator was always at work")
             return
         self._slice()
 
-    def _slice(self) -> None:
+    def _slice(self, meanwhile: Callable[[], None] | None = None) -> None:
+        """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
         began = time.perf_counter_ns()
+        waited = self.waited
+        open_slots = self._close_all()
+        self._fold_profile()
+        self._profile = None
+        for path in self._paths:
+            path.cold = not path.hot and path.seen >= COLD
+        try:
+            if meanwhile is not None:
+                self._own_fork = True
+                meanwhile()
+        finally:
+            self._own_fork = False
+            if self.stepping is None or not self.stepping.in_child:
+                self._start_again(open_slots)
+        self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
+
+    def _start_again(self, open_slots: list[Slot]) -> None:
+        closely = self.stepping is not None and self.stepping.looks_closely
+        self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
+        self._left = self._size
+        self._profile = self._new_profile()
+        for slot in open_slots:
+            self._open(slot)
+
+    def _fold_profile(self) -> None:
+        """End the profile and fold what it saw."""
+        with api.quiet_profiler():
+            self._profile.__exit__(None, None, None)
+        self._fold.take(self._profile, self._marks, self.root)
+
+    def _suspend(self) -> None:
+        """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
+        if self._profile is not None:
+            self._cut("the program runs torch's profiler itself: the operators that ran meanwhile are not told")
+            self._close_all()
+            self._fold_profile()
+            self._profile = None
+
+    def _resume(self) -> None:
+        self._profile = self._new_profile()
+        for thread in self._threads:
+            for slot in thread.stack[1:]:
+                self._open(slot)
+
+    def _close_all(self) -> list[Slot]:
+        """Close every open marker; the slots that had one, outermost first."""
         open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
         for slot in reversed(open_slots):
             self._close(slot)
-        self._profile.__exit__(None, None, None)
-        self._fold.take(self._profile, self._marks, self.root)
-        self._left = SLICE
-        self._profile = api.profiler()
-        self._profile.__enter__()
-        self._main_marker()
-        for slot in open_slots:
-            self._open(slot)
-        self.slicing += time.perf_counter_ns() - began
+        return open_slots
 
-    def _main_marker(self) -> None:
+    def _new_profile(self) -> Any:
+        profile = api.profiler()
+        with api.quiet_profiler():
+            profile.__enter__()
         with api.marker(events.MAIN):
             pass
+        return profile
 
-    def _tick(self, *_: Any) -> int:
+    def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
-        self._asked = False
         hook = sys.getprofile()
         if self._profile is not None and not self._busy and hook is not None:
             # A loop over operator syntax calls nothing that the hook sees: time alone tells that there may be much.
@@ -421,20 +541,39 @@ class Recorder:
                 self._slice_if_safe()
             finally:
                 sys.setprofile(hook)
-        return 0
+        self._ticked += 1
 
     def _watch(self) -> None:
+        """Ask for a tick where the profile function is not called.
+
+        Not before the tick asked for last has been over for a while: Python 3.11 goes round for ever in a function that
+        it calls so while another call is asked for (make_pending_calls of Python/ceval.c).
+        """
+        asked = over = 0
         while not self._stopped.wait(TICK):
-            if not self._asked and self._hook_calls == self._hook_calls_before:
-                self._asked = True
-                ctypes.pythonapi.Py_AddPendingCall(self._pending, None)
-            self._hook_calls_before = self._hook_calls
+            self._end_in_time()
+            quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
+            asked = max(asked, self._ticked)  # a tick that an earlier recorder asked for may come late
+            if asked == self._ticked == over and quiet:
+                asked += 1
+                ctypes.pythonapi.Py_AddPendingCall(_PENDING, None)
+            over = self._ticked
+
+    def _end_in_time(self) -> None:
+        """Interrupt the program where its own time, without that of stepping, is over."""
+        if self.limit is None or self.stepping is None or self.late:
+            return
+        took = time.perf_counter_ns() - self.began - self.stepping.waited_until_now
+        if took > self.limit * 1e9:
+            self.late = True
+            os.kill(os.getpid(), signal.SIGINT)
 
     # --- saved tensors ---
 
     def _saved(self, given: Any) -> None:
         """Before a backward: the bytes of every tensor that its graph saved, by the operator call that saved it."""
         self._backwards += 1
+        self._graph = {}
         if self._backwards > BACKWARDS or self._profile is None or threading.get_ident() != self._main:
             return
         starts = given if isinstance(given, (list, tuple)) else (given,)
@@ -442,6 +581,8 @@ class Recorder:
         if nodes:
             self._slice_if_safe()
             self._fold.saved(nodes)
+            if self.stepping is not None and self.stepping.wants_graph:
+                self._graph = api.node_names(nodes)
 
     # --- the run ---
 
@@ -451,45 +592,76 @@ class Recorder:
         return self._fold.digest.hexdigest()
 
     @property
-    def overhead(self) -> int:
-        """About how many nanoseconds recording itself took: the folding exactly, the profile function by samples."""
-        each = self._hook_time / self._hook_timed if self._hook_timed else 0.0
-        return self.slicing + int(each * self._hook_calls)
+    def waited(self) -> int:
+        """Nanoseconds that the program waited for forks of it: they are no part of its time."""
+        return self.stepping.waited if self.stepping is not None else 0
 
-    def start(self) -> None:
-        """Begin to record this thread, and threads that it starts."""
-        Recorder.active = self
+    @property
+    def overhead(self) -> int:
+        """About how many nanoseconds of the run recording took.
+
+        That is folding, and the profile function, which is timed by samples. What markers and the profiler add to an
+        operator is not in it.
+        """
+        return min(self.slicing + self._hook_time, max(self.ended - self.began, 0))
+
+    def start(self, frame: FrameType | None = None) -> None:
+        """Begin to record this thread, and threads that it starts; `frame` is a function that is running already."""
         api.compile_never(Recorder.hook.__code__)
+        if self._budget > 0:
+            self._prepare_stepping()
         self._before = sys.getprofile(), threading.getprofile()
-        self._profile = api.profiler()
-        self._profile.__enter__()
-        self._main_marker()
-        self._new_thread()
-        self._pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._tick)
+        self._profile, Recorder.active = self._new_profile(), self
+        thread = self._new_thread()
         self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
-        self._watcher.start()
         self._find_and_load = BOOTSTRAP._find_and_load
         BOOTSTRAP._find_and_load = _import_function(self)
+        self.began = time.perf_counter_ns()
+        self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
         self.began = time.perf_counter_ns()
+        if frame is not None:
+            self._runs_already(thread, frame)
         sys.setprofile(self.hook)
 
+    def _runs_already(self, thread: Thread, frame: FrameType) -> None:
+        """Record what a function calls from here on as calls from it."""
+        label = self._labels[frame.f_code] = self._classified(frame.f_code)
+        if label is not None and label.kind == "user":
+            path = self._path_below(thread.stack[-1].path, (frame.f_code, None), label, lambda: None)
+            path.calls += 1
+            self._enter(thread, Slot(frame, FRAME, path, thread.sets))
+
+    def _prepare_stepping(self) -> None:
+        from .stepper import Unavailable
+        from .stepping import Stepping  # its imports take time, and are only needed here
+
+        try:
+            self.stepping = self._fold.stepping = Stepping(self._budget)
+        except Unavailable as error:
+            self._no_stepping = str(error)
+            return
+        self._left = self._size = FIRST_SLICE
+
     def stop(self) -> None:
-        """End, and put back what was found."""
+        """End, and put back what was found. A thread that goes on loses the profile function when it calls next."""
         Recorder.active = None
+        if sys.getprofile() != self.hook:
+            self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
         sys.setprofile(self._before[0])
-        self.ended = time.perf_counter_ns()
+        self.is_over = True
         threading.setprofile(self._before[1])
         BOOTSTRAP._find_and_load = self._find_and_load
         self._stopped.set()
         for thread in self._threads:
             for slot in reversed(thread.stack):
                 self._close(slot)
-        profile, self._profile = self._profile, None
-        profile.__exit__(None, None, None)
-        self._fold.take(profile, self._marks, self.root)
+        self.ended = time.perf_counter_ns()
+        if self._profile is not None:
+            self._fold_profile()
+            self._profile = None
         self._watcher.join()
-        self.root.calls, self.root.time = 1, self.ended - self.began
+        self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
     def imported(self, load: Callable[..., Any], *given: Any) -> Any:
         """Import a module without looking at what that calls: one row says that it was, and how long it took."""
@@ -501,7 +673,7 @@ class Recorder:
         sys.setprofile(None)
         label = self._labels.setdefault(_IMPORTS, Label("imports", "imports"))
         assert label is not None
-        path = self._below(thread.stack[-1].path, "imports", label, lambda: None)
+        path = self._path_below(thread.stack[-1].path, "imports", label, lambda: None)
         before, slot = len(sys.modules), Slot(None, FRAME, path, thread.sets)
         thread.stack.append(slot)
         self._open(slot)
@@ -523,16 +695,38 @@ class Recorder:
             for include, exclude, layers in self._sets
         ]
         cuts = [*self.cuts, *fold.cuts]
+        if len(self._threads) > 1 and not api.records_all_threads():
+            cuts.append(f"{len(self._threads) - 1} more threads ran; this torch's profiler records only one")
         return {
             "paths": [path.told() for path in self._paths],
             "sets": sets,
-            "wall": self.ended - self.began,
+            "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
+            "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
             **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
+            "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
         }
+
+    def steps(self) -> list[tuple[str, dict[str, Any]]]:
+        """What was stepped, as observations of the native pass, kind and data; behind `told`."""
+        from . import native
+
+        parts = self._fold.steps()
+        return [*(("steps", part) for part in parts), ("maps", {"text": native.maps()})] if parts else []
+
+    def _told_of_stepping(self) -> dict[str, Any] | None:
+        if self.stepping is None:
+            return None if self._no_stepping is None else {"budget": self._budget, "reason": self._no_stepping}
+        told = {"budget": self._budget, "spent": self.stepping.spent, "forks": self.stepping.forks}
+        return told | ({"reason": self.stepping.reason} if self.stepping.reason is not None else {})
+
+
+def _is_backward(label: Label) -> bool:
+    """Whether a builtin is the engine's `run_backward`, which torch.autograd calls."""
+    return label.method == "run_backward"
 
 
 def _is_timed(file: str, name: str) -> bool:
@@ -557,7 +751,21 @@ def _forked() -> None:
         BOOTSTRAP._find_and_load = recorder._find_and_load
 
 
-os.register_at_fork(after_in_child=_forked)
+def _forking() -> None:
+    if Recorder.active is not None and not Recorder.active._own_fork:
+        Recorder.active._cut("the program started processes of its own: what they ran is not recorded")
+
+
+os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
+
+
+def _tick(_: object) -> int:
+    if Recorder.active is not None:
+        Recorder.active.tick()
+    return 0
+
+
+_PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_tick)  # never freed: Python may call it late
 
 
 def _import_function(recorder: Recorder) -> Callable[..., Any]:
@@ -565,8 +773,8 @@ def _import_function(recorder: Recorder) -> Callable[..., Any]:
     names: dict[str, Any] = {"imported": recorder.imported, "load": recorder._find_and_load}
     text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
-    found: Callable[..., Any] = names["_find_and_load"]
-    return found
+    function: Callable[..., Any] = names["_find_and_load"]
+    return function
 
 
 def _names(root: Any) -> dict[int, tuple[Any, str]]:
@@ -583,6 +791,7 @@ class Row:
 
     calls: int = 0
     time: int = 0
+    python: int = 0
     saved: int = 0
 
 
@@ -614,13 +823,19 @@ class Fold:
         self._sequences: dict[int, tuple[int, int]] = {}  # of the call that has a number: its row, the number in it
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
+        self._python = 0  # nanoseconds in which that call ran Python
         self.digest = hashlib.sha1(usedforsecurity=False)
         self.cuts: list[str] = []
         self._marks: dict[str, tuple[Path, int]] = {}
+        self.stepping: Stepping | None = None
+        self._stepped: list[Stepped] = []  # what was stepped right before what is folded now
+        self._route_of: list[int] = []  # by row
+        self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
         """Fold what one profile saw."""
         self._marks = marks
+        self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 100_000))  # calls nest as deeply as the program's own
         try:
@@ -630,6 +845,8 @@ class Fold:
             self._walk(roots, root, 0)
         finally:
             sys.setrecursionlimit(limit)
+        if self.stepping is not None:
+            self.stepping.folded()
         packed = self._packer.compress(struct.pack(f"<{len(self._order)}I", *self._order))
         self._count += len(self._order)
         if packed:
@@ -639,6 +856,7 @@ class Fold:
             self._sequences.clear()
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
+        before = None  # what ran before an operator: where it was called by syntax, that tells the place
         for event in trees:
             fields = api.operator_fields(event)
             name = event.name
@@ -646,18 +864,35 @@ class Fold:
                 marked = self._marks.get(name)
                 if marked is not None:
                     inner = marked[0]
-                    inner.time += event.duration_time_ns if inner.label.kind != "program" else 0
-                    self._walk(event.children, *marked)
+                    before = inner.site
+                    # Where no more paths are told apart, what a path calls is counted for itself.
+                    inner.time += event.duration_time_ns if inner.label.kind != "program" and inner is not path else 0
+                    if self.stepping is None:
+                        self._walk(event.children, *marked)
+                    else:
+                        self._walk_marked(self.stepping, event, *marked)
             elif fields is None or _scope(fields) == "USER_SCOPE":
                 self._walk(event.children, path, sets)
             else:
-                self._unit(event, fields, path, sets)
+                self._unit(event, fields, path, sets, (path.site, before))
 
-    def _unit(self, event: Any, fields: Any, path: Path, sets: int) -> None:
+    def _walk_marked(self, stepping: Stepping, event: Any, path: Path, sets: int) -> None:
+        """Walk what a marker stands for, which may be the builtin that was stepped."""
+        if _is_backward(path.label):
+            stepping.backward_begins()
+        inside = self._stepped_now
+        self._stepped_now = next((one for one in self._stepped if one.path == path.index and not one.met), None)
+        if self._stepped_now is not None:
+            self._stepped_now.met = 1
+        self._walk(event.children, path, sets)
+        self._stepped_now = inside
+
+    def _unit(self, event: Any, fields: Any, path: Path, sets: int, site: Any = None) -> None:
         """One operator call, or one node that the engine ran, with all that it called."""
         position = len(self._order)
         self._order.append(END)
-        outer, self._seen, self._first = (self._seen, self._first), [], None
+        outer = self._seen, self._first, self._python
+        self._seen, self._first, self._python = [], None, 0
         path.hot = True
         inputs: list[Any] = []
         kind, sequence = self._kind(event, fields, path, sets, inputs, None)
@@ -670,10 +905,37 @@ class Fold:
         row = self.rows[number]
         row.calls += 1
         row.time += event.duration_time_ns
+        row.python += self._python
         self._order[position] = number
+        if self.stepping is not None:
+            self._tell_stepping(self.stepping, key, number, path, event, site)
         for seen in self._seen:
             self._sequences[seen] = number, seen - min(self._seen)
-        self._seen, self._first = outer
+        self._seen, self._first, self._python = outer
+
+    def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
+        """Tell of a call that was folded, and whether it is one that was stepped."""
+        _, sets, kind, _, _ = key
+        first = self.kinds[kind].first
+        represents = (_builtin_of(path.label) if first["type"] not in NODES else None, sets, kind)
+        stepping.met(represents, first, path.index, event.duration_time_ns, site)
+        inside = self._stepped_now
+        if inside is not None and inside.path == path.index:
+            inside.units += 1
+            inside.row, inside.key = number, represents
+        for one in self._stepped:
+            if one.event is None or one.row is not None:
+                continue
+            if one.event == event or (one.what == "node" and one.event in event.children):
+                one.row, one.key = number, represents
+
+    def _look_for_stepped(self, event: Any, type_: str) -> None:
+        """Whether an operator call, or a node, is one that was stepped: it is known by its number."""
+        for one in self._stepped:
+            is_it = one.what == type_ and one.event is None and one.name == event.name
+            if is_it and one.overload in (None, getattr(event, "overload_name", None)):
+                one.met += 1
+                one.event = event if one.met == one.number else None
 
     def _kind(
         self, event: Any, fields: Any, path: Path, sets: int, sizes: list[Any], around: int | None
@@ -686,6 +948,8 @@ class Fold:
         self.digest.update(name.encode(errors="replace"))
         sequence = int(fields.sequence_number)
         type_ = "engine" if name.startswith(events.ENGINE) else TYPES.get(_scope(fields), "op")
+        if self._stepped:
+            self._look_for_stepped(event, type_)
         given: Any = ()
         overload = None
         counted = type_ == "op" and 0 <= sequence < COUNTED
@@ -700,7 +964,10 @@ class Fold:
         for child in event.children:
             of_child = api.operator_fields(child)
             if child.name.startswith(api.MARK):
-                length = len(self._order)
+                length, marked = len(self._order), self._marks.get(child.name)
+                if marked is not None and marked[0] is not path:
+                    marked[0].inside += child.duration_time_ns
+                    self._python += child.duration_time_ns
                 self._walk((child,), path, sets)
                 if len(self._order) > length:
                     self._order.append(END)
@@ -741,7 +1008,7 @@ class Fold:
 
     def saved(self, nodes: list[Any]) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""
-        told = sorted(api.saved_storages(nodes), key=lambda one: one[0])
+        told = sorted(api.saved_storages(nodes), key=lambda saved: saved[0])
         counted = set()
         for sequence, address, size in told:
             known = self._sequences.get(sequence)
@@ -752,6 +1019,7 @@ class Fold:
     def told(self, paths: list[Path]) -> dict[str, Any]:
         packed = b"".join(self._packed) + self._packer.flush()
         routes: dict[Any, int] = {}
+        represents: dict[int, Any] = {}  # by route what stands for it among those that were stepped
         route_of: list[int] = [-1]  # by row
         calls = []
         for key, row in zip(self._rows, self.rows, strict=True):
@@ -759,24 +1027,43 @@ class Fold:
                 continue
             path, sets, kind, shape, recorded = key
             label = paths[path].label
-            builtin = (label.table, label.method) if label.kind == "builtin" and label.name else None
+            builtin = _builtin_of(label)
             maker = (route_of[recorded[0]], recorded[1]) if recorded is not None else None
             route = routes.setdefault((builtin, sets, kind, maker), len(routes))
             route_of.append(route)
+            represents.setdefault(route, (builtin if self.kinds[kind].first["type"] not in NODES else None, sets, kind))
             call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
             call |= {"recorded": recorded[0] - 1} if recorded is not None else {}  # row 0 is END
+            call |= {"python": row.python} if row.python else {}
             calls.append(call | ({"saved": row.saved} if row.saved else {}))
         kinds = [
             {**kind.first, "inside": list(map(list, kind.inside)), "sizes": [list(map(list, s)) for s in kind.shapes]}
             for kind in self.kinds
         ]
+        self._route_of = route_of
+        told = [_route(*key) for key in routes]
+        if self.stepping is not None:
+            by = {one.key: route_of[one.row] for one in self.stepping.done if one.row is not None}
+            for number, key in represents.items():
+                why = self.stepping.why(key)
+                told[number] |= {"unstepped": why} if key not in by else {"represented": by[key]}
         return {
             "kinds": kinds,
-            "routes": [_route(*key) for key in routes],
+            "routes": told,
             "calls": calls,
             "order": base64.b64encode(packed).decode(),
             "ordered": self._count,
         }
+
+    def steps(self) -> list[dict[str, Any]]:
+        """What was stepped, with the number of the route that each is of; behind `told`."""
+        parts = self.stepping.parts() if self.stepping is not None else []
+        return [part | {"route": self._route_of[part["row"]]} for part in parts]
+
+
+def _builtin_of(label: Label) -> tuple[str, str] | None:
+    """The builtin that a path ends with, by table and name; None for torch's own helpers, and what is no builtin."""
+    return (label.table or "", label.method or "") if label.kind == "builtin" and label.name else None
 
 
 def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None) -> dict[str, Any]:

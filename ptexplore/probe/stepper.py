@@ -93,9 +93,10 @@ class Stepper:
         if reason is not None:
             raise Unavailable(reason)
         self.most, self.seconds = most, seconds
-        self.late = f"stepping it takes more than {seconds:.3g} s"  # what `cut` says where time ran out
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._state = (ctypes.c_uint64 * code.STATE)()
+        # Both are shared with forks: what a child stepped is read when it has ended, however it did.
+        self._shared = _memory(8 * code.STATE)
+        self._state = (ctypes.c_uint64 * code.STATE).from_buffer(self._shared)
         self._log = _memory(rows * code.ROW)
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._log))
         self._end = self._begin + rows * code.ROW
@@ -112,6 +113,11 @@ class Stepper:
         self._rate = self._ticks_a_second()
         if self.step(int)[1].instructions < 10:
             raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
+
+    @property
+    def late(self) -> str:
+        """What `cut` says where time ran out."""
+        return f"stepping it takes more than {self.seconds:.3g} s"
 
     def _place(self, *programs: str) -> list[int]:
         """Put programs into memory that can be executed; where each begins."""
@@ -187,6 +193,39 @@ class Stepper:
         steps = self._steps(time.monotonic() - began)
         entry = addresses.index(struct.unpack_from("<Q", steps.rows)[0]) if steps.rows else None
         return result, replace(steps, counts=tuple(table[2::3]), entry=entry)
+
+    def clear(self) -> None:
+        """Forget what was stepped before: a child that dies too soon must leave nothing of another one's."""
+        self._state[:] = [0] * code.STATE
+        self._state[code.CURSOR // 8] = self._begin
+
+    def arm(self, address: int, number: int) -> None:
+        """Step the `number`th call of the code at an address, and end this process with it, or with the stepping.
+
+        For a child that was forked for that one call. Its parent has the steps then, as `taken`.
+        """
+        held = contextlib.ExitStack()
+        held.enter_context(self._writable([address]))
+        held.enter_context(self._handling(self.seconds))
+        first = ctypes.c_ubyte.from_address(address)
+        table = (ctypes.c_uint64 * 4)(address, first.value, 0, 0)
+        self._state[code.TABLE // 8], self._state[code.WANTED // 8] = ctypes.addressof(table), number
+        self._state[code.EXIT // 8] = 1
+        self._armed = held, table  # for the rest of this process
+        first.value = code.BREAKPOINT
+
+    def has_begun(self) -> bool:
+        """Whether what `arm` waits for was called."""
+        return self._state[code.CURSOR // 8] > self._begin
+
+    def taken(self, seconds: float) -> Steps | None:
+        """What a child stepped that called `arm`; None where it ended in another way.
+
+        No Python ran in it, or there would be nothing: the rows have no calls of Python's.
+        """
+        if self._state[code.STATUS // 8] == code.RUNNING:
+            return None
+        return replace(self._steps(seconds), python=python_calls.PythonCalls(0, 0))
 
     @contextlib.contextmanager
     def _handling(self, seconds: float) -> Iterator[None]:

@@ -270,8 +270,12 @@ def memory(tensor: Any) -> int | None:
 
 
 def kind_and_sizes(tensor: Any) -> str:
-    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"."""
-    return f"{TENSOR_BASE.type(tensor)} {list(tensor.shape)}"
+    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"; without a type that torch has none of."""
+    try:
+        kind = TENSOR_BASE.type(tensor)
+    except RuntimeError:  # a compressed sparse tensor
+        kind = ""
+    return f"{kind} {list(tensor.shape)}"
 
 
 def marker(name: str) -> AbstractContextManager[Any]:
@@ -288,6 +292,35 @@ def profiler() -> Any:
     return torch.autograd.profiler.profile(use_kineto=True, record_shapes=True, experimental_config=config)
 
 
+SILENT = 7  # above every level of libkineto's messages
+
+
+@contextmanager
+def quiet_profiler() -> Iterator[None]:
+    """The profiler tells standard error nothing, which it does at each start and end. The very first start may.
+
+    By the variable of libkineto's logger; a torch that does not export it goes on telling.
+    """
+    level = _message_level()
+    before = level.value if level is not None else SILENT
+    if level is not None:
+        level.value = SILENT
+    try:
+        yield
+    finally:
+        if level is not None and level.value == SILENT:  # its first start sets what stays
+            level.value = before
+
+
+@functools.cache
+def _message_level() -> ctypes.c_int | None:
+    try:
+        library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libtorch_cpu.so"))
+        return ctypes.c_int.in_dll(library, "_ZN9libkineto6Logger14severityLevel_E")
+    except (OSError, ValueError):
+        return None
+
+
 @functools.cache
 def _abilities() -> dict[str, bool]:
     """Which of the options that newer profilers have this one knows."""
@@ -301,6 +334,11 @@ def _abilities() -> dict[str, bool]:
     return known
 
 
+def is_profiling() -> bool:
+    """Whether a profiler of torch's is on in this process."""
+    return bool(torch._C._autograd._profiler_enabled())
+
+
 def records_overloads() -> bool:
     """Whether this torch's profiler records overload names."""
     return "capture_overload_names" in _abilities()
@@ -311,9 +349,53 @@ def records_all_threads() -> bool:
     return "profile_all_threads" in _abilities()
 
 
+def settle_after_fork() -> None:
+    """Do in a fork what the first call in it, or after a profiler, would do besides: nothing of that is the call's own.
+
+    Autograd's engine is made anew (PythonEngine::get_python_engine in torch/csrc/autograd/python_engine.cpp), and an
+    operator looks up whether a profiler listens (LocalCallbackManager in aten/src/ATen/record_function.cpp): one is
+    called. No function of `__torch_function__` is; a mode written in Python would be.
+    """
+    torch.autograd.Variable._execution_engine.is_checkpoint_valid()
+    with torch._C.DisableTorchFunction():
+        torch._C._VariableFunctions.empty(0)
+
+
 def event_roots(profile: Any) -> list[Any]:
     """The finished profile's event tree: its top events."""
     return list(profile.kineto_results.experimental_event_tree())
+
+
+def operator_writing_to(event: Any, memory: int) -> str | None:
+    """The operator of a tree event, if its schema says that it writes to a tensor of this memory; None if it does not.
+
+    With its overload where the profiler records that; else every overload is asked.
+    """
+    fields = operator_fields(event)
+    if fields is None or "::" not in event.name:
+        return None
+    overload = getattr(event, "overload_name", None) if records_overloads() else None
+    for schema in torch._C._jit_get_schemas_for_operator(event.name):
+        if overload is not None and schema.overload_name != overload:
+            continue
+        for argument, value in zip(schema.arguments, fields.inputs, strict=False):
+            if argument.alias_info is None or not argument.alias_info.is_write:
+                continue
+            given = value if isinstance(value, (list, tuple)) else (value,)
+            if any(is_tensor_metadata(one) and one.storage_data_ptr == memory for one in given):
+                return f"{event.name}.{overload}" if overload else str(event.name)
+    return None
+
+
+def running_node() -> str | None:
+    """The name of the node that autograd's engine runs now in this thread; None where it runs none."""
+    node = torch._C._current_autograd_node()
+    return str(node.name()) if node is not None else None
+
+
+def saved_tensors_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> AbstractContextManager[None]:
+    """Torch's own hooks on what nodes save. Inside functorch's transforms torch refuses them."""
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)  # type: ignore[no-any-return]
 
 
 def operator_fields(event: Any) -> Any | None:
@@ -425,14 +507,31 @@ def public_name(table: str, method: str) -> str:
 
 
 def without_overrides() -> AbstractContextManager[Any]:
-    """Look at a tensor without calling the `__torch_function__` of its class: looking must not run the user's code."""
-    return torch._C.DisableTorchFunctionSubclass()  # type: ignore[no-any-return]
+    """Look at a tensor without calling any `__torch_function__`, of its class or of a mode.
+
+    Looking must not run the user's code, and a mode may give something else than what it was asked for.
+    """
+    return torch._C.DisableTorchFunction()  # type: ignore[no-any-return]
 
 
 def sequence_number(node: Any) -> int:
     """The sequence number of an autograd node; -1 where it has none that fits (AccumulateGrad's is the largest)."""
     number = int(node._sequence_nr())
     return number if 0 <= number < 1 << 62 else -1
+
+
+def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
+    """How many nodes of each name a graph has. No node over `limit` is looked at."""
+    names: dict[str, int] = {}
+    known: set[Any] = set()
+    pending = list(starts)
+    while pending and len(known) < limit:
+        node = pending.pop()
+        if node is not None and node not in known:
+            known.add(node)
+            names[node.name()] = names.get(node.name(), 0) + 1
+            pending += [following for following, _ in node.next_functions]
+    return names
 
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:

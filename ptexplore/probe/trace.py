@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, libraries, native, passes, program, raising, thrown
+from . import dispatch, libraries, native, passes, program, raising, thrown, writes
 from .expression import Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
@@ -27,11 +27,13 @@ PASSED = re.compile(  # a good answer
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
 
-    A script is run once, under a recorder of its own.
+    A script is run once, under a recorder of its own, and again only where one operator call of it is asked for.
     """
     if request.get("script") is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
         _told(program.RECORDER, _forked(program.RECORDER, request, known, channel), channel)
+        if request.get("native") and request.get("native_op"):
+            _step(request, known, channel)
         return
     wanted = ("once",) if request["once"] else PASSES
     first, request = _warmed(wanted[0], request, known, channel)
@@ -51,8 +53,14 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
 
 
 def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
-    """One more run of what raised, in a process that was started so that its torch tells where C++ threw."""
-    _told(thrown.RECORDER, _forked(thrown.RECORDER, request, {}, channel), channel)
+    """One more run of what raised, in a process that was started so that its torch tells where C++ threw.
+
+    Where a saved tensor had been written to, a further one tells who did.
+    """
+    outcome = _forked(thrown.RECORDER, request, {}, channel)
+    _told(thrown.RECORDER, outcome, channel)
+    if writes.REASON in outcome.answer:
+        _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
 
 
 def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
@@ -128,6 +136,7 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
+    own[writes.RECORDER] = writes.run
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     if recorder == program.RECORDER:
         run = partial(program.run, request, known)

@@ -93,7 +93,7 @@ def _forward_kernel(
     if (claim.hop.op, claim.hop.evidence) not in recorded:
         return claim
     node, derivative = recorded[claim.hop.op, claim.hop.evidence]
-    entry = _entry(context, derivative)
+    entry = _of_node(context, derivative, node)
     hop = Hop(
         id=0,
         kind="node",
@@ -124,11 +124,11 @@ def _backward_node(
     scope = "torch::autograd::generated::" if apply else ""
     hop = replace(claim.hop, name=f"{scope}{name}::apply", source=source)
     if len({(d.path, d.line) for d in derivatives}) == 1:
-        entry = _entry(context, derivatives[0])
-        hop = replace(hop, derivative=entry, op=derivatives[0].op)
         held = graph.get(claim.event.sequence)
-        needed = _needed(context, derivatives[0], entry, held) if held is not None and held.name == name else None
-        children = _formulas(context, claim, derivatives[0], entry, needed) + claim.children
+        same = held is not None and held.name == name
+        entry = _of_node(context, derivatives[0], held) if held and same else _entry(context, derivatives[0])
+        hop = replace(hop, derivative=entry, op=derivatives[0].op)
+        children = _formulas(context, claim, derivatives[0], entry) + claim.children
         return replace(claim, children=children).but(hop, *why)
     entries = tuple(in_runtime(context.tree, d.path, d.line, d.end_line) for d in derivatives)
     return claim.but(replace(hop, node=NodeRef(derivatives=entries)) if entries else hop, *why)
@@ -181,6 +181,19 @@ def _entry(context: Context, derivative: Derivative) -> DerivativeRef:
     )
 
 
+def _of_node(context: Context, derivative: Derivative, node: GraphNode) -> DerivativeRef:
+    """The derivative of a node of the graph: of each formula is told whether its input needs a gradient."""
+    entry = _entry(context, derivative)
+    needed = _needed(context, derivative, entry, node)
+    if needed is None:
+        return entry
+    formulas = (
+        replace(f, needed=bool(needed & {name.strip() for name in f.inputs.split(",")})) if f.mode == "backward" else f
+        for f in entry.formulas
+    )
+    return replace(entry, formulas=tuple(formulas))
+
+
 def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
     """Which way a formula differentiates: "backward" for inputs; "forward" where it is named after an output.
 
@@ -208,17 +221,10 @@ def _needed(context: Context, derivative: Derivative, entry: DerivativeRef, node
     return frozenset(argument.name for argument, needed in zip(inputs, node.needed, strict=True) if needed)
 
 
-def _formulas(
-    context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef, needed: frozenset[str] | None
-) -> tuple[Claim, ...]:
-    """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient.
-
-    `needed` are the inputs that do; None where that is not known.
-    """
+def _formulas(context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef) -> tuple[Claim, ...]:
+    """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient."""
     claims = []
-    run = [f for f in entry.formulas if f.mode == "backward"]
-    if needed is not None:
-        run = [f for f in run if needed & {name.strip() for name in f.inputs.split(",")}]
+    run = [f for f in entry.formulas if f.mode == "backward" and f.needed is not False]
     for name in dict.fromkeys(call for f in run for call in f.calls):
         lines = ", ".join(str(f.line) for f in run if name in f.calls)
         symbol = f"{FORMULA_SCOPE}::{name}"

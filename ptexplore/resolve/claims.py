@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 
 from ptexplore.lazy import remembered
-from ptexplore.model.observed import UNSEEN, Event, UserCall, operators, records
+from ptexplore.model.observed import UNSEEN, Event, GraphNode, UserCall, operators, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
@@ -31,6 +31,7 @@ class Claim:
     event: Event = UNSEEN
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
+    by_callback: bool = False  # a Python function called it that C++ called, and that no row shows
 
     def but(self, hop: Hop, *why: str) -> Claim:
         """The same claim with a changed hop, and with reasons added."""
@@ -90,6 +91,12 @@ class Context:
         return tuple(records(self.session.observations, "call", UserCall))
 
     @cached_property
+    def recorded(self) -> frozenset[int]:
+        """The sequence numbers of the calls that recorded a node of the result's graph."""
+        graph = records(self.session.observations, "graph", GraphNode)
+        return frozenset(node.sequence for node in graph if node.sequence is not None)
+
+    @cached_property
     def forward_mode(self) -> bool:
         """Whether a tensor of the trace may carry a forward gradient: none does outside of forward_ad.dual_level."""
         return any(call.forward_level is not None for call in self.calls) or any(
@@ -102,8 +109,8 @@ class Context:
 
         Torch's own Python gives none that it was not given, but for a few modules; what others do is not seen here.
         """
-        options, texts = self.session.options, self._texts
-        if options.script is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
+        texts = self._texts
+        if self.session.program is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
             return True
         return any(part in (event.file or "") for event in self.base for part in MAKES_GENERATORS)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
+from ptexplore.cpp.text import Text
 from ptexplore.model.observed import UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
@@ -24,7 +25,12 @@ from ptexplore.source.canonical import recorded_path
 
 NO_KERNEL = re.compile(r"Could not run '(\w+::[\w.]+)' with arguments from the '(\w+)' backend")
 # Statements that throw: torch's macros of c10/util/Exception.h and torch/csrc/Exceptions.h, and C++'s own word.
-_THROWS = re.compile(r"\bthrow\b|\b(?:TORCH|AT|C10|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b")
+# AT_DISPATCH_ is of ATen/Dispatch.h: it throws for a dtype that it does not list.
+_THROWS = re.compile(
+    r"\bthrow\b|\b(?:TORCH|AT|C10|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b|\b_?AT_DISPATCH_\w+"
+)
+_CHECK = re.compile(r"\b((?:TORCH|AT|C10|CAFFE)_\w*(?:CHECK|ASSERT|ENFORCE)\w*)\s*\(")  # whose condition comes first
+_MACRO = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=\s*\()")
 STATEMENT = 30  # lines above a record's line in which its statement may begin
 # What turns a tensor of a layout into one that most operators have kernels for; by the key less its backend.
 CONVERSIONS = {
@@ -155,19 +161,62 @@ def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
     return recorded(lookup.tree, path, line, False, why)
 
 
-def throws(lines: Sequence[str], line: int) -> bool:
-    """Whether the statement that holds a line (from 1) is one that throws.
+def condition_at(lookup: Lookup, thrown: SourceRef) -> str:
+    """The condition of the check at a line that is confirmed to throw; empty where it is not, or has none."""
+    if thrown.precision != "registered" or thrown.path is None or thrown.line is None:
+        return ""
+    trees = [lookup.tree, *(source.tree for source in lookup.sources if source.related)]
+    tree = next((tree for tree in trees if tree.exists(thrown.path)), None)
+    return condition(tree.lines(thrown.path), thrown.line) if tree is not None else ""
 
-    A compiler may give a macro's call the line of its first or of its last word.
+
+def condition(lines: Sequence[str], line: int) -> str:
+    """The condition of the check whose statement holds a line (from 1); empty for one that only throws."""
+    begin = _statement(lines, line)
+    if begin is None:
+        return ""
+    text = Text("", "\n".join(lines[begin - 1 : begin + STATEMENT]))
+    check = _CHECK.search(text.bare)
+    closing = text.brackets.closing(check.end() - 1) if check is not None else -1
+    if check is None or closing < 0 or text.line(check.start()) > 1:  # that of a further statement
+        return ""
+    given = [text.raw[start:stop] for start, stop in text.brackets.arguments(check.end(), closing)]
+    asked = given[1:2] if check[1].endswith("CHECK_WITH") else given[:1]
+    told = " ".join(asked[0].split()) if asked else ""
+    return "" if told in ("false", "0", "true") or told.startswith('"') else told
+
+
+def throws(lines: Sequence[str], line: int) -> bool:
+    """Whether the statement that holds a line (from 1) is one that throws."""
+    return _statement(lines, line) is not None
+
+
+def _statement(lines: Sequence[str], line: int) -> int | None:
+    """The line of the throwing word in the statement that holds a line; None where it does not throw.
+
+    A compiler may give a macro's call the line of its first or of its last word. A macro throws that this file defines
+    so.
     """
     if not 0 < line <= len(lines):
-        return False
+        return None
     for number in range(line, max(0, line - STATEMENT), -1):
         text = lines[number - 1].partition("//")[0]
         if number < line and text.rstrip().endswith((";", "{", "}")):
-            return False  # another statement
-        if _THROWS.search(text):
+            return None  # another statement
+        if _THROWS.search(text) or any(_defines_throw(lines, name) for name in _MACRO.findall(text)):
+            return number
+    return None
+
+
+def _defines_throw(lines: Sequence[str], name: str) -> bool:
+    """Whether a file's own macro of this name throws by its text."""
+    opening = re.compile(rf"\s*#\s*define\s+{name}\b")
+    begin = next((number for number, text in enumerate(lines) if opening.match(text)), None)
+    for text in lines[begin:] if begin is not None else ():
+        if _THROWS.search(text.partition("//")[0]):
             return True
+        if not text.rstrip().endswith("\\"):
+            return False
     return False
 
 

@@ -72,6 +72,10 @@ def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ..
                 # In a frame they stay; C++ that called Python may have set others when Python has ended.
                 sets = sets if event.by_c else last if by_python else None
                 continue
+            if event.type == "callback":  # its sets are told as if it were not there
+                children, sets = claims_in(event.event, sets, by_python)
+                claims += (replace(child, by_callback=True) for child in children)
+                continue
             goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
             children, last = claims_in(event.event, sets if goes_on else None, goes_on)
             if event.type in KINDS and not _is_wrapper(event, children):

@@ -12,13 +12,40 @@ from dataclasses import replace
 from functools import partial
 
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.model.observed import CppFunction, LeftFrame, RaisedError, ThrownError, UserCall, records
+from ptexplore.model.observed import (
+    CppFunction,
+    LeftFrame,
+    PythonPlace,
+    RaisedError,
+    SavedTensorWrites,
+    ThrownError,
+    UserCall,
+    records,
+)
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
-from ptexplore.model.trace import Ending, Hop, LeftFunction, MissingKernel, NativeCall, walk
+from ptexplore.model.trace import (
+    Ending,
+    Hop,
+    InPlaceWriter,
+    LeftFunction,
+    MissingKernel,
+    ModifiedTensor,
+    NativeCall,
+    TensorSaver,
+    walk,
+)
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
-from ptexplore.resolve.error_message import NO_KERNEL, missing_kernel, modified_tensor, thrown_at, with_writes
+from ptexplore.resolve.error_message import (
+    NO_KERNEL,
+    condition_at,
+    missing_kernel,
+    modified_tensor,
+    thrown_at,
+    with_writes,
+)
+from ptexplore.resolve.mismatch import compared
 from ptexplore.resolve.native.call_tree import Function, landmark
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import in_runtime, unknown
@@ -46,25 +73,29 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
+    source = (
+        thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
+        if thrown is not None
+        else _raised_in_python(context, raised, python)
+    )
+    tensors = list(_tensors(operator)) if operator is not None else []
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
         message=raised.message,
-        source=(
-            thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
-            if thrown is not None
-            else _raised_in_python(context, raised, python)
-        ),
+        source=source,
         function=thrown.function if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
         call=call.source if call is not None else None,
-        given=tuple(_given(operator)) if operator is not None else (),
+        given=_given(tensors),
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=_missing(context, raised.message, claims, operator, call),
-        modified=with_writes(modified, context.calls) if modified is not None else None,
+        modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, thrown),
         close=raised.close,
+        check=condition_at(context.lookup, source),
+        compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
     )
 
 
@@ -186,7 +217,7 @@ def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Clai
         if start is not None:
             starts.append((claim, str(entry), start))
     ends = [*(start for _, _, start in starts[1:]), len(stack)]
-    for (claim, entry, start), end in zip(starts, ends, strict=True):
+    for (claim, entry, start), end in zip(starts, ends, strict=False):  # where none was found there is an end too many
         yield claim, entry, stack[start + 1 : end]
 
 
@@ -309,16 +340,29 @@ def _seen(claim: Claim) -> Iterator[Claim]:
             yield from _seen(child)
 
 
-def _given(operator: Claim) -> Iterator[tuple[str, str]]:
-    """The tensors that an operator call was given, by argument: "float32[3, 3] cpu"."""
+def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
+    """The tensors that an operator call was given, by argument; those of a list one by one: "tensors[1]"."""
     if operator.hop.operator is None:
         return
     named = schema.arguments(operator.hop.operator.schema)
     inputs = schema.own_inputs(operator.hop.operator.schema, operator.event.inputs)
     for argument, value in zip(named, inputs, strict=False):
-        tensors = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, RecordedTensor)]
-        if tensors:
-            yield argument.name, "; ".join(map(_described, tensors))
+        for number, item in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(item, RecordedTensor):
+                yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
+
+
+def _given(tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[tuple[str, str], ...]:
+    """Each argument with what it was: "float32[3, 3] cpu"."""
+    told: dict[str, list[str]] = {}
+    for name, tensor in tensors:
+        told.setdefault(name.partition("[")[0], []).append(_described(tensor))
+    return tuple((name, "; ".join(words)) for name, words in told.items())
+
+
+def _written(operator: Claim) -> tuple[str, ...]:
+    """The arguments that an operator writes to, by its schema."""
+    return schema.written(operator.hop.operator.schema) if operator.hop.operator is not None else ()
 
 
 def _described(tensor: RecordedTensor) -> str:
@@ -341,7 +385,9 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
 
 
 def _is_told(context: Context, frame: LeftFrame) -> bool:
-    return is_torchs_or_yours(context, frame.file) or frame.file == context.session.options.script
+    program = context.session.program
+    yours = {path.file for path in program.paths if path.kind == "user"} if program is not None else set()
+    return is_torchs_or_yours(context, frame.file) or frame.file in (context.session.options.script, *yours)
 
 
 def _left(context: Context, frame: LeftFrame) -> LeftFunction:
@@ -368,6 +414,50 @@ def _why(context: Context, thrown: ThrownError | None) -> tuple[str, ...]:
     if context.session.options.once:
         return ("--once: no second run was asked where C++ threw it",)
     return ("no line of torch's C++ is kept with it",)
+
+
+# --- who wrote to a saved tensor ---
+
+
+def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
+    """The tensor with who saved it and who wrote to it: by the run that watched it, else by the expression's calls."""
+    seen = [
+        saved
+        for saved in records(context.session.observations, "saved", SavedTensorWrites)
+        if (saved.expected, saved.version) == (modified.expected, modified.version)
+        and _sizes(saved.tensor) == _sizes(modified.tensor)
+    ]
+    if not seen:
+        return with_writes(modified, context.calls)
+    saved = seen[-1]  # errors before it were caught
+    writers = tuple(
+        InPlaceWriter(
+            write.at.text if write.at is not None else "",
+            write.at.function if write.at is not None else "",
+            _placed(context, write.at),
+            write.before,
+            write.after,
+            write.operators,
+        )
+        for write in saved.writes
+    )
+    node, at = saved.node, saved.saved
+    makers = dict.fromkeys(d.source_op for d in context.store.derivative_of_node(node)) if node is not None else ()
+    saver = TensorSaver(node, tuple(makers), at.text if at else "", at.function if at else "", _placed(context, at))
+    texts = tuple(dict.fromkeys(writer.text for writer in writers))
+    return replace(modified, writes=texts, certain=True, saver=saver, writers=writers)
+
+
+def _sizes(tensor: str) -> str:
+    """The sizes in a tensor's short description; C++ may have another name for its type than Python."""
+    return tensor.partition(" [")[2]
+
+
+def _placed(context: Context, at: PythonPlace | None) -> SourceRef:
+    """The line of a place in Python."""
+    if at is None:
+        return unknown("no line of yours was at work")
+    return _left(context, LeftFrame(at.file, at.first, at.function, at.line)).source
 
 
 # --- why there is no kernel ---

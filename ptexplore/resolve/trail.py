@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -12,8 +13,8 @@ from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
-from ptexplore.model.program import Program
-from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
+from ptexplore.model.program import Program, StepBudget
+from ptexplore.model.trace import Finding, Hop, Session, TraceOptions, Trail, walk
 from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
@@ -41,6 +42,28 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return claims
 
 
+def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Add a finding: of which kinds of a program's calls one was stepped, and of which none was."""
+    program = context.session.program
+    if program is not None and program.stepping is not None and any(r.represented is not None for r in program.routes):
+        context.findings.append(Finding("stepped", _stepped(program, program.stepping, context.session.options)))
+    return claims
+
+
+def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> str:
+    done = {route.kind for route in program.routes if route.represented is not None}
+    left = {route.kind: route.unstepped for route in program.routes if route.kind not in done}
+    what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls were stepped, one call of each"
+    text = f"{what}, in {stepping.spent:.0f} s"
+    reasons = Counter(why for why in left.values() if why is not None)
+    text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())
+    ops = (program.kinds[kind] for kind in left if program.kinds[kind].name.startswith("aten::"))
+    op = next((f"{kind.name}.{kind.overload}" if kind.overload else kind.name for kind in ops), "")
+    name = op.removeprefix("aten::")
+    command = f"; ptexplore trace --script {options.script} --native-op {name} steps the first call of {name}"
+    return text + (command if op else "")
+
+
 PASSES: tuple[Pass, ...] = (
     merge.build,
     merge.attach,
@@ -52,9 +75,13 @@ PASSES: tuple[Pass, ...] = (
     raising.cut,
     raising.reach,
     report,
+    stepped,
     join.join,
     libraries.attach,
 )
+
+
+OF_A_SEQUENCE = (raising.cut, raising.reach)  # the claims of a program are none that raised
 
 
 def resolve(session: Session, lookup: Lookup) -> Trail:
@@ -65,7 +92,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     claims: tuple[Claim, ...] = ()
     program = session.program
     for step in PASSES:
-        if program is None or step is not raising.cut:  # the claims of a program are no sequence that raised
+        if program is None or step not in OF_A_SEQUENCE:
             claims = step(context, claims)
     hops = number(claims)
     left = claims if program is None else _left_by_error(program, claims)

@@ -60,16 +60,16 @@ def _revision(tree: SourceTree, checkout: Checkout | None) -> tuple[str | None, 
     info = tree.info
     if checkout is None:
         known = len(info.commit or "") == 40
-        return (info.commit, "") if known else _tagged(info.version, "the installed torch")
+        return (info.commit, "") if known else tagged(info.version, "the installed torch")
     if checkout.project != "pytorch":
         return None, f"{info.label} is not PyTorch's own source: no permalink of it is known"
     if checkout.modified:
         return None, f"{info.label} was modified: no public text is known to be the same"
     revision = public_commit(checkout) or (f"v{checkout.release}" if checkout.release else None)
-    return (revision, "") if revision is not None else _tagged(checkout.version or "", info.label)
+    return (revision, "") if revision is not None else tagged(checkout.version or "", info.label)
 
 
-def _tagged(version: str, what: str) -> tuple[str | None, str]:
+def tagged(version: str, what: str) -> tuple[str | None, str]:
     """The tag that a version is called by. Only a name: what is here may be other text."""
     release = _RELEASE.match(version)
     if release is None:

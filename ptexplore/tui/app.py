@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -31,6 +32,7 @@ from ptexplore.tui.messages import (
     OpenTrail,
     ShowFolder,
     ShowTrail,
+    StepCall,
     Trace,
     message_for,
 )
@@ -45,12 +47,13 @@ if TYPE_CHECKING:
 
     from textual.message import Message
 
-    from ptexplore.model.trace import Trail
+    from ptexplore.model.trace import Session, Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.palette import Searcher
     from ptexplore.view.notes.tour import TourWalk
     from ptexplore.view.trees import Candidate, IndexedTree
 
+_SWITCHES = 0.001  # seconds that a thread which looks something up may keep the screen's waiting; Python's own are 5 ms
 _TRAIL = "trail"  # the name of the screen with what ran last
 
 
@@ -67,6 +70,7 @@ class Start:
     stop: str | None = None
     candidates: Sequence[Candidate] = ()
     trail: Trail | None = None
+    session: Session | None = None
 
 
 class Browser(App[None]):
@@ -105,6 +109,7 @@ class Browser(App[None]):
         self._missing = missing
         self._searcher: Searcher | None = None
         self.crash: Exception | None = None
+        self._switches: float | None = None  # what Python had before
         self.settled: Callable[[], object] = lambda: None
         self._read(library)
 
@@ -124,6 +129,8 @@ class Browser(App[None]):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(name, self.exit)
         end_with_terminal()
+        self._switches = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCHES)
         self.theme = "textual-light" if os.environ.get("PTEXPLORE_THEME") == "light" else "textual-dark"
         if self._missing:
             from ptexplore.tui.screens.building import Building
@@ -159,7 +166,7 @@ class Browser(App[None]):
         elif start.kind == "tour":
             self.touring.open(start.name, start.stop)
         elif start.trail is not None:
-            self.post_message(OpenTrail(start.trail))
+            self.post_message(OpenTrail(start.trail, start.session))
         elif self.library.trees:
             self.reader.go(Place(self.library.trees[0].tree.info.name, "", FOLDER))
 
@@ -241,8 +248,13 @@ class Browser(App[None]):
 
     def on_open_trail(self, event: OpenTrail) -> None:
         """What ran, as a tree."""
-        self._keep_trail(event.trail)
+        self._keep_trail(event.trail, event.session)
         self.action_trail()
+
+    def on_step_call(self, event: StepCall) -> None:
+        """One operator call of what ran last, stepped alone."""
+        self.jobs.run(f"step {event.call}", lambda job: self.library.step(event.session, event.call, job), self._traced)
+        self.notify("Esc on the reading screen stops it", title=clean(f"step {event.call}"))
 
     def _follow(self, message: Message | None) -> None:
         """Do what a screen ended with."""
@@ -316,9 +328,12 @@ class Browser(App[None]):
 
     def action_fetch(self) -> None:
         """Offer to fetch the source of the installed torch: from the network, and some hundred megabytes."""
+        from ptexplore.source.fetch.remotes import INSTEAD
+
+        where = f"what {INSTEAD} names" if os.environ.get(INSTEAD) else "its public repository"
         options = [
             two_lines(f"fetch the source of torch {self.library.torch} (or what ptexplore.toml pins), and index it",
-                      "from its public repository: minutes, some hundred MB; Esc stops it, F goes on from there"),
+                      f"from {where}: minutes, some hundred MB; Esc stops it, F goes on from there"),
             two_lines("not now", "ptexplore fetch does the same, and knows other places"),
         ]  # fmt: skip
         self.push_screen(ChoiceScreen(self.library.lacks, options), self._fetch)
@@ -364,11 +379,11 @@ class Browser(App[None]):
         if started and self.screen is not self.reader:
             self.notify("Esc on the reading screen stops it", title=clean(title))
 
-    def _traced(self, trail: Trail) -> str:
-        self.post_message(OpenTrail(trail))
+    def _traced(self, traced: tuple[Trail, Session | None]) -> str:
+        self.post_message(OpenTrail(*traced))
         return ""
 
-    def _keep_trail(self, trail: Trail) -> None:
+    def _keep_trail(self, trail: Trail, session: Session | None = None) -> None:
         """Make the screen of what ran last; the one of what ran before goes."""
         from ptexplore.tui.screens.trail import TrailScreen
 
@@ -376,7 +391,7 @@ class Browser(App[None]):
             if self.screen is self.get_screen(_TRAIL):
                 self.pop_screen()
             self.uninstall_screen(_TRAIL)
-        self.install_screen(TrailScreen(self.library, trail), _TRAIL)
+        self.install_screen(TrailScreen(self.library, trail, session), _TRAIL)
         self.reader.symbol.trail = trail
         self.reader.symbol.show_again()
         self.refresh_bindings()
@@ -397,6 +412,8 @@ class Browser(App[None]):
     def on_unmount(self) -> None:
         """However the app ends, what it started does, too."""
         self._close()
+        if self._switches is not None:
+            sys.setswitchinterval(self._switches)
 
     def _close(self) -> None:
         self.jobs.close()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
-    from ptexplore.model.trace import Trail
+    from ptexplore.model.trace import Session, Trail
     from ptexplore.tui.jobs import Job
     from ptexplore.tui.places import Place
     from ptexplore.view.card import Card
@@ -142,14 +142,24 @@ class Library:
         trees = [indexed for indexed in self.reopened_trees() if project(indexed) == "pytorch"]
         return Guide(self.notes, trees, self.torch)
 
-    def trace(self, expression: str, job: Job) -> Trail:
-        """Trace an expression; its Trail. Ends early when the job is stopped."""
+    def trace(self, expression: str, job: Job) -> tuple[Trail, Session | None]:
+        """Trace an expression; its Trail and session. Ends early when the job is stopped."""
+        return self._traced([expression], job)
+
+    def step(self, session: Session, call: str, job: Job) -> tuple[Trail, Session | None]:
+        """Trace what a session is of once more, with one operator call of it stepped alone: `add.Tensor#2`."""
+        from ptexplore.capture.probing import words_of
+
+        options = replace(session.options, native_op=call, native=True)
+        return self._traced(words_of(session.expression, options), job)
+
+    def _traced(self, words: Sequence[str], job: Job) -> tuple[Trail, Session | None]:
         from ptexplore.workspace.saved_traces import load_trace
 
         with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
             file = f"{folder}/trace.json"
-            self.run_command(["trace", expression, *self._python, "--save", file], job)
-            return load_trace(file)[0]
+            self.run_command(["trace", *words, *self._python, "--save", file], job)
+            return load_trace(file)
 
     def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trail | None]:
         """Run one lab; how it ended, and its Trail, if it has one. Ends early when the job is stopped."""

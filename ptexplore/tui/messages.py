@@ -11,7 +11,7 @@ from ptexplore.tui.places import FOLDER, Place
 
 if TYPE_CHECKING:
     from ptexplore.annotations.records import See
-    from ptexplore.model.trace import Trail
+    from ptexplore.model.trace import Session, Trail
     from ptexplore.view.opening import Opening
 
 
@@ -54,6 +54,15 @@ class OpenTrail(Message):
     """Show what ran, as a tree whose hops open the source."""
 
     trail: Trail
+    session: Session | None = None
+
+
+@dataclass
+class StepCall(Message):
+    """Trace once more what a session is of, and step one operator call of it alone: `add.Tensor#2`."""
+
+    session: Session
+    call: str
 
 
 class GoBack(Message):

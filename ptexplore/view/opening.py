@@ -12,9 +12,11 @@ from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, See
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Trail
-from ptexplore.source.permalink import public_commit
+from ptexplore.source.permalink import permalink, permalink_of, public_commit, tagged
 from ptexplore.view.line import Line
 from ptexplore.view.trees import Candidate, IndexedTree, spot
+
+_COMMIT = 40  # digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,27 @@ def first_to_open(places: Sequence[SourceRef], trail: Trail, trees: Sequence[Ind
     troubles = [(ref, _why_not(ref, trail, trees)) for ref in places]
     opens = next((Opening(ref=ref) for ref, why in troubles if why is None), None)
     return opens or Opening(why=(troubles[0][1] or "") if troubles else "nothing says where this is")
+
+
+def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[IndexedTree]) -> tuple[str | None, str]:
+    """The address of a trail's place in PyTorch's repository, and what must be said of it; None and why for none.
+
+    Where the text is not at hand, the tree that the trail names says the commit, or at least the version.
+    """
+    if ref is None or ref.path is None or ref.line is None:
+        return None, "this row names no place"
+    indexed = _tree(trees, ref.tree)
+    if indexed is not None and _why_not(ref, trail, trees) is None:
+        return permalink_of(indexed.tree, indexed.checkout, ref.path, ref.line)
+    if ref.layer == "generated":
+        return None, "this file is generated: it is in no repository, so there is no permalink"
+    known = next((info for info in trail.trees if info.name == ref.tree), None)
+    if known is None:
+        return None, f"it is not known which commit {ref.tree} is of"
+    if len(known.commit or "") == _COMMIT:
+        return permalink(known.commit or "", ref.path, ref.line), ""
+    tag, remark = tagged(known.version, known.name)
+    return (permalink(tag, ref.path, ref.line) if tag is not None else None), remark
 
 
 def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from ptexplore.errors import USAGE, PtexploreError
@@ -29,6 +30,20 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
         why = getattr(error, "strerror", None) or "the system refused it"
         raise PtexploreError(f"{name} cannot be read", why, _SAVES, USAGE) from error
     return trail_from_json(data, name)
+
+
+def with_times_of(trail: Trail, name: str) -> Trail:
+    """The trail of a program with the times of another run of it, from a trace that torch.profiler wrote.
+
+    Raises PtexploreError (usage) where that file is none, or of another program, or the trail has no program.
+    """
+    from ptexplore.capture.chrome_trace import read_chrome_trace
+    from ptexplore.resolve.times import with_times
+
+    if trail.program is None:
+        why = f"{trail.expression} was traced as an expression; times are laid over a program"
+        raise PtexploreError("this trace has no program", why, "ptexplore trace --script FILE --times FILE", USAGE)
+    return replace(trail, program=with_times(trail.program, read_chrome_trace(name)))
 
 
 def save_trace(path: Path, trail: Trail, session: Session | None) -> None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.annotations.topics import Topic
+    from ptexplore.capture.own_process import RecordedBlock
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
@@ -277,6 +278,18 @@ class Workspace:
         session = capture(request, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
+    def resolve_block(self, recorded: RecordedBlock) -> tuple[Trail, Session]:
+        """What ran in a block of the user's own process, with the notes on it, and what the recorder saw.
+
+        Raises PtexploreError if another torch ran than the one looked at here.
+        """
+        from ptexplore.capture.own_process import session_of
+        from ptexplore.resolve.trail import resolve
+        from ptexplore.view.notes.notes_about import with_notes
+
+        session = session_of(recorded, self.torch.runtime, self.torch.catalogue.digests())
+        return with_notes(resolve(session, self.lookup), self._marks_on_lookup()), session
+
     def explain_error(self, text: str) -> ErrorMessage:
         """What the text of an error tells: all of a traceback, or the message alone; torch is not imported.
 
@@ -472,7 +485,7 @@ class Workspace:
         from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
         from ptexplore.annotations.concepts import load_path
         from ptexplore.view.notes.check import Checked, CheckView
-        from ptexplore.view.notes.folder import folder_problems
+        from ptexplore.view.notes.folder import check_pages
 
         library = self.library
         for name in only:
@@ -483,7 +496,8 @@ class Workspace:
         resolver = Resolver(indexed.tree, indexed.store)
         placed = resolve_all(library, resolver, list(only) or None)
         pages = self.folder_pages
-        of_folders = () if only else (*pages.problems, *folder_problems(indexed, pages))
+        checked = check_pages(indexed, pages) if not only else None
+        of_folders = (*pages.problems, *checked.problems) if checked is not None else ()
         problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems, *of_folders)
         anchors = tuple(Checked(*row) for row in placed)
         labs = []
@@ -492,7 +506,7 @@ class Workspace:
             ran(result)
             labs.append(result)
         folders = tuple(layer.shown for layer in library.layers)
-        return CheckView(indexed.tree.info, anchors, problems, tuple(labs) if run_labs else None, folders)
+        return CheckView(indexed.tree.info, anchors, problems, tuple(labs) if run_labs else None, folders, checked)
 
     def run_labs(self, stops: Sequence[tuple[Tour, Stop]], timeout: float = 60.0) -> Iterator[LabResult]:
         """Run the labs of these stops, those alone whose file is shipped or trusted; how each ended, in order."""

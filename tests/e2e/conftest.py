@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests import first_runs, searched_source
-from tests.conftest import in_process
-from tests.harness import Cli, InProcess, Result
+from tests.conftest import here, in_process
+from tests.harness import Cli, Here, InProcess, Result
 
 BACKWARD = ("(a * b).sum()", "--backward")
 
@@ -71,6 +71,13 @@ def mini(make_searching: Callable[[], Searching]) -> Searching:
 def mini_here(mini: Searching, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Searching:
     """The same, asked without a process of its own."""
     return replace(mini, here=in_process(mini.cli, monkeypatch, capsys))
+
+
+@pytest.fixture
+def fetching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """The command with an empty cache, in a folder of its own, without a process of its own."""
+    (tmp_path / "cwd").mkdir()
+    return here(Cli(tmp_path / "cache", tmp_path / "cwd"), monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def run(cli: Cli, *arguments: str, cwd: Path | None = None) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["api.trail", "api.questions", "errors"])
+@pytest.mark.parametrize("module", ["api.trail", "api.questions", "api.recording", "errors"])
 @pytest.mark.skipif(TARGET is not None, reason="the examples are about the torch of the Python that runs them")
 @pytest.mark.usefixtures("command")
 def test_the_examples_run(module: str) -> None:
@@ -64,6 +64,13 @@ import ptexplore
 trail: ptexplore.Trail = ptexplore.trace("torch.add(a, b)", grad=True)
 names: list[str] = [hop.name for hop in trail.find("add_kernel")]
 text: str = trail.to_json() + str(trail) + trail.svg()
+recording = ptexplore.record()
+@recording
+def double(number: int) -> int: return 2 * number
+four: int = double(2)
+with recording as entered:
+    same: ptexplore.Recording = entered
+traced: ptexplore.Trail = ptexplore.trace(lambda: double(2))
 with ptexplore.Workspace(python="/other/bin/python") as workspace:
     schema: str = workspace.op("add.Tensor").operator.schema
 """

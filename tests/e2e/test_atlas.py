@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Cli
+from tests.conftest import here
+from tests.harness import Cli, Here
 
 pytestmark = pytest.mark.e2e
 COMMIT = "2236df1770800ffea5697b11b0bb0d910b2e59e1"
 
 
 @pytest.fixture(scope="session")
-def backend(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+def own_source(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """A cache that holds an extension's own source and nothing of PyTorch's."""
     base = tmp_path_factory.mktemp("atlas")
     for name in ("backend", "cwd"):
@@ -25,6 +26,12 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     assert cli("fetch", "--name", "backend", "--from", str(base / "backend")).code == 0
     assert cli("index", "--checkout", "backend").code == 0
     return cli
+
+
+@pytest.fixture
+def backend(own_source: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """The command with that cache, without a process of its own."""
+    return here(own_source, monkeypatch, capsys)
 
 
 def found(cli: Cli, query: str) -> list[dict[str, Any]]:

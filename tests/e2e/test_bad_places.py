@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import REPOSITORY, Cli
+from tests.harness import REPOSITORY, Cli, InProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -58,18 +58,18 @@ def scripts_that_are_no_python(folder: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", ["missing", "folder", "ls", "text", "silent", "failing", "chatty"])
-def test_a_python_that_is_none(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_a_python_that_is_none(command: InProcess, tmp_path: Path, name: str) -> None:
     path = scripts_that_are_no_python(tmp_path)[name]
     for arguments in (("trace", "a + b", "--json"), ("op", "add", "--json")):
-        result = cli(*arguments, "--python", str(path), target=None, timeout=60).three_parts(MISSING, USAGE)
+        result = command(*arguments, "--python", str(path), target=None).three_parts(MISSING, USAGE)
         assert str(path) in result.err.replace("\n", "").replace("       ", ""), result
 
 
-def test_a_python_without_torch(cli: Cli, tmp_path: Path) -> None:
+def test_a_python_without_torch(command: InProcess, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", empty], check=True)
     for arguments in (("trace", "a + b", "--json"), ("op", "add", "--json")):
-        result = cli(*arguments, "--python", str(empty / "bin/python"), target=None).three_parts(MISSING)
+        result = command(*arguments, "--python", str(empty / "bin/python"), target=None).three_parts(MISSING)
         assert "torch" in result.err
         assert "pip install" in result.err
 

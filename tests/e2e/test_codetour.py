@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import here
 from tests.e2e.conftest import Searching
 from tests.harness import REPOSITORY, Cli, Result
 
@@ -22,10 +23,9 @@ STEP = {"file": str, "line": int, "pattern": str, "title": str, "description": s
 
 
 class Exporting:
-    def __init__(self, mini: Searching, folder: Path) -> None:
-        self.mini, self.folder = mini, folder
-        self.cli: Cli = replace(mini.cli, cwd=folder)
-        shutil.copytree(REPOSITORY / "tests/data/tours", folder / "notes")
+    def __init__(self, mini: Searching, cli: Cli) -> None:
+        self.mini, self.cli, self.folder = mini, cli, cli.cwd
+        shutil.copytree(REPOSITORY / "tests/data/tours", self.folder / "notes")
 
     def __call__(self, *arguments: str) -> Result:
         return self.cli("notes", "export", "--tree", self.mini.root.name, "--codetour", "out", *arguments)
@@ -43,8 +43,10 @@ class Exporting:
 
 
 @pytest.fixture
-def exporting(mini: Searching, tmp_path: Path) -> Exporting:
-    return Exporting(mini, tmp_path)
+def exporting(
+    mini: Searching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Exporting:
+    return Exporting(mini, here(replace(mini.cli, cwd=tmp_path), monkeypatch, capsys))
 
 
 def test_both_files_open_at_the_lines_of_the_stops(exporting: Exporting) -> None:

@@ -7,24 +7,20 @@ import json
 import shutil
 import tarfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.harness import TARGET, THOROUGH, Cli, torch_version
+from tests import searched_source
+from tests.browser.conftest import bare
+from tests.harness import REPOSITORY, TARGET, THOROUGH, Cli, torch_version
 from tests.upstream import FILES, copy_of_source, git, make_upstream, snapshot, write_tree
 
 pytestmark = pytest.mark.e2e
 
 FAILED, USAGE, MISSING = 1, 2, 3
 RELEASE = "2236df1770800ffea5697b11b0bb0d910b2e59e1"
-
-
-@pytest.fixture
-def fetching(tmp_path: Path) -> Cli:
-    """The command with an empty cache, in a folder of its own."""
-    (tmp_path / "cwd").mkdir()
-    return Cli(tmp_path / "cache", tmp_path / "cwd")
 
 
 @pytest.fixture(scope="session")
@@ -324,3 +320,41 @@ def test_the_list_as_text_and_json_agree(fetching: Cli, upstream: tuple[str, str
     for row in document["checkouts"]:
         assert row["name"] in text
         assert row["root"] in text
+
+
+def from_mirror(cli: Cli, mirror: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what this command starts fetch from a mirror, where nothing else is said."""
+    own = type(cli).environment
+    monkeypatch.setattr(type(cli), "environment", lambda self: own(self) | {"PTEXPLORE_REMOTE": mirror})
+
+
+def test_a_site_and_a_tour_fetch_first_where_no_source_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--fetch` to its end, in a Python without torch: what is pinned, from the mirror that the variable names."""
+    folder = searched_source.write(tmp_path / "upstream")
+    commit = make_upstream(folder, "v2.99.0")
+    notes = str(REPOSITORY / "tests/data/tours")
+    reading = bare(tmp_path / "tour")
+    from_mirror(reading, f"file://{folder}", monkeypatch)
+    (reading.cwd / "ptexplore.toml").write_text('ref = "v2.99.0"\n', encoding="utf-8")
+    without = reading("tour", "blending", "entry", "--all", "--notes", notes)
+    assert without.code == 3
+    told = reading("tour", "blending", "entry", "--all", "--notes", notes, "--fetch")
+    assert told.code == 0, told
+    assert [row["commit"] for row in listed(reading).values()] == [commit]
+    assert "lost" not in told.out
+    again = reading("tour", "blending", "entry", "--all", "--notes", notes, "--fetch")
+    assert (again.code, again.out) == (0, told.out)
+    writing = replace(reading, cache=reading.cache.with_name("cache of a site"))
+    made = writing("html", "out", "--notes", notes, "--fetch", "--check")
+    assert made.code == 0, made
+    assert [row["commit"] for row in listed(writing).values()] == [commit]
+    assert "no checkout is here" not in made.out
+    page = (reading.cwd / "out/tours/blending/entry.html").read_text(encoding="utf-8")
+    assert 'class="stop lost"' not in page
+
+
+def test_what_names_a_mirror_must_be_a_url(fetching: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from_mirror(fetching, "ext::sh -c id", monkeypatch)
+    refused = fetching("fetch", "--ref", "v2.99.0")
+    assert refused.code == USAGE
+    assert "ext" in refused.err

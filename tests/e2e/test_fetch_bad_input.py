@@ -22,13 +22,6 @@ NO_PROXY = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY
 
 
 @pytest.fixture
-def fetching(tmp_path: Path) -> Cli:
-    """The command with an empty cache, in a folder of its own."""
-    (tmp_path / "cwd").mkdir()
-    return Cli(tmp_path / "cache", tmp_path / "cwd")
-
-
-@pytest.fixture
 def around(fetching: Cli, tmp_path: Path) -> Callable[[], None]:
     """Checks that nothing but the cache changed, and that nothing of a fetch is left in it."""
     (tmp_path / "outside").mkdir()

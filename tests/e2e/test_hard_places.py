@@ -1056,3 +1056,139 @@ def test_a_formula_runs_where_its_input_needs_a_gradient(
             if hop["kind"] == "impl" and hop["parent"] is not None and hops[hop["parent"]]["name"] == apply
         ]
         assert held == functions
+
+
+@pytest.mark.parametrize("expression", ["(a.exp() * 2).sum()", "(a * a.exp()).sum()", "(2 - a).sum()"])
+def test_a_node_tells_the_formulas_of_what_needs_a_gradient(command: InProcess, expression: str) -> None:
+    """A number is a tensor to the operator, and its formula runs never."""
+    expected = torch_says(
+        "found = {}\n"
+        "def go(node):\n"
+        "    if node is None or not node.next_functions: return\n"
+        "    found[type(node).__name__] = [edge is not None for edge, _ in node.next_functions]\n"
+        "    for edge, _ in node.next_functions: go(edge)\n"
+        f"a = torch.ones(3, requires_grad=True)\ngo(({expression}).grad_fn)\nprint(json.dumps(found))"
+    )
+    result = command("trace", expression, "--backward", "--no-native", "--json")
+    nodes = [hop for hop in result.hops if hop["kind"] == "node" and hop["derivative"] is not None]
+    told = {True: set(), False: set()}
+    for hop in nodes:
+        name = hop["name"].rpartition("generated::")[2].removesuffix("::apply")
+        formulas = [f for f in hop["derivative"]["formulas"] if f["mode"] == "backward" and f["text"]]
+        assert [f["needed"] for f in formulas] == expected[name]
+        told[hop["phase"] == "forward"].add(name)
+    assert told[True] == told[False] == set(expected), "as it is recorded, and as it runs"
+
+
+def test_an_operator_that_was_just_registered_has_its_arguments_names(compiler_command: InProcess) -> None:
+    setup = (
+        "@torch.library.custom_op('own::scaled', mutates_args=())\n"
+        "def scaled(whole: torch.Tensor, part: torch.Tensor, by: float) -> torch.Tensor: return whole * part * by"
+    )
+    expected = torch_says(
+        f"{setup}\narguments = torch.ops.own.scaled.default._schema.arguments\n"
+        "print(json.dumps([a.name for a in arguments if 'Tensor' in str(a.type)]))"
+    )
+    hops = compiler_command("trace", "scaled(a, b, 2.0)", "--setup", setup, "--no-native", "--json").hops
+    first = next(hop for hop in hops if hop["kind"] == "key" and hop["op"] == "own::scaled")
+    assert list(first["dispatch"]["arguments"]) == expected
+
+
+@pytest.mark.parametrize("function", ["sin", "exp"])
+def test_what_packs_a_saved_tensor_needs_no_row_of_its_own(command: InProcess, function: str) -> None:
+    """A lambda is no row; what it calls runs where it does: outside of the guard that the kernel below runs in."""
+    asking = "lambda t: seen.append(torch._C._dispatch_tls_local_exclude_set().has(key)) or t"
+    excluded = torch_says(
+        "seen, key = [], torch._C.DispatchKey.AutogradCPU\n"
+        f"with torch.autograd.graph.saved_tensors_hooks({asking}, lambda t: t):\n"
+        f"  torch.{function}(torch.ones(3, requires_grad=True))\n"
+        "print(json.dumps(seen))"
+    )
+    hook = "torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t)"
+    result = command("trace", f"torch.{function}(a)", "--grad", "--with", hook, "--no-native", "--json")
+    hops = {hop["id"]: hop for hop in result.hops}
+    (packing,) = [hop for hop in result.hops if hop["kind"] == "op" and hop["op"] == "aten::mul.Tensor"]
+    around, above = [], hops[packing["parent"]]
+    while above["op"] == f"aten::{function}":
+        around += [above["key"]] if above["kind"] == "key" else []
+        above = hops.get(above["parent"], {"op": None})
+    assert ("CPU" in around) is excluded[0] is False
+    assert around == ["AutogradCPU"]
+
+
+def test_an_undefined_tensor_of_a_list_counts(command: InProcess) -> None:
+    """`a[:, i]` gives index a list that begins with one; the profiler tells nothing of such a list's tensors."""
+    given = ("trace", "a[:, i]", "--var", "i=torch.tensor([1, 0])", "--json")
+    (stepped,) = [hop for hop in command(*given).hops if hop["key"] == "AutogradCPU" and hop["kind"] == "key"]
+    assert stepped["dispatch"]["observed_raw"] == stepped["dispatch"]["raw"], "what the stepped run's register held"
+    assert "AutogradOther" in stepped["dispatch"]["set"].split(", ")
+    (predicted,) = [
+        hop for hop in command(*given, "--no-native").hops if hop["key"] == "AutogradCPU" and hop["kind"] == "key"
+    ]
+    assert predicted["dispatch"]["unread"] == ["indices"], "the set is told as far as it is known"
+
+
+MODE = """from torch.overrides import TorchFunctionMode
+names = []
+class Doubling(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        names.append(function.__name__)
+        return function(*args, **(kwargs or {})) * 2
+def seen(t):
+    assert names == ["add_"], names
+    return t
+"""
+
+
+def test_a_mode_sees_none_of_our_own_calls(command: InProcess) -> None:
+    """What looks at arguments and results calls no `__torch_function__`: a mode may answer whatever it likes."""
+    written = "seen(a.add_(b))"
+    result = command("trace", written, "--setup", MODE, "--with", "Doubling()", "--no-native", "--json")
+    calls = [hop["op"] for hop in result.hops if hop["kind"] == "op"]
+    recorded = torch_says(
+        f"{MODE}\na = b = torch.ones(3, 3)\nwith Doubling(), torch.profiler.profile() as profile: a.add_(b)\n"
+        "print(json.dumps([e.name for e in profile.events() if e.name in ('aten::add_', 'aten::mul')]))"
+    )
+    assert [op.partition(".")[0] for op in calls if op.startswith(("aten::add_", "aten::mul"))] == recorded
+
+
+def test_the_copy_of_a_sparse_tensor_that_is_saved_makes_empty_ones(command: InProcess) -> None:
+    """The autograd kernel saves the result, outside of its guard; the stepped run's frames say who called."""
+    given = ("trace", "torch.sparse_coo_tensor(i, v, (3, 3))", "--grad", "--json")
+    given = (*given, "--var", "i=torch.tensor([[0, 1], [1, 2]])", "--var", "v=torch.randn(2)")
+
+    def around(hops: list[Any]) -> list[list[Any]]:
+        by_id = {hop["id"]: hop for hop in hops}
+        chains = []
+        for hop in hops:
+            if hop["kind"] == "op" and hop["op"] == "aten::empty.memory_format":
+                chain = [hop]
+                while chain[-1]["parent"] is not None:
+                    chain.append(by_id[chain[-1]["parent"]])
+                chains.append(chain)
+        return chains
+
+    stepped = around(command(*given).hops)
+    saved = [any(hop["name"].endswith("SavedVariable::SavedVariable") for hop in chain) for chain in stepped]
+    assert saved == [False, False, True, True]
+    hops = command(*given, "--no-native").hops
+    told = {hop["parent"] for hop in hops if hop["kind"] == "key"}
+    for chain, is_saved in zip(around(hops), saved, strict=True):
+        assert is_saved != any(hop["kind"] == "key" and hop["key"] == "BackendSelect" for hop in chain[1:])
+        assert is_saved != (chain[0]["id"] in told), "its sets are those of neither kernel for certain"
+
+
+@pytest.mark.parametrize("expression", ["a.double()", "torch.ones(2)", "torch.eye(2)"])
+def test_the_path_says_what_backend_select_goes_by(command: InProcess, runtime: Runtime, expression: str) -> None:
+    """Its kernels go by the call's options, and by the tensors of those that take some: as their text has it."""
+    tree = runtime_tree(runtime)
+    result = command("trace", expression, "--no-native", "--json")
+    by_tensors = [
+        "multi_dispatch_key_set" in "".join(tree.lines(ref["path"])[ref["line"] - 1 : ref["end_line"]])
+        for hop in result.hops
+        if hop["kind"] == "kernel" and hop["key"] == "BackendSelect" and (ref := hop["source"])
+    ]
+    shown = " ".join(command("trace", expression, "--no-native", "--view", "path").out.split())
+    told = {False: shown.count("no tensor tells the backend"), True: shown.count("makes the next set of its options")}
+    assert told[by_tensors[0]], "the outermost, whose rows are open"
+    assert all(count <= by_tensors.count(kind) for kind, count in told.items())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import small_source
-from tests.harness import Cli
+from tests.harness import Cli, Here
 
 pytestmark = pytest.mark.e2e
 
@@ -24,12 +24,10 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def indexing(tmp_path: Path, root: Path) -> Cli:
+def indexing(fetching: Here, root: Path) -> Here:
     """The command with a cache of its own that knows the small tree, used in place."""
-    (tmp_path / "cwd").mkdir()
-    cli = Cli(tmp_path / "cache", tmp_path / "cwd")
-    assert cli("fetch", "--from", str(root)).code == 0
-    return cli
+    assert fetching("fetch", "--from", str(root)).code == 0
+    return fetching
 
 
 def index(cli: Cli, *more: str) -> dict:

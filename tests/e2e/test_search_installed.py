@@ -7,13 +7,26 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Cli
+from tests.conftest import here
+from tests.harness import Cli, Here
 
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.skipif("PTEXPLORE_TEST_PYTHON" in os.environ, reason="looks at the torch that runs the tests"),
 ]
+
+
+@pytest.fixture
+def sourced(sourced: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """The same without a process of its own."""
+    return here(sourced, monkeypatch, capsys)
+
+
+@pytest.fixture
+def cli(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """The same without a process of its own."""
+    return here(cli, monkeypatch, capsys)
 
 
 def line_at(cli: Cli, ref: dict[str, Any]) -> str:

@@ -138,7 +138,7 @@ def test_stopping_it_keeps_what_is_done_and_leaves_nothing_running_and_the_rest_
     kept = ("--out", str(out))
     before = facts(out)
     assert set(before) == {"add"}
-    later = survey_cli("survey", "--alone", "--only", THREE, "--jobs", "2", *kept)
+    later = survey_cli("survey", "--alone", "--only", THREE, "--jobs", "1", *kept)  # each job imports all samples
     assert later.code == 0, later
     assert "3 of PyTorch's own operator samples" in later.out, later
     again = survey_cli("survey", "--report", "--only", THREE, "--json", *kept, target=None)

@@ -14,6 +14,7 @@ import pytest
 
 from ptexplore.capture.program import flaw_of, in_order, program_of
 from ptexplore.model.program import Program
+from ptexplore.view.trace.stacks import _threads
 
 torch = pytest.importorskip("torch")
 nn, F = torch.nn, torch.nn.functional
@@ -164,6 +165,33 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     if size == "sliced":
         monkeypatch.setattr(recorder(), "SLICE", 5)
     assert [kind.name for kind in in_order(recorded(run))] == plain(run)
+
+
+def test_standard_error_is_left_alone(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profiler tells it each start and end, and the recorder starts one for every slice."""
+    monkeypatch.setattr(recorder(), "SLICE", 50)
+    recorded(slots)  # the very first start may tell
+    capfd.readouterr()
+    recorded(step(Net(), torch.ones(2, 4)))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_every_call_of_a_builtin_is_told_by_its_name() -> None:
+    """Where no builtin is told, the operator is said to come by operator syntax."""
+
+    def run() -> None:
+        x = torch.ones(3)
+        for _ in range(200):
+            x.neg()
+
+    program = recorded(run)
+    calls = {(program.routes[call.route].method, call.calls) for call in program.calls}
+    assert calls == {("ones", 1), ("neg", 200)}
+
+
+def test_overhead_is_part_of_the_run() -> None:
+    program = recorded(step(Net(), torch.ones(2, 4)))
+    assert 0 < program.overhead < program.wall
 
 
 # --- modules, pairs of forward and backward, saved bytes ---
@@ -332,3 +360,16 @@ def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) ->
     torch.manual_seed(1)
     program = recorded(lambda: backward_of(model, given))
     assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_paths_and_operators_take_is_the_whole_run(name: str) -> None:
+    """Also where operators run Python, and that calls operators: nothing is counted twice."""
+    run = PROGRAMS[name]
+    run()
+    program = recorded(run)
+    main = next(_threads(program, "run"))
+    assert main.total == pytest.approx(program.wall, rel=0.02)
+    assert sum(path.inside for path in program.paths) == sum(calls.python for calls in program.calls)
+    if name in ("twice", "checkpointed", "hooked"):
+        assert any(calls.python for calls in program.calls)

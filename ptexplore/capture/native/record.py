@@ -89,7 +89,7 @@ OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libr
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
 LOST = "the traced code took the profile function away: what Python called after that is not known"
-KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "projected")
+KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "projected", "event")
 
 
 def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[str, Any]]:

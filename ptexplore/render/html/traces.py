@@ -14,7 +14,7 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.site.site import Site, between
-from ptexplore.view.trace.page import Options, TraceRow, TrailView
+from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TrailView, percent
 from ptexplore.view.trace.rows import stops_to_read
 from ptexplore.view.trace.views import view
 
@@ -38,6 +38,45 @@ def tree(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
     whole = sum(row.instructions or 0 for row in _counted(shown.rows)) if shown.counted else 0
     _rows(out, shown.rows, _Parts(show, cards, whole), 0)
     return Markup("".join(out))
+
+
+def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
+    """The rows of a view that fits a screen, as a table on the page `url`; nothing for a tree."""
+    if not shown.table:
+        return Markup("")
+    show = places(site, url, {info.name: info for info in trail.trees})
+    has_shares = any(row.share is not None for row in shown.table)
+    headings = [*(["share"] if has_shares else []), "what ran", *shown.columns, "", "where"]
+    out = [
+        "<div class=wide><table class=steps><thead><tr>",
+        *(f"<th scope=col>{escaped(heading)}</th>" for heading in headings),
+        "</tr></thead><tbody>\n",
+    ]
+    for row in shown.table:
+        times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
+        name = f"{'&nbsp;' * (2 * row.level)}<code>{escaped(row.name)}</code>{times}"
+        cells = [f"<td>{_share(row)}</td>"] if has_shares else []
+        cells.append(f"<th scope=row>{f'<strong>{name}</strong>' if row.heading else name}</th>")
+        cells += [
+            f"<td>{escaped(cell)}</td>" for cell in (*row.cells, *[""] * len(shown.columns))[: len(shown.columns)]
+        ]
+        cells.append(f"<td class={row.status}>{escaped(row.what)}</td>")
+        cells.append(f"<td>{show(row.place) if row.place is not None else ''}</td>")
+        out.append(f"<tr>{''.join(cells)}</tr>\n")
+    out.append("</tbody></table></div>")
+    return Markup("".join(out))
+
+
+def _share(row: ScreenRow) -> str:
+    if row.share is None:
+        return ""
+    return f"<span class=cost>{_bar(row.share)}<span>{percent(row.share)}</span></span>"
+
+
+def _bar(share: float) -> str:
+    """A bar for a share: of the whole, and of that the part."""
+    bar = f'<svg width="{_BAR}" height="8" aria-hidden="true"><rect width="{_BAR}" height="8"/>'
+    return bar + f'<rect class="of" width="{min(1, share) * _BAR:.1f}" height="8"/></svg>'
 
 
 def _counted(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
@@ -92,9 +131,7 @@ def _cost(row: TraceRow, whole: int) -> str:
     if row.instructions is None:
         return "<span class=cost></span>"
     share = row.instructions / whole
-    bar = f'<svg width="{_BAR}" height="8" aria-hidden="true"><rect width="{_BAR}" height="8"/>'
-    bar += f'<rect class="of" width="{min(1, share) * _BAR:.1f}" height="8"/></svg>'
-    return f"<span class=cost>{bar}<span>{share:.0%}</span><span>{row.instructions:,}</span></span>"
+    return f"<span class=cost>{_bar(share)}<span>{share:.0%}</span><span>{row.instructions:,}</span></span>"
 
 
 def _line(line: Line, show: Shown) -> str:
@@ -133,10 +170,11 @@ class Traces:
         """The page of each, and the list."""
         for name, trail, session in self.given:
             shown, url = view(trail, Options(view="tree"), session), self.url(name)
+            first = view(trail, Options(), session)
             stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
-                tree=tree(self.site, trail, shown, url),
+                first=first, table=table(self.site, trail, first, url), tree=tree(self.site, trail, shown, url),
                 ending=Markup("".join(_line(line, self._places(trail, url)) for line in shown.ending)),
                 left=[text.partition(": --full")[0] for text in shown.left_out],  # without the terminal's options
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],

@@ -11,6 +11,7 @@ from ptexplore.annotations.records import Problem, Tour
 from ptexplore.render.terminal.console import STYLES, folded, styled
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import MEANING, TONES, WORDS, Checked, CheckView, where_to
+from ptexplore.view.notes.folder import PagesCheck
 from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code
 
 
@@ -23,10 +24,23 @@ def print_check(console: Console, view: CheckView, *, everything: bool) -> None:
             _anchor(console, checked)
     for problem in view.problems:
         folded(console, styled((f"{problem.where}: {problem.text}", "red")), "", "    ")
+    for problem in view.pages.differ if view.pages is not None else ():
+        folded(console, styled((f"{problem.where}: {problem.text}", "yellow")), "", "    ")
     for lab in view.labs or ():
         if lab.outcome != "passed":
             folded(console, Text(lab_line(lab), style=STYLES[LAB_TONES[lab.outcome]]), "", "    ")
+    if view.pages is not None and view.pages.pages:
+        folded(console, Text(_pages(view.pages)), "", "    ")
     console.print(_sums(view))
+
+
+def _pages(pages: PagesCheck) -> str:
+    """What a tree has of what the pages of folders name."""
+    of = f"{pages.there:,} of {pages.named:,} files, names and folders"
+    if pages.judged:
+        return f"{pages.pages} pages of folders: {of} that they name are here"
+    newer = f"; {pages.newer} of them say what is known to differ here" if pages.newer else ""
+    return f"{pages.pages} pages of folders, written on another version: {of} that they name are in this tree{newer}"
 
 
 def _anchor(console: Console, checked: Checked) -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 from ptexplore.model.places import SourceRef
 from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, print_command
 from ptexplore.safe_text import clean
-from ptexplore.view.trace.page import ScreenRow, TrailView
+from ptexplore.view.trace.page import ScreenRow, TrailView, percent
 
 WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
@@ -103,8 +103,12 @@ class _Columns:
         """The headings, then each row on one line, or on as many as it needs."""
         if self.has_shares or self.view.columns:
             cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
-            share = f" {'share':>5}{' ' * (self.bar + 1)}" if self.has_shares else "  "
-            self.console.print(Text(f"{share}{cells}".rstrip(), style="dim"))
+            share = f" {'share':>5} {' ' * self.bar}" if self.has_shares else "  "
+            heading = f"{share}{cells}{'what ran':<{self.name}}"
+            room = self.width - len(heading) - 2 * len(_GAP) - len("where")
+            told = "what it is, or why"
+            heading += f"{_GAP}{told:<{room}}{_GAP}where" if room >= len(told) else ""
+            self._print(Text(heading.rstrip(), style="dim"))
         for row in self.view.table:
             self._row(row)
 
@@ -190,6 +194,7 @@ class _Columns:
 
     def _print(self, text: Text) -> None:
         text.rstrip()
+        text.truncate(self.width, overflow="ellipsis")  # a name alone can be longer than a terminal is wide
         self.console.print(text, soft_wrap=True)
 
 
@@ -224,16 +229,6 @@ def indent(level: int) -> int:
 
 def _wrapped(console: Console, text: Text, room: int) -> list[Text]:
     return list(text.wrap(console, max(room, 20))) or [Text()]
-
-
-def percent(share: float | None) -> str:
-    """A share in words: "43%"; never 0% for something, never 100% for less than all."""
-    if share is None:
-        return ""
-    whole = round(share * 100)
-    if share > 0 and whole == 0:
-        return "<1%"
-    return f"{99 if whole == 100 and share < 1 else whole}%"
 
 
 def bar(share: float | None) -> str:

@@ -176,7 +176,8 @@ def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
     operator = context.store.operator(full)
     if operator is None:
         source = unknown(f"{full} was registered after the catalogue was built (by the traced code or its setup)")
-        return claim.but(replace(claim.hop, name=full, op=full, source=source), reason)
+        added = next((OperatorRef(o.schema) for o in _added(context) if o.name == full and o.schema), None)
+        return claim.but(replace(claim.hop, name=full, op=full, source=source, operator=added), reason)
     yaml = operator.yaml_path
     reference = OperatorRef(
         schema=operator.schema,

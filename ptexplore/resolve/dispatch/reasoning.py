@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from ptexplore.model.operators import Registration, TableEntry
+from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
@@ -21,6 +22,7 @@ from ptexplore.resolve.dispatch.redispatch import (
     CUSTOM_AUTOGRAD,
     CUSTOM_OP,
     MANUAL,
+    TYPED,
     Onward,
     calls_unguarded,
     computes_tangent,
@@ -28,6 +30,7 @@ from ptexplore.resolve.dispatch.redispatch import (
     saves_results,
 )
 from ptexplore.resolve.dispatch.starting_sets import (
+    EMPTY,
     LAYERS,
     WRAPPED,
     Arguments,
@@ -46,6 +49,8 @@ from ptexplore.resolve.dispatch.starting_sets import (
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
 NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named
 ANOTHER_THREAD = "it ran in another thread, whose thread-local sets were not read"
+# What a saved tensor's copy is made of: tensor_data() of a sparse one (SparseTensorImpl of aten/src/ATen).
+COPIED = "a copy of a sparse tensor begins with empty ones"
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
 
@@ -192,9 +197,16 @@ def _caller(
         saves = (
             step.key.startswith("Autograd") and step.registration is not None and step.registration.guard is not None
         )
-        if saves and child.hop.kind == "python" and call.steps[-1].registration is not None:
+        if saves and (child.hop.kind == "python" or child.by_callback) and call.steps[-1].registration is not None:
             after = saves_results(context.tree, step.registration) is True
             return (number, after), _inside_steps(context, call.state, call.steps[:number], step.key)
+        late = saves_results(context.tree, step.registration) if saves and child.hop.op == EMPTY else None
+        if late is not None and _is_sparse(call.claim) and call.claim.event.sequence in context.recorded:
+            calls = call.claim.children
+            at = next(n for n, other in enumerate(calls) if other is child)
+            if all(other.hop.op == EMPTY for other in (calls[at:] if late else calls[:at])):
+                why = f"{COPIED}: nothing tells whether the {step.key} kernel, which saves one, or the next made this"
+                return (number, late), replace(innermost, certain=False, known=False, why=why)
         if child.hop.kind == "native" and step.registration is not None and step.registration.path == MANUAL:
             return (number, False), innermost  # a range that the kernel opens around its redispatch
         if child.hop.kind != "op":
@@ -209,6 +221,12 @@ def _caller(
         why = f"the {step.key} kernel's {what}, and nothing tells whether that called it or the kernel below"
         return (number, tangent), replace(innermost, certain=False, known=False, why=why)
     return (max(0, len(call.steps) - 1), False), innermost
+
+
+def _is_sparse(call: Claim) -> bool:
+    """Whether an operator may be given, or give, a sparse tensor."""
+    tensors = (value for value in call.event.inputs if isinstance(value, RecordedTensor))
+    return "sparse" in (call.hop.op or "") or any("sparse" in tensor.layout for tensor in tensors)
 
 
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
@@ -254,6 +272,8 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         then = onward(registration, key, schema, by_custom_op=custom)
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
+        if then is not None and then.computed and context.session.program is None:
+            then = replace(then, why=f"{then.why}{TYPED}")  # the text of a program is not looked at
         yield TableLookup(current, key, entry, registration, then)
         if then is None:
             return

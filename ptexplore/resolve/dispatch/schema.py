@@ -43,6 +43,12 @@ def arguments(schema: str) -> tuple[Argument, ...]:
     return tuple(Argument(kind.strip(), name) for kind, _, name in plain if kind)
 
 
+def written(schema: str) -> tuple[str, ...]:
+    """The names of the arguments that a call writes to: those of "Tensor(a!) self"."""
+    given = schema.rpartition("->")[0]
+    return tuple(re.findall(r"\w+\(\w+!(?: -> [^)]*)?\)\S* (\w+)", given))
+
+
 def is_aliasing(schema: str) -> bool:
     """Whether an argument lends its memory to a result ("Tensor(a)"), or a result is one written to ("Tensor(a!)")."""
     given, _, results = schema.rpartition("->")
@@ -89,6 +95,16 @@ def missing(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tupl
         for argument, value in zip(wanted, inputs, strict=False)
         if argument.type == "Tensor?" and value is None
     )
+
+
+def optional_lists(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
+    """The names of lists of optional tensors (the indices of index): the profiler tells nothing of what they hold.
+
+    It records a list only if each element is a tensor by its type (InputOutputEncoder::push of
+    torch/csrc/profiler/collection.cpp).
+    """
+    pairs = zip(wanted, inputs, strict=False)
+    return tuple(argument.name for argument, value in pairs if argument.type.startswith("Tensor?[") and value is None)
 
 
 def generators(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ FRESH = (
 )
 NOT_READ = "no recorder read the tensor; one of its device and layout carries these keys"
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
+UNLISTED = "the profiler tells nothing of its tensors; an undefined one carries AutogradOther and ADInplaceOrView"
 VIEW = "what it is a view of may"
 GENERATOR = "a torch.Generator, if one was given: the key of its device counts, and nothing tells"
 WRAPPED = "a function transform may have wrapped it"
@@ -79,6 +80,14 @@ class Layered:
     since: int
     observation: int
     layers: tuple[TensorLayer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Further bits that an argument may carry, and why nothing tells whether it does."""
+
+    keys: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -158,12 +167,12 @@ class KnownTensors:
                 doubt |= may_carry
                 doubtful |= {name: reason} if reason else {}
             sets[name] = sets.get(name, 0) | known
-        missing = () if by_python else schema.missing(named, inputs)
-        doubt |= self._undefined if missing else 0
-        doubtful |= dict.fromkeys(missing, UNDEFINED)
-        generators = schema.generators(named, inputs) if self.generators else ()
-        doubt |= self.keys.raw(("CPU",)) if generators else 0
-        doubtful |= dict.fromkeys(generators, GENERATOR)
+        untold = self._untold(named, inputs, position, by_python=by_python)
+        if transformed:
+            unread += [name for name, why in untold.items() if why.reason == UNLISTED]
+            untold = {name: why for name, why in untold.items() if why.reason != UNLISTED}
+        doubt |= union(why.keys for why in untold.values())
+        doubtful |= {name: why.reason for name, why in untold.items()}
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
         why = (f"{', '.join(certain)}: {NOT_READ if self.nothing_read else FRESH}",) if certain else ()
         if unread:
@@ -181,6 +190,23 @@ class KnownTensors:
             unrecorded=schema.unrecorded(named, inputs),
             layers=layers,
         )
+
+    def _untold(
+        self,
+        named: Sequence[schema.Argument],
+        inputs: Sequence[RecordedInput],
+        position: int,
+        *,
+        by_python: bool,
+    ) -> dict[str, Doubt]:
+        """The arguments of which the profiler tells nothing, each with what it may carry."""
+        untold = {} if by_python else dict.fromkeys(schema.missing(named, inputs), Doubt(self._undefined, UNDEFINED))
+        for name in schema.optional_lists(named, inputs):
+            plain = self.fresh(_of_device(inputs)) | self._doubt(RecordedTensor(), position) & self._python
+            untold[name] = Doubt(self._undefined | plain, UNLISTED)
+        for name in schema.generators(named, inputs) if self.generators else ():
+            untold[name] = Doubt(self.keys.raw(("CPU",)), GENERATOR)
+        return untold
 
     def _last_reading(self, impl: int, position: int) -> Layered | None:
         """What was read last at an address before an operator; what was read earlier may be another tensor."""
@@ -334,6 +360,12 @@ def _tensors(names: Sequence[str], inputs: Sequence[RecordedInput]) -> Iterator[
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, RecordedTensor):
                 yield name, item
+
+
+def _of_device(inputs: Sequence[RecordedInput]) -> RecordedTensor:
+    """A strided tensor where the first tensor of these inputs is."""
+    device = next((value.device for value in inputs if isinstance(value, RecordedTensor)), RecordedTensor().device)
+    return RecordedTensor(device=device)
 
 
 # --- the thread-local sets ---

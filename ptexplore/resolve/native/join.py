@@ -33,7 +33,8 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         else:
             claims = _phase(context, sites, stepped, stepped.calls.part, claims, findings)
         if stepped.calls.cut:
-            findings.append((Finding("cut", f"the native tree ends early: {stepped.calls.cut}"), None))
+            whose = f" of {stepped.calls.op}" if context.session.program is not None else ""
+            findings.append((Finding("cut", f"the native tree{whose} ends early: {stepped.calls.cut}"), None))
     numbered = numbers(claims) if findings else {}
     for finding, claim in findings:
         context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))
@@ -59,7 +60,11 @@ def _operator(
     context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...], findings: list[FindingOf]
 ) -> tuple[Claim, ...]:
     """A part that is one operator call takes that call's place."""
-    wanted = _wanted(stepped, claims) or _nesting_alike(Seen(context, sites, stepped, "forward"), stepped, claims)
+    if context.session.program is not None:  # of calls of a kind one is shown: their numbers tell nothing
+        wanted = next((claim for claim in walk(claims) if claim.event.observation == stepped.calls.event), None)
+    else:
+        seen = Seen(context, sites, stepped, "forward")
+        wanted = _wanted(stepped, claims) or _nesting_alike(seen, stepped, claims)
     if wanted is None:
         text = f"{stepped.calls.op} was stepped, and which of the calls here that is cannot be told"
         findings.append((Finding("cut", text), None))

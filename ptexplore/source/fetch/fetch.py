@@ -31,7 +31,7 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
     with install.no_room_told(), checkouts.locked(lambda: watcher.step(waiting)):
         install.sweep()
         if source is None or source.startswith("-") or remotes.looks_remote(source):
-            remote = remotes.parse_remote(source or remotes.PYTORCH)
+            remote = remotes.parse_remote(source or os.environ.get(remotes.INSTEAD) or remotes.PYTORCH)
             return remotes.fetch(remote, request, runtime, pin, watcher)
         path = Path(os.path.abspath(os.path.expanduser(source)))
         if not path.exists():

@@ -26,6 +26,7 @@ from ptexplore.source.fetch.project_file import Project, is_ref
 from ptexplore.source.progress import Watcher
 
 PYTORCH = "https://github.com/pytorch/pytorch.git"
+INSTEAD = "PTEXPLORE_REMOTE"  # names a mirror, which is asked where nothing else is said
 _PORTS = {"https": 443, "http": 80, "git": 9418}
 _PROTOCOLS = {"https": ("https",), "http": ("http", "https"), "git": ("git",), "ssh": ("ssh",), "file": ("file",)}
 _SCP = re.compile(r"(?:[A-Za-z0-9_][\w.+-]*@)?[A-Za-z0-9_][\w.-]*:(?!:)(?!//)[^-].*")

@@ -75,7 +75,7 @@ def describe(python: str, python_version: str, torch_dir: str | None, torchgen_d
         raise _no_torch("there is no torch", f"{python} has no package of that name", python)
     facts = _version_facts(Path(torch_dir), python)
     version = facts["__version__"] or ""
-    if _release(version) < OLDEST:
+    if release_of(version) < OLDEST:
         why = "ptexplore reads torch 2.6 and later: older ones do not ship the inputs of their generated C++"
         raise _no_torch(f"torch {version} is too old", why, python)
     beside = Path(torch_dir).parent / "torchgen"
@@ -100,7 +100,8 @@ def describe(python: str, python_version: str, torch_dir: str | None, torchgen_d
     )
 
 
-def _release(version: str) -> tuple[int, int]:
+def release_of(version: str) -> tuple[int, int]:
+    """Major and minor number of a version; (0, 0) for what has none."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 

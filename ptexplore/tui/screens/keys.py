@@ -32,6 +32,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("Notes", (
         ("n  p", "next note in this file, the one before"),
+        ("S", "walk the tour from the stop about this line"),
         ("i", "show or hide what stands beside the source"),
         ("J  K", "scroll them from the source"),
         (">  <", "in a tour: the next stop, the one before"),
@@ -50,7 +51,9 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("What runs", (
         ("x", "trace an expression"),
-        ("T", "the tree of what ran last; Enter opens, space folds"),
+        ("T", "what ran last; Enter opens, space folds"),
+        ("v  f", "there: the next view; every hop"),
+        ("N  y", "there: step this call alone; copy the permalink"),
     )),
     ("Everywhere", (
         ("Tab", "next pane: what is coloured there opens"),

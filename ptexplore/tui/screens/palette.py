@@ -119,6 +119,7 @@ class Palette(ModalScreen[Message | None]):
         self._number = -1
         self._sort: Sort | None = None
         self._told = EMPTY
+        self._early = ""  # what was typed before there was a line to type it into
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -130,13 +131,17 @@ class Palette(ModalScreen[Message | None]):
             yield Static(EMPTY, id="told")
 
     def on_mount(self) -> None:
+        self.query_one(Input).insert_text_at_cursor(self._early)
         self.on_input_changed()
 
     def on_key(self, event: events.Key) -> None:
-        """What is typed before the line has the keys is typed, too."""
-        line = self.query_one(Input)
-        if event.is_printable and event.character and not line.has_focus:
-            line.insert_text_at_cursor(event.character)
+        """What is typed before the line is there, and has the keys, is typed, too."""
+        lines = self.query(Input)
+        if event.is_printable and event.character and not (lines and lines.first().has_focus):
+            if lines:
+                lines.first().insert_text_at_cursor(event.character)
+            else:
+                self._early += event.character
             event.stop()
 
     # --- asking ---

@@ -6,20 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static, Tree
+from textual.worker import Worker
 
 from ptexplore.model.trace import walk
 from ptexplore.safe_text import clean
-from ptexplore.tui.messages import OpenPlace, message_for
+from ptexplore.tui.messages import OpenPlace, StepCall, message_for
+from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import TRAIL, Place
 from ptexplore.tui.widgets.colours import cut_to, label
+from ptexplore.tui.widgets.source import SourceView
 from ptexplore.view.line import Span, place_spans
-from ptexplore.view.opening import first_to_open, in_words
-from ptexplore.view.trace.page import Options, TraceRow
-from ptexplore.view.trace.views import view
+from ptexplore.view.opening import first_to_open, in_words, permalink_of_place
+from ptexplore.view.trace.page import VIEW_NAMES, Options, ScreenRow, TraceRow, ViewName, percent
+from ptexplore.view.trace.views import available, stepped_by, suited, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,10 +34,12 @@ if TYPE_CHECKING:
     from textual.widgets.tree import TreeNode
 
     from ptexplore.model.places import SourceRef
-    from ptexplore.model.trace import Trail
+    from ptexplore.model.trace import Session, Trail
     from ptexplore.tui.library import Library
 
 _SIGN = 4  # columns of the sign of a node that folds, and of the edge
+WIDE = 120  # columns: a narrower screen has the rows alone
+KEPT = 8  # files that are kept open
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
 
 
@@ -40,17 +47,28 @@ OPENED = 1500  # rows that are unfolded at once; those inside them wait until th
 class Node:
     """What a line of the tree is: a hop with all inside it, or one more place or reason of one.
 
-    `places` are those that it names, the first to open first; `spans` are its text.
+    `places` are those that it names, the first to open first; `spans` are its text. `opens` is what `--open` takes.
     """
 
     places: Sequence[SourceRef]
     spans: Sequence[Span] = ()
-    row: TraceRow | None = None
+    row: TraceRow | ScreenRow | None = None
     reason: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The row in words: its name, what it is, how it is known, its number."""
+        row = self.row
+        if row is None:
+            return ""
+        if isinstance(row, TraceRow):
+            return f"{row.title}  {row.kind}, {row.status}  [{row.hop}]"
+        number = f"  [{row.hop}]" if row.hop is not None else ""
+        return f"{row.name}{f'  {row.what}' if row.what else ''}{number}"
 
 
 class TrailTree(Tree[Node]):
-    """The rows of one Trail. Enter opens, space folds; `full` says whether it has every hop with every reason."""
+    """The rows of one view of a Trail. Enter opens, space folds; `full` says whether it has every hop and reason."""
 
     DEFAULT_CSS = """
     TrailTree { height: 1fr; background: transparent; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
@@ -66,24 +84,44 @@ class TrailTree(Tree[Node]):
         Binding("space", "toggle_node", "Fold", show=True),
     ]
 
-    def __init__(self, trail: Trail) -> None:
+    def __init__(self, trail: Trail, session: Session | None = None) -> None:
         super().__init__(Text(clean(trail.expression), style="bold"), id="trail")
         self.auto_expand = False
         self.guide_depth = 2
         self.trail = trail
+        self.session = session
+        self.shown: ViewName = suited(trail, Options())
         self._left = 0
 
     def on_mount(self) -> None:
         self.build(full=False)
 
     def build(self, *, full: bool) -> None:
-        """Every hop, or the readable ones."""
+        """Every hop, or the readable ones, or the rows of another view."""
         self.full = full
-        self.page = view(self.trail, Options(full=full, view="tree"))
+        self.page = view(self.trail, Options(full=full, view="tree" if full else self.shown), self.session)
         self.clear()
         self._left = OPENED
-        self._add(self.root, self.page.rows)
+        if self.page.view == "tree":
+            self._add(self.root, self.page.rows)
+        else:
+            self._add_table(self.page.table)
         self.root.expand()
+
+    def _add_table(self, rows: Iterable[ScreenRow]) -> None:
+        """Rows with a level each, as nodes within each other."""
+        around: list[tuple[int, TreeNode[Node]]] = []
+        for row in rows:
+            while around and around[-1][0] >= row.level:
+                around.pop()
+            parent = around[-1][1] if around else self.root
+            node = parent.add(label(spans := tuple(_spans(row))), Node([row.place] if row.place else [], spans, row))
+            node.allow_expand = bool(row.place is not None and row.place.candidates)
+            self._add_candidates(node, row.place.candidates if row.place is not None else ())
+            if parent is not self.root:
+                parent.allow_expand = True
+                parent.expand()
+            around.append((row.level, node))
 
     def _add(self, parent: TreeNode[Node], rows: Iterable[TraceRow]) -> None:
         for row in rows:
@@ -99,7 +137,7 @@ class TrailTree(Tree[Node]):
 
     def _fill(self, node: TreeNode[Node]) -> None:
         row = node.data.row if node.data is not None else None
-        if row is None or node.children:
+        if not isinstance(row, TraceRow) or node.children:
             return
         for line in row.further:
             places = [line.ref] if line.ref is not None else []
@@ -155,35 +193,108 @@ class TrailTree(Tree[Node]):
             self.action_cursor_parent()
 
 
-class TrailScreen(Screen[None]):
-    """One Trail: what is known of the whole, its tree, and the row under the cursor.
+def _spans(row: ScreenRow) -> Iterator[Span]:
+    """A row of a view that fits a screen, as spans: share, name, cells, what it is, its place."""
+    if row.share is not None:
+        yield Span(f"{percent(row.share):>4} ", "count")
+    times = f" ×{row.times}" if row.times > 1 else ""
+    yield Span(f"{row.name}{times}", "title")
+    told = "  ".join(filter(None, (*row.cells, row.what)))
+    if told:
+        yield Span(f"  {told}", "note")
+    if row.place is not None and row.place.path is not None:
+        line = f":{row.place.line}" if row.place.line else ""
+        yield Span("  ")
+        yield Span(f"{row.place.path}{line}", "place", row.place)
+    if row.place is not None and row.mark:
+        several = f"  {len(row.place.candidates)} places possible" if row.place.path is None else ""
+        yield Span(f"{several} {row.mark}", row.place.precision)
 
-    Opening a row leads to the reading screen, and T back, where the cursor was.
+
+class TrailScreen(Screen[None]):
+    """One Trail: what is known of the whole, one view of it, the source of the row under the cursor.
+
+    Opening a row leads to the reading screen, and T back, where the cursor was. `v` changes the view, `N` steps the
+    operator call under the cursor alone, `y` copies the permalink of its line.
     """
 
     DEFAULT_CSS = """
     TrailScreen > #facts { height: auto; max-height: 20%; color: $text-muted; padding: 0 1; }
     TrailScreen > #row { height: auto; max-height: 6; padding: 0 1; border-top: solid $panel; }
+    TrailScreen Horizontal { height: 1fr; }
+    TrailScreen #trail { width: 1fr; }
+    TrailScreen #beside { width: 1fr; border-left: solid $panel; }
+    TrailScreen #beside > Static { height: 1; padding: 0 1; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,backspace", "leave", "Source"),
+        Binding("v", "view", "View"),
         Binding("f", "full", "All hops"),
+        Binding("N", "step", "Step it", key_display="N"),
+        Binding("y", "permalink", "Permalink", show=False),
     ]
 
-    def __init__(self, library: Library, trail: Trail) -> None:
+    def __init__(self, library: Library, trail: Trail, session: Session | None = None) -> None:
         super().__init__()
         self._library = library
         self.trail = trail
-        self.tree_of_hops = TrailTree(trail)
+        self.session = session
+        self.tree_of_hops = TrailTree(trail, session)
+        self.source = SourceView()
+        self._files: dict[tuple[str, str], OpenFile] = {}
 
     def compose(self) -> ComposeResult:
         yield Static(id="facts")
-        yield self.tree_of_hops
+        with Horizontal():
+            yield self.tree_of_hops
+            with Vertical(id="beside"):
+                yield Static(id="where")
+                yield self.source
         yield Static(id="row")
         yield Footer()
 
     def on_mount(self) -> None:
+        self.query_one("#beside").display = False
         self._show_facts()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The source has room beside wide trees only."""
+        del event
+        self._follow(self._node)
+
+    @property
+    def _node(self) -> Node | None:
+        node = self.tree_of_hops.cursor_node
+        return node.data if node is not None else None
+
+    def _follow(self, node: Node | None) -> None:
+        """Show the source of a row beside the tree, where its text is at hand and there is room."""
+        beside = self.query_one("#beside")
+        opening = first_to_open(node.places, self.trail, self._library.trees) if node is not None else None
+        ref = opening.ref if opening is not None else None
+        indexed = self._library.tree(ref.tree) if ref is not None else None
+        if ref is None or indexed is None or ref.path is None or self.size.width < WIDE:
+            beside.display = False
+            return
+        key = (ref.tree, ref.path)
+        if key not in self._files:
+            if len(self._files) >= KEPT:
+                self._files.pop(next(iter(self._files)))
+            self._files[key] = OpenFile(self._library, indexed, ref.path)
+            indexed.tree.forget()
+        file, line = self._files[key], ref.line or 1
+        beside.display = True
+        path, room = f"{ref.path}:{line}", max(self.size.width // 2 - 4, 8)
+        shown = path if len(path) <= room else f"…{path[1 - room :]}"
+        self.query_one("#where", Static).update(Content(clean(shown)))
+        self.source.show(file, line, lit=(line, ref.end_line or line))
+        if not file.parsed:
+            self.run_worker(file.parse, thread=True, exclusive=True, group="colours")
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Colours came."""
+        if event.worker.group == "colours" and event.worker.is_finished:
+            self.source.refresh()
 
     def _show_facts(self) -> None:
         page = self.tree_of_hops.page
@@ -197,9 +308,9 @@ class TrailScreen(Screen[None]):
         """The whole of a row, which may be wider than the screen."""
         node = event.node.data
         heading, lines = "", [self.trail.expression]
+        self._follow(node)
         if node is not None:
-            row = node.row
-            heading = f"{clean(row.title)}  {row.kind}, {row.status}  [{row.hop}]\n" if row is not None else ""
+            heading = f"{clean(node.heading)}\n" if node.row is not None else ""
             lines = [node.reason] if node.reason else [in_words(ref) for ref in node.places[:3]]
         self.query_one("#row", Static).update(Content.assemble((heading, "bold"), "\n".join(map(clean, lines))))
 
@@ -216,12 +327,13 @@ class TrailScreen(Screen[None]):
         if message is not None:
             self.post_message(message)
         else:
-            self.query_one("#row", Static).update(Content.styled(clean(opening.why), "$text-warning"))
+            self._tell(opening.why)
 
     def go_to(self, hop: int) -> None:
         """Put the cursor on the row of a hop; of one that no row shows, on the innermost row around it."""
         around: dict[int, int] = {child.id: parent.id for parent in walk(self.trail.hops) for child in parent.children}
-        rows = {node.data.row.hop: node for node in self.tree_of_hops.nodes() if node.data and node.data.row}
+        nodes = (node for node in self.tree_of_hops.nodes() if node.data and node.data.row)
+        rows = {node.data.row.hop: node for node in nodes if node.data and node.data.row}
         at: int | None = hop
         while at is not None and at not in rows:
             at = around.get(at)
@@ -233,6 +345,41 @@ class TrailScreen(Screen[None]):
         """Every hop, or the readable ones again."""
         self.tree_of_hops.build(full=not self.tree_of_hops.full)
         self._show_facts()
+
+    def action_view(self) -> None:
+        """The next view of the same Trail, with the cursor on the same step where it has a row."""
+        node = self._node
+        names = [name for name in VIEW_NAMES if name in ("tree", *available(self.trail))]
+        tree = self.tree_of_hops
+        tree.shown = names[(names.index(tree.shown) + 1) % len(names)]
+        tree.build(full=False)
+        self._show_facts()
+        if node is not None and node.row is not None and node.row.hop is not None:
+            self.go_to(node.row.hop)
+
+    def action_step(self) -> None:
+        """Trace once more, and step the operator call under the cursor alone."""
+        name = stepped_by(self.trail, self._node.row.hop if self._node is not None and self._node.row else None)
+        if name is None:
+            self._tell("N steps an operator call: put the cursor on a row of one, or inside of it")
+        elif self.session is None:
+            self._tell(f"how this was traced is not known: ptexplore trace … --native-op {name}")
+        else:
+            self.post_message(StepCall(self.session, name))
+
+    def action_permalink(self) -> None:
+        """Copy the address of the row's line in PyTorch's repository; shown as well, with what is not certain of it."""
+        places = self._node.places if self._node is not None else ()
+        url, remark = permalink_of_place(next(iter(places), None), self.trail, self._library.trees)
+        if url is None:
+            self._tell(remark)
+            return
+        self.app.copy_to_clipboard(url)
+        shown = f"{url}\n{remark}" if remark else url
+        self.app.notify(clean(shown), title="copied, where the terminal copies", timeout=12, markup=False)
+
+    def _tell(self, text: str) -> None:
+        self.query_one("#row", Static).update(Content.styled(clean(text), "$text-warning"))
 
     def action_leave(self) -> None:
         """Back to the source."""

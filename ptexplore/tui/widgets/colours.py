@@ -46,10 +46,10 @@ _SHORTEST = 16  # columns of a place that are left of it at least
 
 
 def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
-    """Spans that fit the room: reasons go first, then the beginnings of paths, whose ends say most; then the last."""
+    """Spans that fit the room: cut are reasons, the beginnings of paths (the ends say most), notes, then the last."""
     spans = [replace(span, text=clean(span.text)) for span in spans]
     over = sum(len(span.text) for span in spans) - room
-    for style, least in (("reason", 0), ("place", _SHORTEST)):
+    for style, least in (("reason", 0), ("place", _SHORTEST), ("note", 0)):
         for number, span in reversed(list(enumerate(spans))):
             keep = max(len(span.text) - over - 1, least)
             if over > 0 and span.style == style and keep < len(span.text) - 1:

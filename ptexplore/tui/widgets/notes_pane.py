@@ -137,7 +137,8 @@ class NotesPane(VerticalScroll):
 
     def show_stop(self, view: StopView, state: ReadState) -> None:
         """A stop, what became of it and of its place; its prose, its labs and questions, what it points to."""
-        self.stop, self._shown, self.marks = view, None, ()
+        self.stop, self._shown = view, None
+        self._unmark()
         questions = (QuestionBox(concept) for concept in view.concepts)
         see = [Static(Content.styled("see also", "bold")), self._see(view.see)] if view.see else []
         self._head, self._foot = Static(_head(view, state), classes="head"), Static(_foot(state), classes="foot")

@@ -222,6 +222,8 @@ class SourceView(ScrollView, can_focus=True):
     def _keep_in_view(self) -> None:
         assert self.file is not None
         height = self.size.height
+        if not height:
+            return  # it is shown in a moment: on_resize says how large
         margin = min(_MARGIN, max(0, (height - 1) // 2))
         top = self.scroll_offset.y
         row = self._folding.first(self.line) + self._folding.part(self.line, self.column)

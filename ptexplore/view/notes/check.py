@@ -10,6 +10,7 @@ from ptexplore.annotations.anchors import BESIDE, OUTCOMES, Outcome, ResolvedAnc
 from ptexplore.annotations.records import Problem, Stop, Tour
 from ptexplore.model.places import TreeInfo
 from ptexplore.view.line import Tone
+from ptexplore.view.notes.folder import PagesCheck
 from ptexplore.view.notes.labs import LabResult
 
 MEANING: dict[Outcome, str] = {
@@ -38,13 +39,17 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class CheckView:
-    """Everything that `notes check` found on one tree. `labs` is None where none was asked to run."""
+    """Everything that `notes check` found on one tree. `labs` is None where none was asked to run.
+
+    `pages` is what became of the pages of folders.
+    """
 
     tree: TreeInfo
     anchors: tuple[Checked, ...]
     problems: tuple[Problem, ...]
     labs: tuple[LabResult, ...] | None = None
     folders: tuple[str, ...] = field(default=())
+    pages: PagesCheck | None = None  # None where single tours or stops were asked for
 
     @property
     def summary(self) -> dict[str, int]:
@@ -95,6 +100,13 @@ def check_document(view: CheckView) -> dict[str, Any]:
         "tree": {"name": view.tree.name, "version": view.tree.version, "commit": view.tree.commit},
         "folders": list(view.folders),
     }
+    if view.pages is not None:
+        pages = view.pages
+        document["pages"] = {
+            "pages": pages.pages, "named": pages.named, "there": pages.there, "judged": pages.judged,
+            "newer": pages.newer,
+            "differ": [{"file": p.where.file, "line": p.where.line, "text": p.text} for p in pages.differ],
+        }  # fmt: skip
     if view.labs is not None:
         document["labs"] = [
             {"lab": lab.name, "file": lab.where.file, "line": lab.where.line, "outcome": lab.outcome, "why": lab.why,

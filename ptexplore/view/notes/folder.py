@@ -11,7 +11,7 @@ from typing import Any
 from ptexplore.annotations.anchors import is_baseline
 from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
 from ptexplore.annotations.load import NoteLibrary
-from ptexplore.annotations.records import Problem, Tour
+from ptexplore.annotations.records import Problem, Tour, Where
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import IndexedFile
@@ -232,30 +232,74 @@ def plain_sentence(text: str) -> str:
     return text.replace("`", "").replace("**", "")
 
 
-def folder_problems(indexed: IndexedTree, pages: FolderPages) -> Iterator[Problem]:
-    """Paths and names of the pages that a tree does not have, and folders that they leave out.
+@dataclass(frozen=True, slots=True)
+class PagesCheck:
+    """What a tree has of what the pages of folders name: `named` paths and names, of which it has `there`.
 
-    Only of pages that were written on this very tree: another version may have other files.
+    `judged` says that the tree is the very one that the pages were written on, whole: what it lacks is a problem. Else
+    `differ` are files that are there, and have nothing of the name any more; `newer` counts the pages that say what is
+    known to differ in the tree's version.
     """
+
+    pages: int
+    named: int
+    there: int
+    judged: bool
+    problems: tuple[Problem, ...] = ()
+    differ: tuple[Problem, ...] = ()
+    newer: int = 0
+
+
+def check_pages(indexed: IndexedTree, pages: FolderPages) -> PagesCheck:
+    """Hold everything that the pages name against a tree: files, names in them, folders inside."""
+    version = release_of(indexed.tree.info)
+    named = there = newer = 0
+    judged = False
+    problems: list[Problem] = []
+    differ: list[Problem] = []
     for page in pages.pages.values():
-        if not is_baseline(indexed.tree.info, page.baseline) or indexed.checkout is None:
-            continue
-        if page.folder and page.folder not in indexed.tree.folders_in(page.folder.rpartition("/")[0]):
-            yield Problem(page.where, f"there is no folder {page.folder}")
-            continue
-        for entry in page.start:
-            if not indexed.tree.exists(entry.path):
-                yield Problem(entry.where, f"there is no file {entry.path}")
-            elif entry.symbol and indexed.store.file(entry.path) and line_named(indexed, entry) is None:
-                yield Problem(entry.where, f"nothing in {entry.path} is called {entry.symbol}")
-        known = set(indexed.tree.folders_in(page.folder))
-        for subfolder in page.subfolders:
-            if subfolder.path not in known:
-                yield Problem(subfolder.where, f"there is no folder {subfolder.path}")
-        if page.subfolders:
-            missing = sorted(known - {subfolder.path for subfolder in page.subfolders})
-            if missing:
-                yield Problem(page.where, f"nothing is said of {', '.join(missing)}")
+        own = is_baseline(indexed.tree.info, page.baseline) and indexed.checkout is not None
+        judged = judged or own
+        newer += any(at == version for at, _text in page.newer)
+        for fact in _facts(indexed, page):
+            named += 1
+            there += fact.there
+            if not fact.there and own:
+                problems.append(Problem(fact.where, fact.text))
+            elif not fact.there and fact.in_a_file:
+                differ.append(Problem(fact.where, fact.text))
+        known = set(indexed.tree.folders_in(page.folder)) if own else set()
+        missing = sorted(known - {subfolder.path for subfolder in page.subfolders}) if page.subfolders else []
+        if missing:
+            problems.append(Problem(page.where, f"nothing is said of {', '.join(missing)}"))
+    return PagesCheck(len(pages.pages), named, there, judged, tuple(problems), tuple(differ), newer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """Something that a page names, and whether the tree has it; `in_a_file`: it is a name in a file that is there."""
+
+    where: Where
+    text: str  # what is said where it is not there
+    there: bool
+    in_a_file: bool = False
+
+
+def _facts(indexed: IndexedTree, page: FolderPage) -> Iterator[_Fact]:
+    has = indexed.store.has_folder
+    if page.folder:
+        inside = page.folder in indexed.tree.folders_in(page.folder.rpartition("/")[0]) or has(page.folder)
+        yield _Fact(page.where, f"there is no folder {page.folder}", inside)
+    for entry in page.start:
+        exists = indexed.tree.exists(entry.path)
+        yield _Fact(entry.where, f"there is no file {entry.path}", exists)
+        if entry.symbol:
+            called = exists and (indexed.store.file(entry.path) is None or line_named(indexed, entry) is not None)
+            yield _Fact(entry.where, f"nothing in {entry.path} is called {entry.symbol}", called, in_a_file=exists)
+    known = set(indexed.tree.folders_in(page.folder))
+    for subfolder in page.subfolders:
+        inside = subfolder.path in known or has(subfolder.path)
+        yield _Fact(subfolder.where, f"there is no folder {subfolder.path}", inside)
 
 
 def folder_to_document(view: FolderView) -> dict[str, Any]:

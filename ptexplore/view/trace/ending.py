@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptexplore.model.trace import Ending, MissingKernel, ModifiedTensor, Trail, walk
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import ComparedValue, Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace.causes import cause_of
 
-STAGES = {"expression": "the expression", "backward": "its backward", "script": "the script"}
+STAGES = {
+    "expression": "the expression",
+    "backward": "its backward",
+    "script": "the script",
+    "block": "what was recorded",
+}
+EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
@@ -53,17 +60,26 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if ending.given:
         given = ", ".join(f"{name}: {what}" for name, what in ending.given)
         yield Line("text", f"it was given  {given}", indent=1)
+    if ending.check:
+        yield Line("text", f"what failed   {ending.check}", indent=1)
+    if ending.compared:
+        yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
     for number, left in enumerate(ending.python[:MOST]):
         yield Line("place", f"{'Python left' if not number else '':12}  {left.name}()", left.source, indent=1)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
-    cause = cause_of(ending.message) if ending.missing is None else None
+    cause = cause_of(ending.message, ending.exception) if ending.missing is None else None
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
             yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+
+
+def _compared(value: ComparedValue) -> str:
+    """A value and what it is: "3, the size of dimension 1 of self"."""
+    return f"{value.text}, {value.what}{f' of {value.argument}' if value.argument is not None else ''}"
 
 
 def _thrown(ending: Ending) -> Iterator[Line]:
@@ -119,9 +135,37 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
         yield Line("text", f"changed       in place {times} since: {since}", indent=1)
     else:
         yield Line("text", f"versions      {since}: no program counts so, is the message whole?", indent=1)
-    if modified.writes:
+    if modified.saver is not None:
+        yield from _written(modified, modified.saver)
+    elif modified.writes:
         label = "changed by   " if modified.certain else "changed by one or more of"
         yield Line("text", f"{label} {', '.join(modified.writes)}", indent=1)
+
+
+def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
+    """Who saved it and who wrote to it since, as a run of its own saw it."""
+    node = saver.node or "a node"
+    recorded = f", which {' or '.join(saver.operators)} records" if saver.operators else ""
+    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source)
+    for number, writer in enumerate(modified.writers[:MOST]):
+        label = "changed by" if not number else ""
+        by = f" {' and '.join(writer.operators)}," if writer.operators else ""
+        counts = f"version {writer.before} to {writer.after}"
+        yield _at(f"{label:12} {by} {counts}", writer.text, writer.function, writer.source)
+    if len(modified.writers) > MOST:
+        yield Line("text", f"{'':12}  and {len(modified.writers) - MOST} more", indent=1)
+
+
+def _at(label: str, text: str, function: str, source: SourceRef | None) -> Line:
+    """A line about a place of your Python: what is written there, in which function and where."""
+    inside = f", in {function}()" if function and not function.startswith("<") else ""
+    words = f"{label}: {text}{inside}" if text else label
+    if source is None or (source.path is None and source.line is None):
+        return Line("text", words, indent=1)
+    if source.path is None:  # a script's line or one of --setup: its file is named in the reason
+        file = (source.reason or "").removeprefix("outside torch: ")
+        return Line("text", words if file == EXPRESSION else f"{words}  {file}:{source.line}", indent=1)
+    return Line("place", words, source, indent=1)
 
 
 def left_by_error(trail: Trail) -> list[int]:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import CallNotTaken, Dispatch, Hop, TransformLayer
+from ptexplore.model.trace import CallNotTaken, Dispatch, FormulaRef, Hop, TransformLayer
 from ptexplore.view.line import Line
 
 LONG_FORMULA = 100  # characters of a formula that are worth their room; its line has the rest
 
 
 def formulas_of(hop: Hop) -> str:
-    """The formulas by which a node differentiates, as derivatives.yaml has them: "self = grad; other = grad * 2"."""
-    known = hop.derivative.formulas if hop.derivative is not None else ()
-    text = "; ".join(f"{f.inputs} = {f.text}" for f in known if f.mode == "backward" and f.text)
+    """The formulas by which a node differentiates, as derivatives.yaml has them: "self = grad; other = grad * 2".
+
+    An input that is known to need no gradient has none.
+    """
+    text = "; ".join(f"{f.inputs} = {f.text}" for f in run_formulas(hop) if f.text)
     return text if len(text) <= LONG_FORMULA else f"{text[: LONG_FORMULA - 1].rstrip()}…"
+
+
+def run_formulas(hop: Hop) -> tuple[FormulaRef, ...]:
+    """The formulas of a node that run backward: not those of inputs that are known to need no gradient."""
+    known = hop.derivative.formulas if hop.derivative is not None else ()
+    return tuple(f for f in known if f.mode == "backward" and f.needed is not False)
 
 
 def short(name: str) -> str:
@@ -68,10 +76,14 @@ def reasoning(hop: Hop) -> list[Line]:
         lines.append(Line("reason", dispatch.redispatch))
     skipped = dispatch.skipped
     masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
-    whole = dispatch.observed_raw is not None or not dispatch.unread
-    unread = "" if whole else f" and of what {', '.join(dispatch.unread)} carries"
+    unread = f" and of what {', '.join(left_out(dispatch))} carries" if left_out(dispatch) else ""
     lines.append(Line("reason", f"highest of {{{dispatch.set}}}{unread}: {dispatch.entry}{masked}"))
     return lines
+
+
+def left_out(dispatch: Dispatch) -> tuple[str, ...]:
+    """The arguments whose keys are not in the set that is told: not read, and no register had the whole set."""
+    return dispatch.unread if dispatch.observed_raw is None else ()
 
 
 def _transform(layer: TransformLayer) -> Line:
@@ -145,8 +157,7 @@ def _places(hop: Hop) -> list[Line]:
     if hop.derivative is not None and hop.source.path != hop.derivative.source.path:
         lines += [
             Line("place", f"formula for {f.inputs}", replace(hop.derivative.source, line=f.line, end_line=None))
-            for f in hop.derivative.formulas
-            if f.mode != "forward"
+            for f in run_formulas(hop)
         ]
     return lines
 

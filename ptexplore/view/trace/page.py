@@ -149,6 +149,16 @@ def mark_of(ref: SourceRef | None) -> Mark:
     return "~" if ref.precision == "version-skew" else "?"
 
 
+def percent(share: float | None) -> str:
+    """A share in words: "43%"; never 0% for something, never 100% for less than all."""
+    if share is None:
+        return ""
+    whole = round(share * 100)
+    if share > 0 and whole == 0:
+        return "<1%"
+    return f"{99 if whole == 100 and share < 1 else whole}%"
+
+
 @dataclass(frozen=True, slots=True)
 class NextStep:
     """A command worth typing, and what it shows."""

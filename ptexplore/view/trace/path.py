@@ -15,7 +15,7 @@ from itertools import groupby
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import ending_lines, left_by_error
-from ptexplore.view.trace.lines import formulas_of, lines_of
+from ptexplore.view.trace.lines import formulas_of, left_out, lines_of
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
     bare,
@@ -33,9 +33,10 @@ from ptexplore.view.trace.screen import (
     typed,
 )
 
-ALONE = 12  # rows of an expression that calls one operator
+ALONE = 11  # rows of an expression that calls one operator
 FEWER = 26  # rows beside what is told of an error
 MOST = 42  # rows of any other: with what stands above and below, it fits a screen
+OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
 SMALL = 0.02  # of the whole: what cost less has no row
@@ -45,7 +46,7 @@ _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
-    "math kernel": "one kernel for all, made of other operators",
+    "math kernel": "one kernel for all keys",
     "default backend kernel": "one kernel for all backends",
     "backend fallback": "one kernel for all operators",
 }
@@ -58,6 +59,7 @@ _KEYS = {
     "Python": "a tensor subclass or mode written in Python",
     "BackendSelect": "no tensor tells the backend: the options do",
 }
+_OPTIONS_AND_TENSORS = "makes the next set of its options and tensors"  # BackendSelect, of an operator that takes some
 
 
 @dataclass(slots=True)
@@ -69,6 +71,7 @@ class _Step:
     weight: float  # by which it is chosen to be opened
     inner: list[_Step] = field(default_factory=list)
     is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
+    is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
     is_work: bool = False  # the elements are computed there
     is_beside: bool = False  # its level says already where it stands in a chain of keys
     is_open: bool = False
@@ -110,6 +113,12 @@ def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
             yield from outermost_operators(hop.children)
 
 
+def _takes_tensors(call: Hop | None) -> bool:
+    """Whether an operator takes a tensor."""
+    schema = call.operator.schema if call is not None and call.operator is not None else ""
+    return "Tensor" in schema.rpartition("->")[0]
+
+
 def _is_through(hop: Hop) -> bool:
     """Whether a step stands in nobody's way: what it called stands in its place."""
     if hop.kind == "python":
@@ -128,11 +137,14 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
         step.inner = _folded(step.inner, most - 1)
     room = most - sum(1 for _ in _flat(steps, 0))
     order = itertools.count()
-    pending = [(-inner.weight, next(order), inner) for step in steps for inner in step.inner]
+    pending = [(-inner.weight - inner.is_outline, next(order), inner) for step in steps for inner in step.inner]
     heapq.heapify(pending)
     while pending and room > 0:
-        _, _, step = heapq.heappop(pending)
+        weight, _, step = heapq.heappop(pending)
         if enough is not None and most - room >= enough and not step.is_work:
+            continue
+        if step.is_outline and room < most * (1 - OUTLINE) and weight < -1:
+            heapq.heappush(pending, (-step.weight, next(order), step))  # what each step did needs room, too
             continue
         step.is_open = True
         added = sum(1 for _ in _flat(step.inner, 0))
@@ -144,7 +156,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
             continue
         room -= added
         for inner in step.inner:
-            heapq.heappush(pending, (-inner.weight, next(order), inner))
+            heapq.heappush(pending, (-inner.weight - inner.is_outline, next(order), inner))
 
 
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
@@ -157,7 +169,7 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
 
 
 def _and(first: str, second: str) -> str:
-    return f"{first}; {second}" if first else second
+    return "; ".join(filter(None, (first, second)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +179,7 @@ class _Around:
     key: str = ""
     binding: Hop | None = None
     op: Hop | None = None
+    depth: int = 0  # how many operators that is inside of
 
 
 class _Steps:
@@ -207,7 +220,7 @@ class _Steps:
         return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
-        cost = self.parts.get(phase, 0) or sum(step.cost for step in inner)
+        cost = self.parts.get(phase, 0)
         row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
         return _Step(row, cost, 3.0, inner, is_open=True)
 
@@ -246,7 +259,8 @@ class _Steps:
         if hop.kind == "op":
             return self._operator(hop, around)
         if hop.kind == "python":
-            return self._step(hop, f"{hop.name}()", "Python", around)
+            qualname = hop.python.qualname if hop.python is not None else None
+            return self._step(hop, f"{qualname or hop.name}()", "Python", around)
         if hop.kind == "binding":
             return self._binding(hop, around)
         if hop.kind == "node":
@@ -255,7 +269,7 @@ class _Steps:
         if inner is not None and inner.status == "inlined":
             name = bare(native.shown_name(inner)).partition("<")[0]
             row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, self._loop(inner))
-            return self._made(row, hop, [])
+            return self._made(row, hop, [], around)
         return self._step(hop, "", self._what(hop), around)
 
     def _binding(self, hop: Hop, around: _Around) -> _Step:
@@ -272,12 +286,12 @@ class _Steps:
 
     def _operator(self, hop: Hop, around: _Around) -> _Step:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
-        inner = self._all(hop.children, _Around(binding=around.binding, op=hop))
+        inner = self._all(hop.children, _Around(binding=around.binding, op=hop, depth=around.depth + 1))
         keys = keys_of(hop)
         row = self._row(hop, (hop.op or hop.name), keys or "operator")
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
-        made = self._made(row, hop, inner)
+        made = self._made(row, hop, inner, around)
         made.opened = "operator"
         made.is_call = around.op is None
         return made
@@ -321,12 +335,21 @@ class _Steps:
             return _status(hop, "")
         if around.key:
             why = f"{around.key} hands on to it"
+        elif left_out(dispatch):
+            known = f"{dispatch.set} and of " if dispatch.set else ""
+            why = f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
         elif ", " in dispatch.set:
             why = f"the highest of {dispatch.set}"
         else:
             why = "the only key left"
         name = hop.key or hop.name
         told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
+        if name == "BackendSelect" and _takes_tensors(around.op):
+            told = _OPTIONS_AND_TENSORS
+        if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
+            told = "one kernel for all, made of other operators"
+        if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
+            told = "vmap: the operator has no rule of its own"
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
         if not told:
@@ -355,7 +378,9 @@ class _Steps:
             return _status(hop, f"kernel, {told} code" if (told := _capability(hop)) else "kernel of a stub")
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             names = {child.name for child in walk(hop.children)}
-            allocates = any(name.startswith("at::detail::empty_") or name == "c10::alloc_cpu" for name in names)
+            base, _, overload = (hop.op or "").partition(".")
+            is_new = not base.endswith("_") and overload != "out"  # else the result was given
+            allocates = is_new and any(name.startswith("at::detail::empty_") for name in names)
             return _status(hop, "makes the result, empty" if allocates else "the result's shape")
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _status(hop, "computes the result")
@@ -366,17 +391,22 @@ class _Steps:
         return f"loop over elements, {told}" if told else "loop over elements"
 
     def _step(self, hop: Hop, name: str, what: str, around: _Around) -> _Step:
-        made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around))
+        made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around), around)
         made.is_call = around.op is None and hop.kind in ("python", "binding", "node")
+        made.is_outline = made.is_call and (
+            hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.inner)
+        )
         return made
 
-    def _made(self, row: ScreenRow, hop: Hop, inner: list[_Step]) -> _Step:
+    def _made(self, row: ScreenRow, hop: Hop, inner: list[_Step], around: _Around) -> _Step:
         cost = hop.instructions if hop.instructions is not None else sum(step.cost for step in inner)
         weight = cost / self.whole if self.whole else 0.0
         weight += 1e-6 * min(1000, operators_below([hop])) + (1.0 if hop.id in self.left else 0.0)
         made = _Step(row, cost, weight, inner)
         made.is_work = bool(self.whole) and any(is_work(part) for part in walk([hop]))
-        made.weight += 0.5 * made.is_work  # what leads to the loop over the elements comes before what prepares it
+        # What leads to the loop over the elements comes before what prepares it, and what Python called before what
+        # that called in turn.
+        made.weight += made.is_work * max(0.0, 0.6 - 0.2 * around.depth)
         return made
 
     def _row(self, hop: Hop, name: str, what: str) -> ScreenRow:

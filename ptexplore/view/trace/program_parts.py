@@ -84,13 +84,20 @@ class _Gathered:
 
 
 def parts_of(program: Program, script: str) -> Part:
-    """The parts of a program, the program itself outermost; `script` is its name."""
+    """The parts of a program, the program itself outermost; `script` is its name.
+
+    What was imported is one part, and its time is taken out of all others'.
+    """
     root = _Gathered("program", program.paths[0], script)
+    root.calls, root.time = 1, program.wall
     owners = [root]
     for path in program.paths[1:]:
         outer = owners[path.parent or 0]
+        if path.kind == "imports" and outer.kind != "imports":
+            for part in _outwards(outer):
+                part.time -= path.time
+            outer = root
         owners.append(_owner(path, outer))
-    root.calls, root.time = 1, program.wall
     for calls in program.calls:
         _count(program, owners, calls.path, calls.route, (calls.shape, calls.calls, calls.time, calls.saved))
         if calls.recorded is not None and calls.recorded < len(program.calls):
@@ -118,6 +125,23 @@ def _count(
     for part in _outwards(owner):
         part.operators += called
         part.saved += saved
+
+
+def times_elsewhere(program: Program) -> Iterator[str]:
+    """Whose times a program has, where they are not its own, in lines."""
+    told = program.elsewhere
+    if told is None:
+        return
+    calls = (
+        f"{told.matched:,} of its {told.matched + told.unmatched:,} outermost operator calls are calls of this program"
+    )
+    yield f"times are of another run, from {told.file}: those of operators alone; {calls}"
+    if told.unmatched:
+        yield f"not matched: {', '.join(f'{name} {count:,}' for name, count in told.names)}, …"
+    if told.unlike:
+        yield f"{told.unlike:,} nodes of backward have a sequence number of another call there than here"
+    if told.device_events:
+        yield f"{told.device_events:,} kernels and copies of devices in it are not counted"
 
 
 def operator_name(kind: OperatorKind) -> str:
@@ -187,6 +211,8 @@ Signature = tuple[object, ...]  # what parts have in common that ran the same op
 def _finished(part: _Gathered) -> tuple[Part, Signature]:
     """A part with its parts, alike ones joined; and its signature."""
     inside = [_finished(inner) for inner in part.inside.values()]
+    if part.kind == "thread":  # nothing tells when it began
+        part.calls, part.time = 1, sum(inner.time for inner, _ in inside)
     own = [
         OwnOperators(
             name, sum(c for _, c, _ in told), sum(t for *_, t in told), tuple(dict.fromkeys(r for r, *_ in told))

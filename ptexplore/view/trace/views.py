@@ -7,13 +7,15 @@ from difflib import get_close_matches
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
-from ptexplore.model.trace import Session, Trail
+from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace.modules import is_part, modules_view
+from ptexplore.view.trace.native import operator_name
 from ptexplore.view.trace.operators import operators_view
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
 from ptexplore.view.trace.path import outermost_operators, path_view
 from ptexplore.view.trace.program_operators import program_operators
 from ptexplore.view.trace.rows import tree_view
+from ptexplore.view.trace.screen import call_numbers
 
 FEW = 60  # operator calls by the user's own code: of more, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
@@ -62,9 +64,25 @@ def view_to_json(page: TrailView) -> str:
 
 def suited(trail: Trail, options: Options) -> ViewName:
     """The view to show where the reader asked for none: the path, as long as it can say what ran in which order."""
+    if trail.program is not None:
+        return "modules"
     if options.of_the_tree:
         return "tree"
     return "path" if sum(1 for _ in outermost_operators(trail.hops)) <= FEW else "operators"
+
+
+def available(trail: Trail) -> tuple[ViewName, ...]:
+    """The views that a trail has."""
+    return ("modules", "operators", "tree") if trail.program is not None else ("path", "operators", "tree")
+
+
+def stepped_by(trail: Trail, number: int | None) -> str | None:
+    """What `--native-op` takes to step the operator call that a hop is, or is inside of; None where there is none."""
+    around: dict[int, Hop] = {child.id: hop for hop in walk(trail.hops) for child in hop.children}
+    hop = next((hop for hop in walk(trail.hops) if hop.id == number), None)
+    while hop is not None and hop.kind != "op":
+        hop = around.get(hop.id)
+    return f"{operator_name(hop)}#{call_numbers(trail)[hop.id]}" if hop is not None else None
 
 
 def named(text: str | None) -> ViewName | None:

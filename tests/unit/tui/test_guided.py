@@ -11,7 +11,17 @@ import pytest
 
 from ptexplore.annotations.load import layers, load
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.model.trace import (
+    BoundName,
+    Captured,
+    Finding,
+    Hop,
+    ResultInfo,
+    Session,
+    TorchInfo,
+    TraceOptions,
+    Trail,
+)
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.asking import Ask, ChoiceScreen, Links
@@ -252,10 +262,46 @@ def trail(commit: str | None = None) -> Trail:
                  ResultInfo(), (Finding("cut", "something was cut"),), (op,))  # fmt: skip
 
 
+async def as_tree(app, pilot) -> None:
+    """Wait for a Trail, and show all that it has."""
+    await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+    while app.screen.tree_of_hops.shown != "tree":
+        await pilot.press("v")
+    await until(pilot, lambda: app.screen.tree_of_hops.page.view == "tree" and "blend_kernel" in screen(app))
+
+
+def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library, drive, data):
+    async def reading(app, pilot):
+        session = Session("torch.blend(a)", TorchInfo("2.99.0"), (), TraceOptions(), Captured(), ResultInfo(), ())
+        app.post_message(OpenTrail(trail(), session))
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+        assert app.screen.tree_of_hops.page.view == "path"
+        assert not app.screen.query_one("#beside").display
+        await pilot.press("j", "j", "j")
+        await until(pilot, lambda: app.screen.query_one("#beside").display and "void blend_kernel" in screen(app))
+        assert app.screen.source.line == 4
+        for view in ("operators", "tree", "path"):
+            await pilot.press("v")
+            await until(pilot, lambda view=view: app.screen.tree_of_hops.page.view == view)
+        stepped = []
+        library.step = lambda session, call, job: stepped.append((session.expression, call)) or (trail("f00d"), None)
+        app.screen.go_to(3)
+        await pilot.press("y")
+        await until(pilot, lambda: any("v2.99.0" in told.message for told in app._notifications) or
+                    "permalink" in screen(app) or "not PyTorch" in screen(app))  # fmt: skip
+        await pilot.press("N")
+        await until(pilot, lambda: stepped == [("torch.blend(a)", "blend#1")])
+        await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d", 20)
+        await pilot.press("N")
+        await until(pilot, lambda: "--native-op" in screen(app) or "put the cursor" in screen(app))
+
+    drive("", reading, size=(150, 40))
+
+
 def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, data):
     async def reading(app, pilot):
         app.post_message(OpenTrail(trail()))
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+        await as_tree(app, pilot)
         shown = screen(app)
         for part in ("torch.blend(a)", "! cut: something was cut", "cut  [4]  unknown (no such name)", "[bold]hidden",
                      f"can be {KERNEL}:5", "derived"):  # fmt: skip
@@ -282,7 +328,7 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await until(pilot, lambda: (at := app.screen.tree_of_hops.cursor_node.data) and at.row and at.row.hop == 3)
         app.post_message(OpenTrail(trail("f00d")))  # the same tree at another commit: its lines are not ours
         await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
-        await until(pilot, lambda: "blend_kernel" in screen(app))
+        await as_tree(app, pilot)
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: "line 4 is another one there" in screen(app))
 
@@ -292,7 +338,7 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
 def test_of_a_path_that_is_too_long_the_end_is_shown(library, drive, data):
     async def reading(app, pilot):
         app.post_message(OpenTrail(trail()))
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+        await as_tree(app, pilot)
         row = next(text for text in screen(app).split("\n") if "blend_kernel " in text)
         assert re.search(r" …[\w/]+/BlendKernel\.cpp:4  version-skew", row), row
 
@@ -312,7 +358,7 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
             app.post_message(OpenTrail(replace(trail(), trees=known)))
             await until(pilot, lambda known=known: isinstance(app.screen, TrailScreen)
                         and app.screen.trail.trees == known)  # fmt: skip
-            await until(pilot, lambda: "blend_kernel" in screen(app))
+            await as_tree(app, pilot)
             await pilot.press("j", "j", "enter")
             if opens:
                 await until(pilot, lambda: app.reader.place is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,8 @@ from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.notes.folder import (
     SHORT_NAMES,
+    check_pages,
     find_folder,
-    folder_problems,
     folder_to_document,
     folder_view,
     map_rows,
@@ -93,8 +94,25 @@ def test_a_folder_of_which_nobody_wrote_has_its_contents(
 
 
 def test_what_a_page_names_and_the_tree_lacks_is_a_problem(indexed: IndexedTree, pages: FolderPages) -> None:
-    problems = [problem.text for problem in folder_problems(indexed, pages)]
-    assert problems == [f"there is no file {NATIVE}/Gone.cpp"]
+    checked = check_pages(indexed, pages)
+    assert [problem.text for problem in checked.problems] == [f"there is no file {NATIVE}/Gone.cpp"]
+    assert checked.judged
+    assert checked.named - checked.there == 1
+
+
+def test_of_another_version_the_names_that_are_gone_from_a_file_are_told(
+    indexed: IndexedTree, pages: FolderPages
+) -> None:
+    """What the tree does not have at all is no claim: a wheel lacks most files. A name gone from a file is one."""
+    older = {name: replace(page, baseline="v1.0.0", newer=(("2.99.0", "x"),)) for name, page in pages.pages.items()}
+    native = older[NATIVE]
+    gone = replace(native.start[0], path=f"{NATIVE}/Blend.cpp", symbol="no_such_thing")
+    older[NATIVE] = replace(native, start=(*native.start, gone))
+    checked = check_pages(indexed, FolderPages(older))
+    assert not checked.judged
+    assert checked.problems == ()
+    assert [problem.text for problem in checked.differ] == [f"nothing in {NATIVE}/Blend.cpp is called no_such_thing"]
+    assert checked.newer == len(older)
 
 
 def test_folders_are_named_by_path_by_a_short_name_or_by_a_dot(indexed: IndexedTree) -> None:

@@ -261,7 +261,7 @@
   function whereAmI() {
     const inside = $("#inside");
     if (!inside || opening) return;
-    const aimed = range(fragment()), box = aimed && lineAt(aimed[0])?.getBoundingClientRect(); // the marked line, while it is seen
+    const aimed = range(fragment().replace(/^u/, "L")), box = aimed && lineAt(aimed[0])?.getBoundingClientRect(); // the marked line, while it is seen
     const line = box && box.top >= 0 && box.bottom <= innerHeight ? aimed[0] : topLine();
     let found = null; // the innermost begins last
     for (const row of outlined) {
@@ -294,6 +294,8 @@
   function signNote(note) {
     const li = lineAt(+note.dataset.line);
     if (!li || $(`a[href="#${note.id}"]`, li)) return;
+    const end = li.lastChild;
+    if (end?.nodeType === Node.TEXT_NODE) end.data = end.data.replace(/\n$/, ""); // what follows would stand on a line of its own
     li.append(make("a", { class: "to-note", href: `#${note.id}`, title: $("h2", note)?.textContent }, "note"));
   }
 

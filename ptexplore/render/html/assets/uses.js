@@ -147,7 +147,7 @@
     if (others.size) words.push(`${count(others.size, "other name")} here ${others.size === 1 ? "ends" : "end"} in ${name}: the uses are of the name, as far as what is written before it tells them apart`);
     if ("cte".includes(kind)) words.push(table.types.replace("{}", name));
     if (entry?.more[0]) words.push(`${count(entry.more[0], "further line")} with the name ${entry.more[0] === 1 ? "is" : "are"} not listed: ptexplore refs ${qualified}`);
-    if (entry?.elsewhere[0]) words.push(`${count(entry.elsewhere[0], "further use")} of the name in ${count(entry.elsewhere[1], "file")} that ${entry.elsewhere[1] === 1 ? "is" : "are"} not on this site`);
+    if (entry?.elsewhere[0]) words.push(`${count(entry.elsewhere[0], "further use")} of the name, whatever is written before it, in ${count(entry.elsewhere[1], "file")} that ${entry.elsewhere[1] === 1 ? "is" : "are"} not on this site`);
     if (!total) told.textContent = "no use of that name is indexed on this site";
     const rest = total && row?.fitting ? all : null;
     return [make("p", { class: "line" }, told, rest), list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];

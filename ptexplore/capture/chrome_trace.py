@@ -1,0 +1,192 @@
+"""Read the operators of a trace that torch.profiler wrote elsewhere: Chrome's trace events, which nobody vouches for.
+
+The file is read in pieces, an event at a time, so that one of several gigabytes needs no more room than its operators.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeGuard
+
+from ptexplore.errors import USAGE, PtexploreError
+
+PIECE = 4 << 20  # bytes read at a time
+LONGEST = 16 << 20  # characters of one event, and of what stands before the first
+MOST = 3_000_000  # operators
+LATEST = 1e18  # microseconds
+SPACE = re.compile(r"[\s,]*")
+BEGIN = re.compile(r'"traceEvents"\s*:\s*\[')
+WRITES = 'profile.export_chrome_trace("FILE") of torch.profiler writes one'
+
+
+@dataclass(slots=True)
+class TimedOperator:
+    """An operator, or a node of backward, of such a trace. Times in nanoseconds."""
+
+    name: str
+    begin: int
+    end: int
+    sequence: int | None  # autograd's number, which a node has from the call that recorded it
+    inside: list[TimedOperator]
+
+    @property
+    def time(self) -> int:
+        """From entry to exit."""
+        return self.end - self.begin
+
+    def walk(self) -> Iterator[TimedOperator]:
+        """It and what is inside of it, in the order in which they began."""
+        pending = [self]
+        while pending:
+            operator = pending.pop()
+            yield operator
+            pending += reversed(operator.inside)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedTrace:
+    """What a file tells: of each thread its outermost operators, in order; how many events of devices there are."""
+
+    name: str
+    threads: tuple[tuple[TimedOperator, ...], ...]
+    device_events: int
+
+
+def read_chrome_trace(name: str) -> TimedTrace:
+    """The operators of a trace that torch.profiler wrote, packed by gzip or not.
+
+    Raises PtexploreError (usage) for a file that cannot be read, is no such trace, is cut short, or is too large.
+    """
+    threads: dict[tuple[Any, Any], list[TimedOperator]] = {}
+    names: dict[str, str] = {}
+    count = device_events = 0
+    for event in _events(name):
+        device_events += event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")
+        if event.get("ph") != "X" or event.get("cat") != "cpu_op":
+            continue
+        count += 1
+        if count > MOST:
+            raise _refused(name, f"it has over {MOST:,} operators")
+        operator = _operator(name, event)
+        operator.name = names.setdefault(operator.name, operator.name)
+        threads.setdefault((str(event.get("pid")), str(event.get("tid"))), []).append(operator)
+    if not threads:
+        raise _refused(name, "it has no operators: was it written with ProfilerActivity.CPU?")
+    nested = [_nested(held) for held in threads.values()]
+    nested.sort(key=lambda held: held[0].begin)
+    return TimedTrace(name, tuple(map(tuple, nested)), device_events)
+
+
+def _operator(name: str, event: dict[str, Any]) -> TimedOperator:
+    given, begin, time = event.get("name"), event.get("ts"), event.get("dur")
+    arguments = event.get("args")
+    sequence = arguments.get("Sequence number") if isinstance(arguments, dict) else None
+    if not isinstance(given, str) or not _is_time(begin) or not _is_time(time) or time < 0:
+        raise _refused(name, f"an operator of it has no name or no time: {str(given)[:60]!r}")
+    known = sequence if isinstance(sequence, int) and not isinstance(sequence, bool) and sequence >= 0 else None
+    first = round(begin * 1000)  # microseconds, with three decimals
+    return TimedOperator(given, first, first + round(time * 1000), known, [])
+
+
+def _is_time(value: object) -> TypeGuard[float]:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return abs(value) < LATEST  # which no NaN is
+
+
+def _nested(operators: list[TimedOperator]) -> list[TimedOperator]:
+    """One thread's operators in a tree: what begins before another one has ended is inside of it."""
+    operators.sort(key=lambda operator: (operator.begin, -operator.end))
+    outermost: list[TimedOperator] = []
+    around: list[TimedOperator] = []
+    for operator in operators:
+        while around and around[-1].end <= operator.begin:
+            around.pop()
+        (around[-1].inside if around else outermost).append(operator)
+        around.append(operator)
+    return outermost
+
+
+def _events(name: str) -> Iterator[dict[str, Any]]:
+    """Each event of the file's list, as it stands there."""
+    decoder = json.JSONDecoder()
+    try:
+        with _opened(name) as file:
+            text = _Text(file)
+            text.find_list(name)
+            while (begin := text.next_value(name)) is not None:
+                try:
+                    event, text.at = decoder.raw_decode(text.held, begin)
+                except json.JSONDecodeError as error:
+                    if len(text.held) - begin > LONGEST:
+                        raise _refused(name, f"an event of it is longer than {LONGEST:,} characters") from error
+                    if not text.read_on():
+                        raise _refused(name, "it is cut short, or no JSON") from error
+                    continue
+                if not isinstance(event, dict):
+                    raise _refused(name, "its list holds something else than events")
+                yield event
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or str(error) or "the system refused it"
+        raise PtexploreError(f"{name} cannot be read", why, WRITES, USAGE) from error
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise _refused(name, f"it is no JSON: {str(error)[:100]}") from error
+
+
+def _opened(name: str) -> IO[bytes]:
+    with open(name, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(name) if packed else Path(name).open("rb")  # type: ignore[return-value]
+
+
+class _Text:
+    """The text of a file, of which a part is held; `at` is where the next value is looked for in that."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self.held = ""
+        self.at = 0
+
+    def read_on(self) -> bool:
+        """Hold more of it, and no longer what was read; False at its end."""
+        piece = self._file.read(PIECE)
+        self.held = self.held[self.at :] + self._decode(piece, not piece)
+        self.at = 0
+        return bool(piece)
+
+    def find_list(self, name: str) -> None:
+        """Go to the first event: of a list, or of the list that an object has under `traceEvents`."""
+        while self.at == len(self.held) and self.read_on():
+            start = SPACE.match(self.held)
+            self.at = start.end() if start else 0
+        if self.held[self.at : self.at + 1] == "[":
+            self.at += 1
+            return
+        if self.held[self.at : self.at + 1] != "{":
+            raise _refused(name, "it is no JSON object, nor a list")
+        while (begin := BEGIN.search(self.held)) is None:
+            if len(self.held) > LONGEST or not self.read_on():
+                raise _refused(name, "it has no list traceEvents")
+        self.at = begin.end()
+
+    def next_value(self, name: str) -> int | None:
+        """Where the next value begins; None at the end of the list."""
+        while True:
+            space = SPACE.match(self.held, self.at)
+            begin = space.end() if space else self.at
+            if begin < len(self.held):
+                return None if self.held[begin] == "]" else begin
+            if not self.read_on():
+                raise _refused(name, "it is cut short: its list of events has no end")
+
+
+def _refused(name: str, why: str) -> PtexploreError:
+    return PtexploreError(f"{name} is no trace of torch.profiler", why, WRITES, USAGE)

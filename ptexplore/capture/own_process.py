@@ -1,0 +1,137 @@
+"""Record in the process that asks: the probe's recorder, loaded by path, around the user's own code.
+
+`import ptexplore` loads none of this. What is recorded is told as a probe tells a script, so that it becomes the same
+session.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import FrameType
+from typing import Any
+
+from ptexplore.capture.probing import PROBE, TraceRequest
+from ptexplore.capture.trace import NATIVE, gather
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import Session
+from ptexplore.source.runtime.describe import OLDEST, release_of
+
+NOT_STEPPED = "it ran once, in a process of yours: nothing was stepped"
+INSTALL = 'pip install "torch>=2.6"'
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBlock:
+    """A block of the user's own process, recorded: what it is called, the torch that ran, what the recorder told."""
+
+    name: str
+    torch_dir: str
+    message: bytes
+
+
+class BlockRecorder:
+    """Records this process from `begin` to `end`, each called once."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self._recorder: Any = None
+        self._name = ""
+
+    def begin(self, frame: FrameType | None = None, function: object = None) -> None:
+        """Record from here on: the rest of the function that `frame` is in, or a call of `function`.
+
+        Raises PtexploreError if that cannot be: there is no torch or none that is supported, a profiler is at work,
+        this process is recorded already, or this is not the main thread.
+        """
+        _check_torch()
+        program = _probe("program")
+        refused = program.why_not_here()
+        if refused is not None:
+            why, hint = refused
+            raise PtexploreError("this process cannot be recorded now", why, hint, USAGE)
+        yours = _yours(frame) if frame is not None else None
+        code = yours.f_code if yours is not None else getattr(function, "__code__", None)
+        self._name = _name_of_block(yours) if yours is not None else _name_of_call(function)
+        self._recorder = program.begin(yours, (code.co_filename,) if code is not None else ())
+
+    def end(self, error: BaseException | None = None) -> RecordedBlock:
+        """Record no more; everything that was hooked is as it was before. `error` is what the code raised.
+
+        A Ctrl-C meanwhile is kept: `interrupted` says so.
+        """
+        recorder, self._recorder = self._recorder, None
+        message, self.interrupted = _probe("program").end(recorder, error)
+        return RecordedBlock(self._name, str(_probe("torch_api").TORCH_DIR), message)
+
+
+def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, str]) -> Session:
+    """The session of what was recorded; `digests` are the catalogue's, by operator.
+
+    Raises PtexploreError if another torch ran than that of `runtime`.
+    """
+    if os.path.realpath(recorded.torch_dir) != os.path.realpath(runtime.torch_dir):
+        why = f"{recorded.torch_dir} ran, and the one to look into is {runtime.torch_dir}"
+        raise PtexploreError("another torch was recorded", why, "a Workspace() without python=", MISSING)
+    message = json.loads(recorded.message)
+    tables = [seen["data"] for seen in message["observations"] if seen["kind"] == "table"]
+    changed = set(_probe("program").unlike(tables, dict(digests)))
+    message["observations"] = [
+        seen for seen in message["observations"] if seen["kind"] != "table" or seen["data"]["op"] in changed
+    ]
+    request = TraceRequest(expression=recorded.name, native=True)
+    no_native = {"type": "unavailable", "recorder": NATIVE, "message": NOT_STEPPED}
+    return gather((no_native, message), request, runtime, raising=True)
+
+
+def _probe(name: str) -> Any:
+    """A module of the probe, under the name that it has in a probe."""
+    return importlib.import_module(f"{_package()}.{name}")
+
+
+@cache
+def _package() -> str:
+    spec = importlib.util.spec_from_file_location("_ptexplore_probe_main", PROBE)
+    assert spec is not None
+    assert spec.loader is not None
+    main = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(main)
+    if main.PACKAGE not in sys.modules:  # it is there in a probe, whose script may be what asks
+        main.load_siblings()
+    return str(main.PACKAGE)
+
+
+def _check_torch() -> None:
+    """Import torch. Raises PtexploreError if there is none, or one that is too old."""
+    try:
+        version = str(getattr(importlib.import_module("torch"), "__version__", ""))
+    except ImportError as error:
+        raise PtexploreError("torch cannot be imported here", str(error), INSTALL, MISSING) from error
+    if release_of(version) < OLDEST:
+        stated = f"torch {version} is too old" if version else "the torch that is imported here has no version"
+        raise PtexploreError(stated, "ptexplore records torch 2.6 and later", INSTALL, MISSING)
+
+
+def _yours(frame: FrameType) -> FrameType:
+    """The function that is meant: not contextlib's, where an ExitStack enters."""
+    while frame.f_globals.get("__name__") == "contextlib" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def _name_of_block(frame: FrameType) -> str:
+    code = frame.f_code
+    place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
+    return f"record() at {place}" if code.co_name == "<module>" else f"record() in {code.co_name} at {place}"
+
+
+def _name_of_call(function: object) -> str:
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{name.rpartition('<locals>.')[2]}()"

@@ -1,0 +1,446 @@
+"""Step calls of a program while it is recorded, one representative of each kind: every one in a fork of its own.
+
+The fork is made right before the call, so that its inputs are the program's own. It runs on one thread, steps this one
+call, and ends with it, or as soon as anything of Python's runs: no line of the program runs twice. The program waits
+meanwhile. Which call is stepped is known before it is made: of kinds that were called before, the costliest first.
+
+A builtin is stepped from its function of C on, an operator by syntax (`a + b`, of which Python tells no profile
+function) from its entry point on, a node of backward from its `apply` on.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import sys
+import threading
+import time
+import types
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, Literal
+
+import torch
+
+from . import native, python_calls
+from . import torch_api as api
+from .stepper import Stepper
+from .unshared import unshare
+
+ROWS = 1 << 17  # rows of the log: 8 MB
+MOST_INSTRUCTIONS = 150_000  # of one call: some two seconds, and more on a busy machine
+SECONDS = 12.0  # that one call is stepped at most
+GRACE = 2.0  # seconds that a child may take besides
+COST = 0.05  # seconds that a fork takes, about
+CHEAP = 0.1  # of what is left of the budget: who costs no more need not wait for costlier kinds
+TRIES = 3  # forks for one kind that may come to nothing
+OTHER, BROKEN = 3, 4  # with which status a child ends where Python ran, and where our own code failed
+NODES = ("engine", "node")
+# Builtins that may run between the fork and the operator: they change nothing, and call nothing of the program's.
+HARMLESS = frozenset({len, isinstance, issubclass, callable, id, abs, ord, chr, ascii, bin, hex})
+THREADS = ("pt_autograd",)  # how torch names threads of the engine that run backward for a device
+
+# Why a kind was not stepped.
+ONCE = "it was called once, and a first call is not stepped"
+PYTHON = "Python runs in it, or between the fork and it, and no line of the program runs twice"
+LATE = "its fork did not end in time"
+NO_BUDGET = "the budget was spent"
+NO_CALL = "it was not called again where it can be stepped"
+NO_ENTRY = "it has no function of its own in torch's library to begin at"
+
+Key = tuple[tuple[str, str] | None, int, int]  # the builtin, the number of the sets, that of the kind
+
+
+@dataclass(eq=False)
+class Representative:
+    """Calls of one kind from one builtin with the same sets: one of them stands for all."""
+
+    key: Key
+    first: dict[str, Any]  # the kind's first call
+    calls: int = 0
+    time: int = 0  # nanoseconds
+    least: int = 0  # of one call
+    tries: int = 0
+    known: bool = False  # it was called before what is folded now
+    stepped: bool = False
+    why: str = ""  # it is not stepped
+    address: int | None = None  # of what is stepped; None as long as nobody looked
+
+    @property
+    def what(self) -> What:
+        return "node" if self.first["type"] in NODES else "builtin" if self.key[0] is not None else "op"
+
+    @property
+    def name(self) -> str:
+        """The operator's or node's own name."""
+        return str(self.first["name"]).removeprefix("autograd::engine::evaluate_function: ")
+
+    @property
+    def instructions(self) -> float:
+        """About how many of a call would be stepped."""
+        return min(MOST_INSTRUCTIONS, self.least * 1e-9 * native.SPEED)
+
+    @property
+    def is_open(self) -> bool:
+        return not self.stepped and not self.why and self.tries < TRIES
+
+
+What = Literal["builtin", "op", "node"]
+
+
+@dataclass(eq=False)
+class Stepped:
+    """What a fork stepped, and which call that is: told when the program's own such call is folded."""
+
+    what: What
+    path: int | None  # of a builtin the number of its path
+    name: str
+    overload: str | None
+    number: int  # which call of that name
+    tried: Representative  # what it was meant to be
+    row: int | None = None
+    units: int = 0  # of a builtin: how many operators it called
+    met: int = 0  # calls of that name so far
+    event: Any = None  # the call of that number
+    key: Key | None = None  # which kind it turned out to be
+    part: dict[str, Any] = field(default_factory=dict)  # what was stepped, packed
+
+
+class Stepping:
+    """Steps calls as long as its budget, in seconds, lasts. Raises Unavailable where this process cannot be stepped."""
+
+    def __init__(self, budget: float) -> None:
+        self._stepper = Stepper(ROWS, MOST_INSTRUCTIONS, SECONDS)
+        self.budget, self.spent = budget, 0.0
+        self.waited = 0  # nanoseconds
+        self._since: int | None = None  # when a wait began that lasts
+        self.forks = 0
+        self._pace = [float(native.STEPPED), 1.0]  # instructions that were stepped, and seconds that took
+        self.reason: str | None = None  # why nothing more is stepped
+        self.in_child = False
+        self._met: dict[Key, Representative] = {}
+        self._chosen: set[Key] = set()
+        self._last: dict[tuple[int, int], Representative] = {}  # by path and sets
+        self._nodes: list[Key] = []  # of the last backward
+        self.brought_new = False  # the last slice had kinds that were not known before
+        self.builtins: dict[tuple[tuple[str, str], int], list[Representative]] = {}  # those to be stepped
+        self.syntax: dict[Any, list[Representative]] = {}
+        self.nodes: list[Representative] = []
+        self._sites: dict[Key, set[Any]] = {}
+        self.done: list[Stepped] = []
+        self.awaited: list[Stepped] = []  # those whose own call was not folded yet
+
+    @property
+    def wants_graph(self) -> bool:
+        """Whether backward comes for the first time: which nodes it will run, its graph alone tells."""
+        return not self._nodes and self.reason is None and self.budget - self.spent > COST
+
+    @property
+    def looks_closely(self) -> bool:
+        """Whether slices should be short: kinds that are new may come again soon."""
+        new, self.brought_new = self.brought_new, False
+        return new and self.reason is None and self.budget - self.spent > COST
+
+    @property
+    def waited_until_now(self) -> int:
+        """Nanoseconds that the program waited, those of a wait that lasts among them."""
+        since = self._since
+        return self.waited + (time.perf_counter_ns() - since if since is not None else 0)
+
+    # --- what is folded ---
+
+    def met(self, key: Key, first: dict[str, Any], path: int, duration: int, site: Any) -> None:
+        """An operator call, or a node, was folded; `site`: of an operator by syntax, what ran before it, and where."""
+        one = self._met.get(key)
+        if one is None:
+            one = self._met[key] = Representative(key, first)
+            self.brought_new = True
+        one.calls += 1
+        one.time += duration
+        one.least = min(one.least or duration, duration)
+        if one.what == "builtin":
+            self._last[path, key[1]] = one
+        elif one.what == "op":
+            self._sites.setdefault(key, set()).add(site)
+        else:
+            self._nodes.append(key)
+
+    def backward_begins(self) -> None:
+        """What is folded from here on are the nodes of another backward."""
+        self._nodes = []
+
+    def folded(self) -> None:
+        """A slice was folded: what was stepped before it is known now, and what is worth stepping next is chosen."""
+        for one in self.awaited:
+            self._conclude(one)
+        self.awaited.clear()
+        for kind in self._met.values():
+            kind.known = True
+        self._choose()
+
+    def _conclude(self, one: Stepped) -> None:
+        """What was stepped counts for the kind that the program's own call turned out to be."""
+        kind = self._met[one.key] if one.key is not None and one.units <= 1 else None
+        if kind is not one.tried:
+            one.tried.tries += 1
+        one.event = None  # it holds all events of its profile
+        is_warm = kind is not None and (kind.known or one.number > 1)
+        if kind is not None and is_warm and not kind.stepped:
+            kind.stepped, kind.why = True, ""
+            self.done.append(one)
+
+    def _choose(self) -> None:
+        self.builtins, self.syntax, self.nodes = {}, {}, []
+        self._chosen.clear()
+        if self.reason is not None:
+            return
+        left = whole = self.budget - self.spent
+        for one in sorted((one for one in self._met.values() if one.is_open), key=lambda one: -one.time):
+            seconds = self._seconds(one)
+            if seconds > left and seconds > whole * CHEAP:
+                continue
+            left -= seconds
+            self._chosen.add(one.key)
+            builtin, sets, _ = one.key
+            if one.what == "node":
+                self.nodes.append(one)
+            elif builtin is not None:
+                self.builtins.setdefault((builtin, sets), []).append(one)
+            else:
+                for site in self._sites[one.key]:
+                    self.syntax.setdefault((site, sets), []).append(one)
+
+    def _seconds(self, one: Representative) -> float:
+        """About how long it takes to step a call of a kind."""
+        return COST + one.instructions * self._pace[1] / self._pace[0]
+
+    # --- what is stepped ---
+
+    def wanted(self, path: int, builtin: tuple[str, str], sets: int) -> Representative | None:
+        """What a builtin that is called now will be, if that is worth stepping."""
+        some = self.builtins.get((builtin, sets))
+        if not some:
+            return None
+        known = self._last.get((path, sets))
+        return some[0] if known is None else known if known in some else None
+
+    def builtin(self, path: int, builtin: Any, one: Representative) -> None:
+        """Fork, and step the builtin that is called next."""
+        if type(builtin) is not types.BuiltinFunctionType:
+            one.why = NO_ENTRY
+            return
+        address = python_calls.function_of(builtin)
+        if address:
+            self._step(Stepped("builtin", path, one.name, None, 1, one), address)
+
+    def operators(self, some: Sequence[Representative]) -> None:
+        """Fork for each of these operators, which Python is about to call by syntax."""
+        for one in some:
+            name, overload = one.name, one.first.get("overload")
+            if self._entry(one):
+                self._step(Stepped("op", None, name, overload, 1, one), one.address or 0)
+            if self.in_child:
+                return
+
+    def backward(self, graph: Mapping[str, int]) -> None:
+        """Fork for each node that is worth it and that the backward before had: which node that is, is known by it.
+
+        Of the first backward it is not: of each class of which its `graph` has several nodes, the second one is
+        stepped.
+        """
+        if self._nodes:
+            for one in list(self.nodes):
+                same = [key for key in self._nodes if self._met[key].name == one.name]
+                numbers = [number for number, key in enumerate(same, 1) if key == one.key]
+                if numbers:
+                    self._node(one, numbers[min(1, len(numbers) - 1)])
+            return
+        for name, count in graph.items():
+            if count > 1:
+                self._node(Representative((None, 0, -1), {"type": "node", "name": name}), 2)
+
+    def _node(self, one: Representative, number: int) -> None:
+        if not self.in_child and self._entry(one):
+            self._step(Stepped("node", None, one.name, None, number, one), one.address or 0)
+
+    def _entry(self, one: Representative) -> int:
+        """Where in machine code an operator, or a node, begins."""
+        if one.address is None:
+            if one.what == "node":
+                one.address = native.node_entry(one.name)
+            else:
+                op = one.name.removeprefix("aten::")
+                overload = one.first.get("overload")
+                points = native.entry_points([f"{op}.{overload}" if overload else op])
+                if overload is None and len(points) > 1:  # a torch that tells no overloads: it may be any
+                    points = {}
+                one.address = points.get(f"{op}.{overload}" if overload else op, 0)
+            one.why = one.why or ("" if one.address else NO_ENTRY)
+        return one.address
+
+    def _step(self, one: Stepped, address: int) -> None:
+        left = self.budget - self.spent
+        if left < COST:
+            return
+        self._stepper.seconds = min(SECONDS, left)
+        self.reason = self.reason or why_not()
+        if self.reason is not None:
+            self._choose()
+            return
+        began = time.perf_counter_ns()
+        self._stepper.clear()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, of threads: ours
+                child = os.fork()
+        except OSError as error:
+            self.reason = f"no process could be forked: {error.strerror}"
+            return
+        if child == 0:
+            self._become(address, one.number)
+            return
+        self.forks += 1
+        self._since = began
+        try:
+            status, late = _ended(child, SECONDS + GRACE)
+            steps = self._stepper.taken(round((time.perf_counter_ns() - began) * 1e-9, 3))
+            if steps is not None:
+                one.part = native.stepped_part("operator", steps)
+            unshare()
+        finally:
+            waited = time.perf_counter_ns() - began
+            self.waited, self._since = self.waited + waited, None
+        self.spent += waited * 1e-9
+        if steps is None:
+            self._failed(one.tried, status, late)
+            return
+        self._pace = [self._pace[0] + steps.instructions, self._pace[1] + waited * 1e-9]
+        self.awaited.append(one)
+
+    def _failed(self, one: Representative, status: int, late: bool) -> None:
+        one.tries += 1
+        if late:
+            one.why = LATE
+        elif os.WIFSIGNALED(status):
+            one.why = f"its fork was killed by signal {os.WTERMSIG(status)}"
+        elif one.tries >= TRIES:
+            one.why = PYTHON if os.WEXITSTATUS(status) == OTHER else NO_CALL
+
+    def _become(self, address: int, number: int) -> None:
+        """In the child: get ready, and return to what is about to be called."""
+        try:
+            self.in_child = True
+            resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(null, stream)
+            torch.set_num_threads(1)  # OpenMP's other threads are not there: before the first operator
+            api.settle_after_fork()
+            api.compile_never(Stepping._other.__code__)
+            self._stepper.arm(address, number)
+            sys.setprofile(self._other)
+        except BaseException:
+            os._exit(BROKEN)
+
+    def _other(self, frame: FrameType, event: str, argument: Any) -> None:
+        """In the child something of Python's begins: it ends, unless that is harmless."""
+        if self._stepper.has_begun() or not _is_harmless(frame, event, argument):
+            os._exit(OTHER)
+
+    # --- what is told ---
+
+    def parts(self) -> list[dict[str, Any]]:
+        """Each stepped call, with the number of its row of calls."""
+        told = []
+        for one in self.done:
+            op = f"{one.name}.{one.overload}" if one.overload else one.name
+            more = {"op": op.removeprefix("aten::"), "at": one.what, "row": one.row, "threads": 1}
+            told.append({**one.part, **more})
+        return told
+
+    def why(self, key: Key) -> str | None:
+        """Why a kind was not stepped; None if it was."""
+        one = self._met[key]
+        if one.stepped:
+            return None
+        if self.reason is not None or one.why:
+            return one.why or self.reason
+        if one.calls == 1:
+            return ONCE
+        return NO_CALL if key in self._chosen else NO_BUDGET
+
+
+def why_not() -> str | None:
+    """Why no call of this program may be stepped in a fork; None if it may.
+
+    What a fork leaves behind are threads that hold locks, devices, and whoever waits for the program's own children.
+    OpenMP's threads hold none: the fork uses one thread.
+    """
+    if getattr(torch.cuda, "is_initialized", bool)():
+        return "CUDA is in use, which no fork of the program can use"
+    ours = sum(thread.name == "ptexplore" for thread in threading.enumerate())
+    if len(sys._current_frames()) > 1 + ours:
+        return "the program runs threads of its own, which no fork has"
+    if api.local_bits()[0] & api.python_key():
+        return "a mode written in Python is on, and would run in a fork"
+    if any(name.startswith(THREADS) for name in _thread_names()):
+        return "autograd runs threads for a device, which no fork has"
+    handler = signal.getsignal(signal.SIGCHLD)
+    if callable(handler) or handler is None:
+        return "the program handles SIGCHLD, by which it would see the forks"
+    return None
+
+
+def _thread_names() -> Iterable[str]:
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/comm") as name:
+                yield name.read().strip()
+        except OSError:  # it ended
+            continue
+
+
+def _is_harmless(frame: FrameType, event: str, argument: Any) -> bool:
+    """Whether what Python does between the fork and the call leaves everything outside of the process as it is."""
+    if event in ("call", "return"):  # the function that was to call it may not end
+        return frame.f_code.co_filename.startswith(api.TORCH_DIR + os.sep)
+    if event == "c_call" and argument not in HARMLESS:
+        table, _ = api.identify(argument) or ("", "")
+        return table == "torch._C" or bool(table and not api.is_internal(table))
+    return True
+
+
+def _ended(child: int, seconds: float) -> tuple[int, bool]:
+    """Wait for a child: how it ended, and whether it was killed since it took too long."""
+    late = False
+    try:
+        watch = os.pidfd_open(child)
+    except (AttributeError, OSError):
+        watch = None
+    try:
+        if watch is not None:
+            poll = select.poll()
+            poll.register(watch, select.POLLIN)
+            late = not poll.poll(seconds * 1000)
+        else:
+            end = time.monotonic() + seconds
+            while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None and not late:
+                late = time.monotonic() > end
+                time.sleep(0.005)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    finally:
+        if watch is not None:
+            os.close(watch)
+    if late:
+        os.kill(child, signal.SIGKILL)
+    try:
+        return os.waitpid(child, 0)[1], late
+    except ChildProcessError:  # the program takes its children's ends itself
+        return 0, late

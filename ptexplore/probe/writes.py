@@ -1,0 +1,317 @@
+"""Who wrote in place to a tensor that a node of the graph had saved: by a run of its own.
+
+A hook on saved tensors is told of each when a node saves it, and again when the node asks for it. In between a trace
+function reads, after each instruction of your Python that can run other code, how often the saved tensors have been
+written to: the instruction before is what wrote. Torch's own Python is not traced, so `opt.step()` is named as yours.
+
+The hooks take torch's own check away (torch/csrc/autograd/saved_variable.cpp), so that this run makes it anew, and they
+are not allowed inside functorch's transforms: so it is never the run that is shown.
+"""
+
+from __future__ import annotations
+
+import dis
+import linecache
+import os
+import sys
+import sysconfig
+import weakref
+from collections.abc import Container, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from . import autograd, passes
+from . import torch_api as api
+from .frames import GIVEN, OURS
+
+RECORDER = "writes"
+REASON = b"has been modified by an inplace operation"
+MOST_SAVED = 20_000  # saved tensors that are watched at one time
+TEXT_LIMIT = 2000  # characters kept of one place's text
+RUNNING = (
+    "CALL", "PRECALL", "BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "CONTAINS_", "STORE_SUBSCR", "DELETE_SUBSCR",
+    "STORE_ATTR", "DELETE_ATTR", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER", "FOR_ITER", "GET_ITER", "SEND", "YIELD",
+    "WITH", "BEFORE_WITH", "TO_BOOL", "POP_JUMP", "JUMP_IF", "IMPORT", "FORMAT", "UNPACK", "LIST_EXTEND", "PRINT",
+)  # fmt: skip
+STORING = ("STORE_", "DELETE_")  # whose own columns leave out what is stored
+
+
+class Modified(RuntimeError):
+    """What this run raises in the place of torch's error; what catches torch's catches it too."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction of your Python, by its code and offset."""
+
+    code: CodeType
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write: the instruction, the counts before and after, and the number of the marker that follows it."""
+
+    at: Instruction | None
+    before: int
+    after: int
+    mark: int
+
+
+@dataclass(eq=False)
+class SavedTensor:
+    """A tensor that a node saved, what it counted then, and what became of it."""
+
+    number: int
+    tensor: Any
+    expected: int
+    at: Instruction | None
+    seen: int
+    writes: list[Write] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A saved tensor that a node asked for after it had been written to."""
+
+    saved: SavedTensor
+    version: int
+    node: str | None
+    memory: int | None
+
+
+class WriteRecorder:
+    """The hooks and the trace function; `found` is what they saw, in order. A context manager."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.found: list[Found] = []
+        self.cut = False
+        self._texts = texts
+        self._live: weakref.WeakSet[SavedTensor] = weakref.WeakSet()
+        self._count = self._marks = 0
+        self._at: Instruction | None = None  # what ran last
+        self._busy = False  # our own code runs, whose generated methods are in no file of ours
+        self._running: dict[CodeType, dict[int, bool]] = {}
+        self._wanted: dict[str, bool] = {}
+        library = sysconfig.get_paths()
+        self._standard = library["stdlib"] + os.sep
+        self._packages = tuple({library["purelib"] + os.sep, library["platlib"] + os.sep})
+        self._torch = api.TORCH_DIR + os.sep
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Watch; what traced before is put back."""
+        before = sys.gettrace()
+        with api.saved_tensors_hooks(self._save, self._ask):
+            sys.settrace(self._entered)
+            try:
+                yield
+            finally:
+                sys.settrace(before)
+
+    # --- the hooks ---
+
+    def _save(self, tensor: Any) -> Any:
+        with self._own():
+            return self._packed(tensor)
+
+    def _packed(self, tensor: Any) -> Any:
+        with api.without_overrides():
+            version = api.version(tensor)
+        self._look()
+        if version is None:
+            return tensor
+        if len(self._live) >= MOST_SAVED:
+            self.cut = True
+            return tensor
+        self._count += 1
+        saved = SavedTensor(self._count, tensor, version, self._here(sys._getframe(2)), version)
+        self._live.add(saved)
+        with api.marker(f"saved:{saved.number}"):
+            pass
+        return saved
+
+    def _ask(self, packed: Any) -> Any:
+        if not isinstance(packed, SavedTensor):
+            return packed
+        with self._own(), api.without_overrides():
+            self._look()
+            version = api.version(packed.tensor)
+            is_modified = version is not None and version != packed.expected
+            if version is not None and is_modified:
+                self.found.append(Found(packed, version, api.running_node(), api.memory(packed.tensor)))
+        if is_modified:
+            raise Modified("a saved tensor has been modified by an inplace operation")
+        return packed.tensor
+
+    @contextmanager
+    def _own(self) -> Iterator[None]:
+        """What runs in a block is ours, and is not traced."""
+        before, self._busy = self._busy, True
+        try:
+            yield
+        finally:
+            self._busy = before
+
+    def _here(self, frame: FrameType | None) -> Instruction | None:
+        """The instruction of yours that runs now, in this frame or around it."""
+        while frame is not None and not self._is_wanted(frame.f_code.co_filename):
+            frame = frame.f_back
+        return Instruction(frame.f_code, frame.f_lasti, frame.f_lineno) if frame is not None else None
+
+    # --- the trace function ---
+
+    def _is_wanted(self, file: str) -> bool:
+        wanted = self._wanted.get(file)
+        if wanted is None:
+            standard = file.startswith((self._standard, "<frozen")) and not file.startswith(self._packages)
+            wanted = self._wanted[file] = not (standard or file.startswith((self._torch, OURS)))
+        return wanted
+
+    def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """The trace function of a new frame: it is followed where it is yours."""
+        del argument
+        if event != "call" or self._busy or not self._is_wanted(frame.f_code.co_filename):
+            return None
+        self._look()
+        self._at = Instruction(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return self._happened
+
+    def _happened(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """The trace function inside of a frame of yours: the instruction before this one has ended."""
+        del argument
+        if self._at is None or self._runs(self._at):
+            self._look()
+        self._at = self._here(frame.f_back if event == "return" else frame)
+        return self._happened
+
+    def _runs(self, at: Instruction) -> bool:
+        """Whether an instruction can run other code."""
+        running = self._running.get(at.code)
+        if running is None:
+            running = {i.offset: i.opname.startswith(RUNNING) for i in dis.get_instructions(at.code)}
+            self._running[at.code] = running
+        return at.offset < 0 or running[_beginning(running, at.offset)]
+
+    def _look(self) -> None:
+        """Read the counts of all saved tensors; what changed was written by the last instruction."""
+        marked = False
+        for saved in self._live:
+            version = api.version(saved.tensor)
+            if version is not None and version != saved.seen:
+                self._marks += not marked
+                marked = True
+                saved.writes.append(Write(self._at, saved.seen, version, self._marks))
+                saved.seen = version
+        if marked:
+            with api.marker(f"wrote:{self._marks}"):
+                pass
+
+    # --- what is told ---
+
+    def told(self, profile: Any) -> list[dict[str, Any]]:
+        """The observations' data: each saved tensor that a node asked for too late."""
+        events = list(_flattened(profile)) if self.found else []
+        return [self._told(found, events) for found in self.found]
+
+    def _told(self, found: Found, events: list[tuple[Any, int]]) -> dict[str, Any]:
+        saved, writes = found.saved, []
+        boundary = f"saved:{saved.number}"
+        for write in saved.writes:
+            mark = f"wrote:{write.mark}"
+            operators = list(dict.fromkeys(_writing(events, boundary, mark, found.memory)))
+            counts = {"before": write.before, "after": write.after, "operators": operators}
+            writes.append({"at": self._place(write.at), **counts})
+            boundary = mark
+        with api.without_overrides():
+            tensor = api.kind_and_sizes(saved.tensor)
+        counts = {"expected": saved.expected, "version": found.version}
+        return {"tensor": tensor, **counts, "node": found.node, "saved": self._place(saved.at), "writes": writes}
+
+    def _place(self, at: Instruction | None) -> dict[str, Any] | None:
+        if at is None:
+            return None
+        file = at.code.co_filename
+        text = self._text(at)[:TEXT_LIMIT]
+        return {
+            "file": file,
+            "line": at.line,
+            "first": at.code.co_firstlineno,
+            "function": at.code.co_name,
+            "text": text,
+        }
+
+    def _text(self, at: Instruction) -> str:
+        """What is written there: the instruction's own columns where Python keeps them, else the line."""
+        given = self._texts.get(at.code.co_filename)
+        lines = given.split("\n") if given is not None else linecache.getlines(at.code.co_filename)
+        positions = list(at.code.co_positions()) if hasattr(at.code, "co_positions") else []
+        number = at.offset // 2
+        line, last, column, end = positions[number] if 0 <= number < len(positions) else (at.line, None, None, None)
+        whole = lines[at.line - 1].strip() if 0 < at.line <= len(lines) else ""
+        beginning = _beginning({i.offset for i in dis.get_instructions(at.code)}, at.offset)
+        opname = dis.opname[at.code.co_code[beginning]] if 0 <= beginning < len(at.code.co_code) else ""
+        if line is None or last is None or column is None or end is None or opname.startswith(STORING):
+            return whole
+        part = [text.rstrip("\n").encode() for text in lines[line - 1 : last]]
+        if not part:
+            return whole
+        part[-1] = part[-1][:end]
+        part[0] = part[0][column:]
+        return " ".join(b"\n".join(part).decode("utf-8", "replace").split())
+
+
+def _beginning(offsets: Container[int], offset: int) -> int:
+    """Where the instruction begins that an offset is in: while it calls, a frame may be at what it keeps behind it."""
+    while offset > 0 and offset not in offsets:
+        offset -= 2
+    return offset
+
+
+def _flattened(profile: Any) -> Iterator[tuple[Any, int]]:
+    """The profiler's events in the order in which they began, each with its depth."""
+    pending = [(event, 0) for event in sorted(api.event_roots(profile), key=lambda event: event.start_time_ns)[::-1]]
+    while pending:
+        event, depth = pending.pop()
+        yield event, depth
+        pending += [(child, depth + 1) for child in reversed(event.children)]
+
+
+def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int | None) -> Iterator[str]:
+    """The outermost operators between two markers that write to this memory by their schema."""
+    begun, within = False, -1
+    for event, depth in events:
+        name = event.name
+        if name == api.MARK + end:
+            return
+        if name == api.MARK + begin:
+            begun, within = True, -1
+        elif begun and memory:  # tensors without elements have one address, 0
+            if 0 <= within < depth:
+                continue
+            within = -1
+            written = api.operator_writing_to(event, memory)
+            if written is not None:
+                within = depth
+                yield written
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """The pass in this process: an observation "saved" for each saved tensor that was asked for too late.
+
+    Raises Refused or Raised as every pass does.
+    """
+    running = passes.prepared(RECORDER, request)
+    texts = {f"{GIVEN} {number}>": code for number, code in enumerate(request["setup"], 1)}
+    texts["<expression>"] = (request.get("expression") or "").strip()
+    recorder, profile = WriteRecorder(texts), api.profiler()
+    with passes.stage("context"), ExitStack() as stack:
+        passes.enter_contexts(stack, running)
+        with profile, recorder.recording():
+            passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
+    told = [] if recorder.cut else recorder.told(profile)
+    return {"observations": [{"recorder": RECORDER, "kind": "saved", "data": data} for data in told]}

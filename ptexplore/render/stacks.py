@@ -1,0 +1,130 @@
+"""Frames with weights in the formats of profilers' viewers: collapsed stacks, speedscope, Chrome's trace events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+
+from ptexplore import __version__
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.safe_text import clean
+from ptexplore.view.trace.stacks import StackFrame, StackNode, Stacks, merged
+
+SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+WRITER = f"ptexplore {__version__}"
+
+
+def exported(stacks: Stacks, form: str) -> str:
+    """The text of a file in the format that is named. Raises PtexploreError (usage) where no format is called so."""
+    return FORMATS[known_format(form)](stacks)
+
+
+def known_format(form: str) -> str:
+    """The format's name, if there is one of that name. Raises PtexploreError (usage) where there is none."""
+    if form not in FORMATS:
+        near = (get_close_matches(form, FORMATS, 1) or ["speedscope"])[0]
+        why = f"the formats are {', '.join(FORMATS)}"
+        raise PtexploreError(f"{form} is no format to export to", why, f"--export {near} FILE", USAGE)
+    return form
+
+
+def collapsed(stacks: Stacks) -> str:
+    """A line for each stack: its frames, outermost first, with `;` between them, a space, and what it weighs."""
+    lines = []
+    for stack, weight in (pair for node in merged(stacks.threads) for pair in _stacks(node)):
+        named = ";".join(clean(_title(frame)).replace(";", ",") or "?" for frame in stack)
+        lines.append(f"{named} {weight}\n")
+    return "".join(lines)
+
+
+def speedscope(stacks: Stacks) -> str:
+    """A document of speedscope's own format: a sampled profile for each thread, a weighted sample for each stack."""
+    frames: dict[StackFrame, int] = {}
+    profiles: list[dict[str, object]] = []
+    for thread in merged(stacks.threads):
+        samples, weights = [], []
+        for stack, weight in _stacks(thread):
+            samples.append([frames.setdefault(frame, len(frames)) for frame in stack])
+            weights.append(weight)
+        total = sum(weights)
+        unit = stacks.unit if stacks.unit == "nanoseconds" else "none"
+        profile = {"type": "sampled", "name": thread.frame.name, "unit": unit, "startValue": 0, "endValue": total}
+        profiles.append({**profile, "samples": samples, "weights": weights})
+    document = {
+        "$schema": SCHEMA,
+        "name": f"{stacks.name} ({stacks.notes[0]})",
+        "exporter": WRITER,
+        "activeProfileIndex": 0,
+        "shared": {"frames": [_speedscope_frame(frame) for frame in frames]},
+        "profiles": profiles,
+    }
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _speedscope_frame(frame: StackFrame) -> dict[str, str | int]:
+    told: dict[str, str | int] = {"name": frame.name}
+    told |= {"file": frame.file} if frame.file is not None else {}
+    return told | ({"line": frame.line} if frame.file is not None and frame.line is not None else {})
+
+
+def chrome(stacks: Stacks) -> str:
+    """Chrome's trace events, which Perfetto reads: a complete event for each frame, laid inside of the one around it.
+
+    Each begins where the one before it ends. An instruction is shown as a nanosecond.
+    """
+    events: list[dict[str, object]] = [_metadata("process_name", 0, f"{stacks.name}: {stacks.notes[0]}")]
+    for number, thread in enumerate(stacks.threads):
+        events.append(_metadata("thread_name", number, "main" if not number else thread.frame.name))
+        events += _events(thread, number)
+    document = {
+        "displayTimeUnit": "ns",
+        "otherData": {"writer": WRITER, "unit": stacks.unit, "notes": " | ".join(stacks.notes)},
+        "traceEvents": events,
+    }
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _metadata(name: str, thread: int, text: str) -> dict[str, object]:
+    return {"ph": "M", "name": name, "pid": 0, "tid": thread, "args": {"name": text}}
+
+
+def _events(root: StackNode, thread: int) -> Iterator[dict[str, object]]:
+    totals: dict[int, int] = {}
+    for node in reversed(list(root.walk())):  # what is inside comes first
+        totals[id(node)] = node.own + sum(totals[id(child)] for child in node.children)
+    pending = [(root, 0)]
+    while pending:
+        node, begin = pending.pop()
+        args: dict[str, object] = {"calls": node.calls, "self": node.own}
+        if node.frame.file is not None:
+            args["source"] = _place(node.frame)
+        event = {"ph": "X", "name": node.frame.name, "cat": node.frame.kind, "pid": 0, "tid": thread}
+        yield {**event, "ts": begin / 1000, "dur": totals[id(node)] / 1000, "args": args}
+        inside = []
+        for child in node.children:
+            inside.append((child, begin))
+            begin += totals[id(child)]
+        pending += reversed(inside)
+
+
+def _stacks(root: StackNode) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
+    """Every stack that weighs something itself, outermost frame first."""
+    pending: list[tuple[StackNode, tuple[StackFrame, ...]]] = [(root, ())]
+    while pending:
+        node, around = pending.pop()
+        stack = (*around, node.frame)
+        if node.own:
+            yield stack, node.own
+        pending += [(child, stack) for child in reversed(node.children)]
+
+
+def _title(frame: StackFrame) -> str:
+    return f"{frame.name} ({_place(frame)})" if frame.file is not None else frame.name
+
+
+def _place(frame: StackFrame) -> str:
+    return f"{frame.file}:{frame.line}" if frame.line is not None else str(frame.file)
+
+
+FORMATS: Mapping[str, Callable[[Stacks], str]] = {"collapsed": collapsed, "speedscope": speedscope, "chrome": chrome}

@@ -1,0 +1,175 @@
+"""What ran as a tree of frames with weights, for the formats of other profilers' viewers.
+
+Of a recorded program the weights are nanoseconds, summed by path: no timeline was kept. Of a trace that was stepped
+they are instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.program import CallPath, OperatorCalls, Program
+from ptexplore.model.trace import Hop, Trail
+from ptexplore.view.trace.program_parts import NODES, operator_name, times_elsewhere
+
+SUMS = "times are sums over all calls of one path, laid one behind the other: no timeline was kept"
+STEPS = "a unit is one instruction of the stepped run, not a time"
+
+
+@dataclass(frozen=True, slots=True)
+class StackFrame:
+    """What a frame is called, and where it is written. `kind` is that of a path or a hop; "op" and "node" of calls."""
+
+    name: str
+    kind: str
+    file: str | None = None
+    line: int | None = None
+
+
+FOLDING = StackFrame("ptexplore records", "ptexplore")  # what it saw is folded while nothing else is open
+
+
+@dataclass(frozen=True, slots=True)
+class StackNode:
+    """A frame below those around it: how often it was called, and what it weighs without what is inside of it."""
+
+    frame: StackFrame
+    own: int
+    calls: int
+    children: tuple[StackNode, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """What it weighs with all that is inside of it."""
+        return sum(node.own for node in self.walk())
+
+    def walk(self) -> Iterator[StackNode]:
+        """It and all inside of it, outermost first."""
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += reversed(node.children)
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """All that a trace weighs. `threads` has a tree for each: the main thread's comes first."""
+
+    name: str
+    unit: str  # "nanoseconds" or "instructions"
+    threads: tuple[StackNode, ...]
+    notes: tuple[str, ...]
+
+
+def stacks_of(trail: Trail) -> Stacks:
+    """The frames of a trace with their weights.
+
+    Raises PtexploreError (usage) where nothing has a weight: an expression's trace that was not stepped.
+    """
+    if trail.program is not None:
+        recording = f"recording took about {trail.program.overhead} ns of {trail.program.wall}"
+        notes = (SUMS, *(tuple(times_elsewhere(trail.program)) or (recording,)), *trail.program.cuts)
+        return Stacks(trail.expression, "nanoseconds", tuple(_threads(trail.program, trail.expression)), notes)
+    nodes = tuple(node for node, _ in _stepped(trail.hops))
+    if not nodes:
+        why = "it has neither the times of a program nor the instructions of a native pass"
+        hint = "ptexplore trace --script FILE has times, a trace without --no-native instructions"
+        raise PtexploreError("this trace has nothing to weigh", why, hint, USAGE)
+    root = StackNode(StackFrame(trail.expression, "expression"), 0, 1, nodes)
+    return Stacks(trail.expression, "instructions", (root,), (STEPS,))
+
+
+# --- a program ---
+
+
+def _threads(program: Program, name: str) -> Iterator[StackNode]:
+    """The main thread's tree, and one for each other: they ran beside one another, so none is inside of another."""
+    inside: dict[int, list[int]] = {}
+    for number, path in enumerate(program.paths):
+        if path.parent is not None:
+            inside.setdefault(path.parent, []).append(number)
+    rows: dict[int, list[OperatorCalls]] = {}
+    for calls in program.calls:
+        rows.setdefault(calls.path, []).append(calls)
+    # A path comes behind the one that it goes on from: backwards, what is inside of each is made before it.
+    made: dict[int, StackNode] = {}
+    spans: dict[int, int] = {}
+    for number in range(len(program.paths) - 1, -1, -1):
+        path = program.paths[number]
+        children = [child for child in inside.get(number, ()) if program.paths[child].kind != "thread"]
+        within = sum(spans[child] - program.paths[child].inside for child in children)
+        within += sum(calls.time for calls in rows.get(number, ()))
+        own = max(path.time - within, 0)
+        spans[number] = own + within
+        nodes = (*(made[child] for child in children), *_operators(program, rows.get(number, ())))
+        if not number and program.folding:
+            folding = min(program.folding, own)
+            own -= folding
+            nodes = (*nodes, StackNode(FOLDING, folding, 1))
+        frame = StackFrame(name, "program") if not number else _frame(path)
+        made[number] = StackNode(frame, own, path.calls, nodes)
+    yield made[0]
+    yield from (made[child] for child in inside.get(0, ()) if program.paths[child].kind == "thread")
+
+
+def _frame(path: CallPath) -> StackFrame:
+    file, line = path.file, path.first
+    if path.source is not None and path.source.path is not None:
+        file, line = path.source.path, path.source.line
+    return StackFrame(_name(path), path.kind, file, line)
+
+
+def _name(path: CallPath) -> str:
+    if path.kind == "module":
+        return f"{path.name} ({path.type})" if path.name else path.type or "module"
+    if path.kind == "builtin":
+        return path.name or f"{path.table}.{path.method}"
+    if path.kind == "thread":
+        return f"thread {path.name}"
+    return f"{path.type}.{path.name.rpartition('.')[2]}" if path.type else path.name
+
+
+def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[StackNode]:
+    """The operators that a path called itself, and the nodes of backward that ran in it: one frame for each name."""
+    by_name: dict[tuple[str, str], list[OperatorCalls]] = {}
+    for calls in rows:
+        kind = program.kinds[program.routes[calls.route].kind]
+        by_name.setdefault(("node" if kind.type in NODES else "op", operator_name(kind)), []).append(calls)
+    for (kind_of_frame, name), held in by_name.items():
+        own = sum(max(calls.time - calls.python, 0) for calls in held)
+        yield StackNode(StackFrame(name, kind_of_frame), own, sum(calls.calls for calls in held))
+
+
+# --- a trace that was stepped ---
+
+
+def _stepped(hops: Iterable[Hop]) -> Iterator[tuple[StackNode, int]]:
+    """The hops whose instructions were counted, with all they weigh; in place of another one, those inside of it."""
+    for hop in hops:
+        children = tuple(_stepped(hop.children))
+        if hop.instructions is None:
+            yield from children
+            continue
+        within = sum(total for _, total in children)
+        own = max(hop.instructions - within, 0)
+        frame = StackFrame(hop.name, hop.kind, hop.source.path, hop.source.line)
+        yield StackNode(frame, own, hop.calls, tuple(child for child, _ in children)), own + within
+
+
+def merged(nodes: Iterable[StackNode]) -> tuple[StackNode, ...]:
+    """Nodes of the same frame side by side as one, with their sums."""
+    by_frame: dict[StackFrame, list[StackNode]] = {}
+    for node in nodes:
+        by_frame.setdefault(node.frame, []).append(node)
+    return tuple(
+        replace(
+            held[0],
+            own=sum(node.own for node in held),
+            calls=sum(node.calls for node in held),
+            children=merged(child for node in held for child in node.children),
+        )
+        for held in by_frame.values()
+    )

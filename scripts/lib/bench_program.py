@@ -1,0 +1,148 @@
+"""What recording a program costs: a training step beside the same script alone, the file, memory, a hundred steps."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from lib.measure import ROOT, Bench, Row, Sample, median
+
+GPT = ROOT / "examples" / "gpt.py"
+STEPS = (1, 100)
+MEMORY = """
+import json, resource, runpy, sys
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+print(json.dumps({"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+"""
+RECORDED = """
+import json, resource, sys
+from ptexplore.api.trail import PublicTrail
+import ptexplore
+trail = ptexplore.trace(script=sys.argv[1], native=False, timeout=3600)
+own, children = (resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(json.dumps({"own": own, "probe": children}))
+"""
+LOOP = """
+import json, sys, time
+import torch
+import ptexplore
+number, recorded = int(sys.argv[1]), sys.argv[2] == "recorded"
+x = torch.ones(2)
+def run(count):
+    began = time.perf_counter()
+    for _ in range(count):
+        torch.neg(x)
+    return time.perf_counter() - began
+run(1000)
+def peak():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) / 1024
+if recorded:
+    with ptexplore.record():
+        run(1000)
+    before = peak()
+    with ptexplore.record():
+        took = run(number)
+    print(json.dumps({"seconds": took / number, "grown": peak() - before}))
+else:
+    print(json.dumps({"seconds": run(number) / number, "grown": 0.0}))
+"""
+
+
+def variant(folder: Path, name: str, **values: int) -> Path:
+    """The example with other values for its constants."""
+    text = GPT.read_text(encoding="utf-8")
+    line = re.search(r"^(LAYERS.*) = (.*)$", text, re.MULTILINE)
+    assert line is not None
+    names = [part.strip() for part in line[1].split(",")]
+    held = dict(zip(names, line[2].split(","), strict=True)) | {key: f" {value}" for key, value in values.items()}
+    file = folder / f"{name}.py"
+    file.write_text(text.replace(line[0], f"{line[1]} = {','.join(held.values())}"), encoding="utf-8")
+    return file
+
+
+def in_turns(
+    bench: Bench, script: Path, saved: Path, runs: int, progress: Callable[[str], None]
+) -> tuple[list[Sample], list[Sample]]:
+    """The script alone and recorded, shown and saved, in turns."""
+    alone, recorded = [], []
+    for number in range(runs):
+        progress(f"{script.name} {number + 1} of {runs}")
+        alone.append(bench.run_python(str(script)))
+        arguments = ("trace", "--script", str(script), "--no-native", "--timeout", "3600", "--save", str(saved))
+        recorded.append(bench.ptexplore(*arguments))
+    return alone, recorded
+
+
+def program_rows(bench: Bench, folder: Path, runs: int, progress: Callable[[str], None]) -> list[Row]:
+    """Every row about programs."""
+    folder = folder / "programs"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    bench.ptexplore("op", "add")  # the catalogue is there
+    rows: list[Row] = []
+    for name, values, file_budget in (
+        ("GPT step (12 layers, d 256, AdamW)", {}, 3.0),
+        ("GPT-2's size (12 layers, d 768, 128 tokens)", {"WIDTH": 768, "HEADS": 12, "TOKENS": 128}, 5.0),
+    ):
+        script, saved = variant(folder, "gpt" if not values else "gpt2", **values), folder / "saved.trail"
+        alone, recorded = in_turns(bench, script, saved, runs, progress)
+        budget = 3 * median(alone) + (3 if not values else 0)
+        note = f"{median(recorded) / median(alone):.2f} x the script alone, {median(alone):.2f} s"
+        rows.append(Row(f"{name}: record, save, first screen", median(recorded), "s", round(budget, 2), note))
+        rows.append(Row(f"{name}: saved file", saved.stat().st_size / 1e6, "MB", file_budget))
+        if not values:
+            screen = recorded[0].output.decode().splitlines()
+            rows.append(Row(f"{name}: rows of the first screen", len(screen), "rows", 100))
+            opened = [bench.ptexplore("trace", "--load", str(saved)) for _ in range(runs)]
+            rows.append(Row(f"{name}: open it again, first screen", median(opened), "s", 0.5))
+            rows += memory(bench, script)
+    return [*rows, *hundred(bench, folder, progress), *loop(bench, runs, progress)]
+
+
+def memory(bench: Bench, script: Path) -> list[Row]:
+    """What ptexplore's own process holds at most, and what the probe holds beyond the script's own."""
+    told = json.loads(bench.run_python("-c", RECORDED, str(script)).output.splitlines()[-1])
+    plain = json.loads(bench.run_python("-c", MEMORY, str(script)).output.splitlines()[-1])
+    more = told["probe"] - plain["peak"]
+    return [
+        Row("GPT step: memory of ptexplore's own process", told["own"], "MB", 300),
+        Row("GPT step: memory of the probe beyond the script's own", more, "MB", 200, f"{plain['peak']:.0f} MB alone"),
+    ]
+
+
+def hundred(bench: Bench, folder: Path, progress: Callable[[str], None]) -> list[Row]:
+    """A hundred steps against one: what recording costs a step, and the file."""
+    sizes, costs = [], []
+    for steps in STEPS:
+        progress(f"{steps} steps")
+        script, saved = variant(folder, f"steps{steps}", STEPS=steps, LAYERS=4), folder / f"steps{steps}.trail"
+        alone, recorded = in_turns(bench, script, saved, 1, progress)
+        sizes.append(saved.stat().st_size)
+        costs.append((median(alone), median(recorded)))
+    (one, one_recorded), (many, many_recorded) = costs
+    note = f"{many_recorded:.1f} s against {many:.1f} s alone; one step {one_recorded:.1f} against {one:.1f}"
+    added = ((many_recorded - one_recorded) / (many - one)) if many > one else 0.0
+    return [
+        Row("99 further steps (4 layers): recorded against alone", added, "x", 3, note),
+        Row("100 steps against 1: saved file", sizes[1] / sizes[0], "x", 1.2),
+    ]
+
+
+def loop(bench: Bench, runs: int, progress: Callable[[str], None]) -> list[Row]:
+    """`record()` around a loop of the smallest operator, in one process."""
+    progress("a loop under record()")
+    told = {
+        how: [json.loads(bench.run_python("-c", LOOP, "20000", how).output.splitlines()[-1]) for _ in range(runs)]
+        for how in ("plain", "recorded")
+    }
+    plain, recorded = (sorted(one["seconds"] for one in told[how])[runs // 2] for how in ("plain", "recorded"))
+    grown = json.loads(bench.run_python("-c", LOOP, "1000000", "recorded").output.splitlines()[-1])["grown"]
+    note = f"{recorded * 1e6:.1f} us against {plain * 1e6:.2f} us a call"
+    return [
+        Row("record() around a loop of torch.neg", recorded / plain, "x", 20, note),
+        Row("record(): memory that a million operators add", grown, "MB", 100),
+    ]

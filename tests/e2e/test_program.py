@@ -1,0 +1,169 @@
+"""A whole program, recorded in one run: its first screen, its operators, what is saved and shown again."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.harness import Cli, InProcess
+
+stepper = importlib.import_module("ptexplore.probe.stepper")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SMALL = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(6))
+        self.head = nn.Linear(4, 1)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.head(x)
+
+def train(net):
+    net(torch.ones(2, 4)).sum().backward()
+
+train(Net())
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "small.py"
+    file.write_text(SMALL, encoding="utf-8")
+    return file
+
+
+def screen(command: InProcess, *arguments: str) -> list[str]:
+    quick = ("--native-budget", "0") if "--script" in arguments else ()
+    result = command("trace", *arguments, *quick, "--view", "modules")
+    assert result.code == 0, result.err
+    return result.out.splitlines()
+
+
+def table(rows: list[str]) -> list[str]:
+    """The rows of the view itself: each has a share."""
+    return [row for row in rows if row[:6].strip().endswith("%")]
+
+
+def test_the_first_screen_has_modules_functions_and_backward(command: InProcess, script: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "small.trail"
+    rows = screen(command, "--script", str(script), "--save", str(saved))
+    assert len(rows) <= 100
+    assert not [row for row in table(rows) if len(row) > 100]
+    (layers,) = [row for row in rows if "layers.0 … layers.5" in row]
+    assert "Linear ×6" in layers
+    assert any("train" in row and "small.py:15" in row for row in rows)
+    assert any("Tensor.backward" in row for row in rows)
+    assert any("AddmmBackward0" in row for row in rows)
+    # Six layers' inputs and results of relu, and the head's: what autograd keeps, by hand. Views count once.
+    assert any("saved for backward" in row for row in rows)
+    assert gzip.decompress(saved.read_bytes()).startswith(b"{")
+
+    again = screen(command, "--load", str(saved))
+    assert table(again) == table(rows)
+    opened = command("trace", "--load", str(saved), "--open", "layers.0").out
+    assert "linear" in opened
+    operators = command("trace", "--load", str(saved), "--view", "operators").out
+    assert "AutogradCPU → " in operators
+    tree = command("trace", "--load", str(saved), "--open", "relu").out
+    assert "aten::relu" in tree
+    document = json.loads(command("trace", "--load", str(saved), "--json").out)
+    assert document["program"]["paths"][0]["kind"] == "program"
+    assert not [path for path in document["program"]["paths"] if os.path.isabs(path.get("file") or "")]
+
+
+LOOP = """\
+import torch
+
+def step(x):
+    return torch.softmax(x, -1) * 2
+
+for _ in range(30):
+    step(torch.ones(2, 2))
+"""
+
+
+@pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
+def test_a_call_of_each_kind_is_stepped(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "loop.py"
+    file.write_text(LOOP, encoding="utf-8")
+    document = json.loads(command("trace", "--script", str(file), "--json").out)
+    (finding,) = [found["text"] for found in document["findings"] if found["kind"] == "stepped"]
+    assert finding.startswith("3 of 3 kinds of operator calls were stepped, one call of each")
+    assert document["captured"]["native"]
+    routes = document["program"]["routes"]
+    assert [route["represented"] for route in routes] == [0, 1, 2]
+    seen = {hop["name"]: hop for hop in document["hops"] if hop["status"] == "observed"}
+    for name, key in (("at::wrapper_CPU_mul_Tensor", "CPU"), ("at::_ops::softmax_int::call", None)):
+        hop = next(hop for shown, hop in seen.items() if name in shown or name in str(hop["operator"]))
+        assert hop["instructions"] > 100
+        assert key is None or hop["key"] == key
+
+    again = json.loads(command("trace", "--script", str(file), "--native-op", "mul.Tensor#7", "--json").out)
+    counted = [hop for hop in again["hops"] if hop["kind"] == "op" and hop["instructions"]]
+    assert counted[0]["op"] == "aten::mul.Tensor"  # what it calls is behind it
+
+    plain = command("trace", "--script", str(file), "--no-native", "--view", "tree").out
+    assert "the native pass was not asked for" in plain
+
+
+def test_a_program_has_no_one_path(command: InProcess, script: Path) -> None:
+    command("trace", "--script", str(script), "--view", "path").three_parts(2)
+
+
+@pytest.mark.parametrize("example", sorted(file.stem for file in EXAMPLES.glob("*.py")))
+def test_every_example_is_recorded_and_fits_a_screen(compiler_command: InProcess, example: str) -> None:
+    rows = screen(compiler_command, "--script", str(EXAMPLES / f"{example}.py"))
+    assert len(rows) <= 100
+    assert not [row for row in table(rows) if len(row) > 100]
+    assert len(table(rows)) >= 2
+    assert any(f"{example}.py" in row for row in rows)
+
+
+def test_ctrl_c_keeps_what_ran_until_then(cli: Cli, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    file = tmp_path / "long.py"
+    text = f"import torch, pathlib, time\ntorch.ones(3) + 1\npathlib.Path({str(started)!r}).touch()\ntime.sleep(600)\n"
+    file.write_text(text, encoding="utf-8")
+    saved = tmp_path / "long.trail"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "ptexplore", "trace", "--script", str(file), "--save", str(saved)],
+        env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    wait_for(started.exists, child)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=120)
+    assert child.returncode == 130, err
+    assert "KeyboardInterrupt" in out
+    document = json.loads(gzip.decompress(saved.read_bytes()))
+    assert "aten::ones" in {kind["name"] for kind in document["program"]["kinds"]}
+
+
+def wait_for(done: Callable[[], bool], child: subprocess.Popen[str]) -> None:
+    while not done():
+        assert child.poll() is None
+        time.sleep(0.05)
+
+
+def test_a_script_that_takes_too_long_tells_what_it_did(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text("import torch, time\ntorch.ones(3) + 1\ntime.sleep(600)\n", encoding="utf-8")
+    result = command("trace", "--script", str(file), "--timeout", "3")
+    assert result.code == 1
+    assert "stopped after 3 s" in result.out

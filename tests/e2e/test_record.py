@@ -1,0 +1,452 @@
+"""`ptexplore.record()` in the process that asks: what ran is told, what it raised passes through, nothing remains."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ptexplore
+from ptexplore.capture.program import in_order
+from tests.harness import TARGET, InProcess
+
+torch = pytest.importorskip("torch")
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(TARGET is not None, reason="it records the torch of the Python that runs the tests"),
+    pytest.mark.usefixtures("command"),
+]
+
+
+def held() -> tuple[object, ...]:
+    """Everything that a recorder hooks, and the handlers and threads of the process."""
+    return (
+        sys.getprofile(), sys.gettrace(), threading.getprofile(), importlib._bootstrap._find_and_load,
+        torch._C._autograd._profiler_enabled(), repr(torch._C._dispatch_tls_local_include_set()),
+        repr(torch._C._dispatch_tls_local_exclude_set()), signal.getsignal(signal.SIGINT), sys.getrecursionlimit(),
+        threading.enumerate(), list(sys.path),
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def nothing_remains() -> Iterator[None]:
+    with ptexplore.record():  # what is imported and made once is there
+        torch.ones(1) + 1
+    before = held()
+    yield
+    assert held() == before
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(2))
+        self.head = torch.nn.Linear(3, 1)
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.body:
+            x = torch.nn.functional.dropout(layer(x).relu(), 0.5)
+        return self.head(x).sum()
+
+
+def step(model: Any, optimizer: Any) -> None:
+    optimizer.zero_grad()
+    model(torch.randn(2, 3)).backward()
+    optimizer.step()
+
+
+def trained() -> tuple[Any, Any]:
+    torch.manual_seed(3)
+    model = Net()
+    return model, torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def plain(events: list[Any]) -> Iterator[str]:
+    """The operators and nodes of the profiler's own tree, in order; its ranges are none."""
+    for event in sorted(events, key=lambda event: event.start_time_ns):
+        if getattr(event.tag, "name", "") == "TorchOp" and "USER_SCOPE" not in str(event.extra_fields.scope):
+            yield event.name
+        yield from plain(list(event.children))
+
+
+def test_a_block_tells_what_the_plain_profiler_saw_and_changes_nothing() -> None:
+    model, optimizer = trained()
+    step(model, optimizer)
+    with torch.autograd.profiler.profile(record_shapes=True) as profile:
+        step(model, optimizer)
+    weights, state = [p.detach().clone() for p in model.parameters()], torch.get_rng_state()
+
+    again, optimizer = trained()
+    step(again, optimizer)
+    before = random.getstate()
+    with ptexplore.record() as recording:
+        step(again, optimizer)
+    assert random.getstate() == before
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(torch.equal(p, q) for p, q in zip(again.parameters(), weights, strict=True))
+
+    program = recording.trail.program
+    assert program is not None
+    seen = [kind.name for kind in in_order(program) if kind.type not in ("user", "script")]
+    assert seen == list(plain(profile.kineto_results.experimental_event_tree()))
+    assert [path.name for path in program.paths if path.type == "Linear"] == ["body.0", "body.1", "head"]
+    assert 0 < program.overhead < program.wall
+    assert program.backwards == 1
+
+
+def test_the_function_around_the_block_has_its_lines() -> None:
+    def around() -> ptexplore.Recording:
+        with ptexplore.record() as recording:
+            torch.ones(2).cos()
+            torch.ones(2).cos()
+        return recording
+
+    recording = around()
+    trail = recording.trail
+    assert trail.expression.startswith("record() in around at test_record.py:")
+    assert trail.program is not None
+    paths = trail.program.paths
+    first = around.__code__.co_firstlineno
+    cosines = [path for path in paths if path.name == "torch.Tensor.cos"]
+    assert [path.line for path in cosines] == [first + 2, first + 3]
+    (outer,) = {path.parent for path in cosines}
+    assert outer is not None
+    assert (paths[outer].name.rpartition(".")[2], paths[outer].first) == ("around", first)
+    assert paths[outer].time <= trail.program.wall
+    assert not trail.findings
+
+
+def test_a_saved_one_is_read_back(tmp_path: Any) -> None:
+    with ptexplore.record() as recording:
+        torch.ones(2) + 1
+    recording.save(tmp_path / "x.trail")
+    loaded = ptexplore.load(tmp_path / "x.trail")
+    assert loaded.program is not None
+    assert recording.trail.program is not None
+    assert loaded.program.calls == recording.trail.program.calls
+    assert loaded.expression == recording.trail.expression
+
+
+def test_what_it_raised_passes_through_and_is_the_ending() -> None:
+    def left() -> None:
+        torch.ones(2) @ torch.ones(3)
+
+    recording = ptexplore.record()
+    with pytest.raises(RuntimeError) as caught, recording:
+        left()
+    ending = recording.trail.ending
+    assert ending is not None
+    assert (ending.stage, ending.exception, ending.message) == ("block", "RuntimeError", str(caught.value))
+    assert [function.name for function in ending.python][0] == "left"
+    assert f"what was recorded raised RuntimeError: {caught.value}"[:80] in recording.trail.text()
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError("out of memory"), KeyboardInterrupt(), SystemExit(3), ZeroDivisionError()]
+)
+def test_every_kind_of_exception_passes_through(error: BaseException) -> None:
+    recording = ptexplore.record()
+    with pytest.raises(type(error)) as caught, recording:
+        torch.ones(2) + 1
+        raise error
+    assert caught.value is error
+    assert recording.trail.ending is not None
+    assert recording.trail.ending.exception == type(error).__name__
+
+
+def test_a_good_exit_is_no_ending() -> None:
+    recording = ptexplore.record()
+    with pytest.raises(SystemExit), recording:
+        sys.exit(0)
+    assert recording.trail.ending is None
+
+
+# --- a decorator, and a function that is traced -------------------------------------------------------------------
+
+
+def test_a_decorated_function_is_recorded_at_each_call() -> None:
+    recording = ptexplore.record()
+
+    @recording
+    def power(x: Any, n: int) -> Any:
+        """Its docstring."""
+        return power(x, n - 1) * x if n else x
+
+    assert (power.__name__, power.__doc__) == ("power", "Its docstring.")
+    assert power(torch.full((1,), 2.0), 2).item() == 8
+    program = recording.trail.program
+    assert program is not None
+    (kind,) = program.kinds
+    assert (kind.name, sum(calls.calls for calls in program.calls)) == ("aten::mul", 2)
+    power(torch.ones(1), 1)
+    assert recording.trail.program is not None
+    assert sum(calls.calls for calls in recording.trail.program.calls) == 1  # used again, it records anew
+
+
+def test_a_decorated_function_that_raises() -> None:
+    recording = ptexplore.record()
+
+    @recording
+    def raises() -> None:
+        torch.ones(2).view(3)
+
+    with pytest.raises(RuntimeError):
+        raises()
+    assert recording.trail.ending is not None
+    assert [function.name for function in recording.trail.ending.python] == ["raises"]  # none of ptexplore's own
+
+
+def test_a_function_is_traced_here() -> None:
+    inside = []
+
+    def closes_over() -> None:
+        inside.append(os.getpid())
+        torch.ones(2).sin()
+
+    trail = ptexplore.trace(closes_over)
+    assert inside == [os.getpid()]  # once
+    assert trail.expression == "closes_over()"
+    assert trail.record.captured.reason == "it ran once, in a process of yours: nothing was stepped"
+    assert "aten::sin" in {hop.op for hop in trail.find("sin")}
+    assert ptexplore.trace(lambda: torch.ones(2).view(3)).ending is not None
+    with pytest.raises(KeyboardInterrupt):
+        ptexplore.trace(interrupted)
+    with ptexplore.Workspace() as workspace:
+        assert workspace.trace(closes_over).hops == trail.hops
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+# --- what cannot be recorded --------------------------------------------------------------------------------------
+
+
+def refused(code: int, *why: str) -> ptexplore.PtexploreError:
+    """The error of `record()`, which has three parts."""
+    with pytest.raises(ptexplore.PtexploreError) as caught, ptexplore.record():
+        raise AssertionError("it was recorded")
+    error = caught.value
+    assert error.message
+    assert error.hint
+    assert error.exit_code == code
+    for text in why:
+        assert text in f"{error.message} {error.why}"
+    return error
+
+
+def test_no_recording_inside_of_another() -> None:
+    with ptexplore.record() as outer:
+        refused(2, "recorded already")
+        with pytest.raises(ptexplore.PtexploreError, match="cannot begin"), outer:
+            pass
+        with pytest.raises(ptexplore.PtexploreError) as caught:
+            _ = outer.trail
+        assert "goes on" in caught.value.why
+        torch.ones(2).cos()
+    assert outer.trail.find("cos")
+    with pytest.raises(ptexplore.PtexploreError) as caught:
+        _ = ptexplore.record().trail
+    assert "has not begun" in caught.value.why
+
+
+def test_no_recording_beside_another_profiler() -> None:
+    sys.setprofile(lambda *_: None)
+    try:
+        refused(2, "another profiler")
+    finally:
+        sys.setprofile(None)
+    with torch.autograd.profiler.profile():
+        refused(2, "profiler of torch's")
+
+
+def test_no_recording_in_another_thread() -> None:
+    errors: list[BaseException] = []
+
+    def asked() -> None:
+        try:
+            refused(2, "not the main one")
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=asked)
+    thread.start()
+    thread.join()
+    assert not errors
+
+
+def test_no_recording_without_a_torch_that_is_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__version__", "2.1.0")
+    assert "torch>=2.6" in refused(3, "2.1.0 is too old").hint
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "torch>=2.6" in refused(3, "torch cannot be imported").hint
+
+
+def test_no_recording_of_another_torch_than_the_workspaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ptexplore.record() as recording:
+        torch.ones(1)
+    assert recording._block is not None
+    monkeypatch.setattr(recording, "_block", type(recording._block)("x", "/elsewhere/torch", recording._block.message))
+    with pytest.raises(ptexplore.PtexploreError, match="another torch") as caught:
+        _ = recording.trail
+    assert caught.value.exit_code == 3
+
+
+def test_no_decorator_of_what_runs_later() -> None:
+    async def coroutine() -> None: ...
+
+    def generator() -> Iterator[int]:
+        yield 1
+
+    for function in (coroutine, generator):
+        with pytest.raises(ptexplore.PtexploreError, match="decorator") as caught:
+            ptexplore.record()(function)
+        assert "runs later" in caught.value.why
+
+
+def test_a_function_has_no_options() -> None:
+    with pytest.raises(ptexplore.PtexploreError) as caught:
+        ptexplore.trace(interrupted, grad=True, setup=["x = 1"])
+    assert "setup, grad" in caught.value.why
+
+
+# --- threads, slices ----------------------------------------------------------------------------------------------
+
+
+def test_a_thread_that_goes_on_loses_its_profile_function() -> None:
+    ask, answers = threading.Event(), []
+
+    def work() -> None:
+        torch.ones(2).tan()
+        ask.wait(20)
+        torch.ones(2)
+        answers.append(sys.getprofile())
+
+    with ptexplore.record() as recording:
+        thread = threading.Thread(target=work, name="worker")
+        thread.start()
+        while not recording_sees(thread):
+            time.sleep(0.001)
+    ask.set()
+    thread.join()
+    assert answers == [None]
+    assert recording.trail.program is not None
+    assert [path.name for path in recording.trail.program.paths if path.kind == "thread"] == ["worker"]
+
+
+def recording_sees(thread: threading.Thread) -> bool:
+    frame = sys._current_frames().get(thread.ident or 0)
+    return frame is not None and frame.f_code.co_name == "wait"
+
+
+def loop(count: int) -> None:
+    x = torch.ones(2)
+    for _ in range(count):
+        x = torch.neg(x)
+
+
+def test_what_is_kept_does_not_grow_with_what_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = sys.modules["_ptexplore_probe.recording"]
+    most = []
+    take = recorder.Fold.take
+
+    def counted(fold: Any, profile: Any, *more: Any) -> None:
+        most.append(len(profile.kineto_results.events()))
+        take(fold, profile, *more)
+
+    monkeypatch.setattr(recorder.Fold, "take", counted)
+    sizes = []
+    for count in (100, 10_000):
+        with ptexplore.record() as recording:
+            loop(count)
+        assert recording._block is not None
+        sizes.append(len(recording._block.message))
+        program = recording.trail.program
+        assert program is not None
+        assert sum(calls.calls for calls in program.calls) == count + 1
+        assert len(program.calls) == 2
+    assert len(most) > 3
+    assert max(most) < 3 * recorder.SLICE  # a call is a marker and an operator
+    assert sizes[1] < 1.2 * sizes[0]
+
+
+def test_ctrl_c_while_it_ends_comes_when_all_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = sys.modules["_ptexplore_probe.recording"]
+    take = recorder.Fold.take
+
+    def interrupts(fold: Any, *given: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        take(fold, *given)
+
+    recording = ptexplore.record()
+    with pytest.raises(KeyboardInterrupt), recording:
+        torch.ones(2).cos()
+        monkeypatch.setattr(recorder.Fold, "take", interrupts)
+    assert recording.trail.find("cos")
+
+
+def test_contexts_that_others_enter() -> None:
+    with contextlib.ExitStack() as stack:
+        recording = stack.enter_context(ptexplore.record())
+        torch.ones(2).cos()
+    assert recording.trail.program is not None
+    (cos,) = (path for path in recording.trail.program.paths if path.name == "torch.Tensor.cos")
+    assert recording.trail.program.paths[cos.parent or 0].name == "test_contexts_that_others_enter"
+
+
+# --- the command, with what was saved -----------------------------------------------------------------------------
+
+
+def test_the_command_exports_a_saved_one_and_lays_times_over_it(command: InProcess, tmp_path: Path) -> None:
+    with ptexplore.record() as recording:
+        torch.ones(2).exp()
+    saved, out, times = str(tmp_path / "x.trail"), str(tmp_path / "out.txt"), tmp_path / "times.json"
+    recording.save(saved)
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+    seen = [("aten::ones", 0, 9), ("aten::empty", 1, 2), ("aten::fill_", 4, 3), ("aten::exp", 20, 5)]
+    times.write_text(json.dumps([event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]))
+    result = command("trace", "--load", saved, "--times", str(times), "--export", "collapsed", out)
+    assert result.code == 0, result
+    assert f"times are of another run, from {times}" in " ".join(result.out.split())
+    weights = {line.split(";")[-1].split()[0]: line.split()[-1] for line in Path(out).read_text().splitlines()}
+    assert weights == {"ones": "9000", "exp": "5000"}
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("--export", "speedscop", "x"), "speedscop is no format to export to"),
+        (("--export", "chrome", "{folder}"), "is a folder"),
+        (("--export", "chrome", "{folder}/none/x"), "cannot be written"),
+        (("--times", "{folder}/none"), "cannot be read"),
+        (("--times", "{saved}"), "is no trace of torch.profiler"),
+    ],
+)
+def test_what_cannot_be_exported_or_read(
+    arguments: tuple[str, ...], message: str, command: InProcess, tmp_path: Path
+) -> None:
+    with ptexplore.record() as recording:
+        torch.ones(2).exp()
+    saved = str(tmp_path / "x.trail")
+    recording.save(saved)
+    given = [argument.format(folder=tmp_path, saved=saved) for argument in arguments]
+    result = command("trace", "--load", saved, *given).three_parts(1, 2)
+    assert message in result.err
+
+
+def test_an_expression_has_no_program_to_lay_times_over(command: InProcess) -> None:
+    result = command("trace", "a + b", "--no-native", "--times", "x.json").three_parts(2)
+    assert "has no program" in result.err
+    result = command("trace", "a + b", "--no-native", "--export", "chrome", "x.json").three_parts(2)
+    assert "nothing to weigh" in result.err

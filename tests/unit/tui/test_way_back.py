@@ -1,0 +1,169 @@
+"""The way back and the way into a tour: what stood on the screen stands there again, and the last line is never cut."""
+
+from __future__ import annotations
+
+import pytest
+from textual.events import Key
+from textual.widgets import Input
+from textual.widgets._footer import FooterKey
+
+from ptexplore.errors import PtexploreError
+from ptexplore.tui.asking import ChoiceScreen
+from ptexplore.tui.messages import OpenOperator, OpenPlace
+from ptexplore.tui.places import CARD, FOLDER, History, Place
+from ptexplore.tui.screens.card import CardScreen
+from ptexplore.tui.screens.palette import Palette
+from ptexplore.tui.widgets.source import A_WORD
+from tests.unit.tui.conftest import KERNEL
+from tests.unit.tui.test_reading import MIX, screen, until
+
+TALL = "torch/csrc/tall.cpp"
+
+
+def test_going_back_shows_the_lines_that_stood_there(drive):
+    async def reading(app, pilot):
+        reader, source = app.reader, app.reader.source
+        reader.go(Place("mini", TALL, 5000))
+        await pilot.pause()
+        await pilot.press(*["down"] * 8)
+        source.scroll_to(y=source.scroll_offset.y + 4, animate=False, immediate=True)
+        await pilot.pause()
+        before = (source.line, source.column, source.scroll_offset.y)
+        reader.go(Place("mini", KERNEL, 4))
+        await pilot.pause()
+        await pilot.press("ctrl+o")
+        assert (source.line, source.column, source.scroll_offset.y) == before
+        reader.go(Place("mini", "aten/src/ATen/native", FOLDER))
+        await pilot.press("down", "down")
+        at = reader.folder.highlighted
+        assert at
+        reader.go(Place("mini", KERNEL, 4))
+        await pilot.pause()
+        await pilot.press("ctrl+o")
+        assert reader.place == Place("mini", "aten/src/ATen/native", FOLDER)
+        assert reader.folder.highlighted == at
+        await pilot.press("ctrl+o")
+        assert (source.line, source.column, source.scroll_offset.y) == before
+
+    drive(MIX, reading)
+
+
+def test_of_one_place_the_last_look_is_kept():
+    history = History()
+    history.leave(Place("", "aten::add", CARD, top=3))
+    history.leave(Place("", "aten::add", CARD, top=9, whole=True))
+    back = history.back(Place("mini", MIX, 1))
+    assert back is not None
+    assert (back.top, back.whole) == (9, True)
+    assert history.back(back) is None
+
+
+def test_the_key_back_leaves_a_card_and_a_choice(drive, library, monkeypatch):
+    def card(name: str, job: object) -> None:
+        raise PtexploreError(f"there is no operator {name}", "")
+
+    monkeypatch.setattr(library, "card", card)
+
+    async def reading(app, pilot):
+        app.reader.go(Place("mini", MIX, 7))
+        await pilot.pause()
+        app.post_message(OpenOperator("aten::blend"))
+        await until(pilot, lambda: isinstance(app.screen, CardScreen))
+        await pilot.press("ctrl+o")
+        assert app.screen is app.reader
+        assert app.reader.place.line == 7, "the card was opened here, and is left"
+        app.post_message(OpenPlace(Place("mini", KERNEL, 4), Place("", "aten::blend", CARD, top=5)))
+        await until(pilot, lambda: app.reader.place.path == KERNEL)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, CardScreen))
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == MIX)
+        assert app.reader.place.line == 7, "the place before the card"
+        app.navigator.open_definition("mix", Place("mini", KERNEL, 1))
+        await until(pilot, lambda: isinstance(app.screen, ChoiceScreen))
+        await pilot.press("ctrl+o")
+        assert app.screen is app.reader
+
+    drive(MIX, reading)
+
+
+def test_a_word_of_a_comment_is_followed_only_where_it_is_written_as_a_name(drive):
+    async def reading(app, pilot):
+        source = app.reader.source
+        line = next(n for n, text in enumerate(source.file.raw, 1) if "// two of one name" in text)
+        await until(pilot, lambda: bool(source.file.spans(line)))
+        source.move(line, source.file.raw[line - 1].index("one"))
+        await pilot.press("enter")
+        await until(pilot, lambda: A_WORD in screen(app))
+        assert app.reader.place.line == line
+
+    drive(MIX, reading)
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "name"),
+    [
+        ("// see TensorIterator and add", "TensorIterator", "TensorIterator"),
+        ("// see at::native::mix here", "mix", "at::native::mix"),
+        ("// calls mix(a) twice", "mix", "mix"),
+        ("// the `mix` of both", "mix", "mix"),
+        ("// of add_kernel", "add_kernel", "add_kernel"),
+        ("// mix is good. Mix it", "good", None),
+        ("// mix is good", "mix", None),
+        ("// NB: This", "NB", None),
+        ('call("mix it")', "mix", None),
+        ('call("aten::mix")', "mix", "aten::mix"),
+    ],
+)
+def test_what_a_comment_names(drive, text, word, name):
+    async def reading(app, pilot):
+        file = app.reader.source.file
+        file.raw[0] = text
+        begin = text.index("//") if "//" in text else text.index('"')
+        file.parse()
+        file._spans[0] = [[(begin, len(text), "comment")], *([] for _ in range(63))]
+        assert file.meant(1, text.index(word)) == name
+
+    drive(MIX, reading)
+
+
+def test_what_is_typed_before_the_search_is_there_is_not_lost_and_ctrl_u_clears_it(drive):
+    async def reading(app, pilot):
+        app.action_palette()
+        for letter in "bl":
+            app.screen.post_message(Key(letter, letter))
+        await until(pilot, lambda: isinstance(app.screen, Palette) and typed(app) == "bl")
+        await pilot.press("_", "k")
+        await until(pilot, lambda: "at::native::blend_kernel(" in screen(app))
+        shown = screen(app).split("\n")
+        assert not any("symbols" in line and "@" not in line for line in shown), "no heading without a result below it"
+        assert any(line.strip("│ ").startswith("function  aten/") for line in shown), (
+            "what it is, where nothing cuts it"
+        )
+        await pilot.press("ctrl+u")
+        assert typed(app) == ""
+
+    def typed(app) -> str:
+        return "".join(line.value for line in app.screen.query(Input))
+
+    drive(MIX, reading)
+
+
+@pytest.mark.parametrize("size", [(160, 48), (100, 30), (80, 24), (60, 24)])
+def test_one_key_walks_the_stop_about_a_line_and_no_key_at_the_foot_is_cut(drive, size):
+    def foot(app) -> list[str]:
+        keys = list(app.reader.query(FooterKey))
+        assert all(key.region.right <= size[0] for key in keys), [key.region for key in keys]
+        return [key.description for key in keys]
+
+    async def reading(app, pilot):
+        await until(pilot, lambda: app.library.marked and app.reader.notes.marks)
+        await until(pilot, lambda: "Stop" in foot(app))
+        assert foot(app)[-1] == "Keys"
+        await pilot.press("S")
+        await until(pilot, lambda: app.touring.walk is not None)
+        await until(pilot, lambda: "Next stop" in foot(app) and "Stop" not in foot(app))
+        assert foot(app)[-1] == "Keys"
+        await until(pilot, lambda: app.reader.place.path == KERNEL)
+
+    drive("at::native::blend_kernel", reading, size=size)

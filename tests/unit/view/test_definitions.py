@@ -1,0 +1,73 @@
+"""What a name means where it stands: the one of several that is seen from there, and a choice where that leaves one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
+from ptexplore.source.listing import files_of
+from ptexplore.source.tree import checkout_tree
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.view.search.definitions import find_definitions
+from ptexplore.view.trees import IndexedTree
+
+ITERATOR = "aten/src/ATen/Iterator.cpp"
+TEXT = """namespace at {
+void Iterator::build(Config& config) {}
+void Iterator::build_unary(int a) {
+  build(Config());
+  other.build(a);
+  native::build(a);
+}
+namespace native {
+int build(int a) { return a; }
+int twice(int a) { return a; }
+int twice(float a) { return 2; }
+int use(int a) { return build(a) + twice(a); }
+}
+}
+"""
+HEADER = """namespace at {
+struct Config {};
+struct Iterator { void build(Config& config); void build_unary(int a); };
+struct Builder { void build(int a) { } };
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
+    folder = tmp_path_factory.mktemp("definitions")
+    root = folder / "tree"
+    for path, text in ((ITERATOR, TEXT), ("aten/src/ATen/Iterator.h", HEADER)):
+        Path(root / path).parent.mkdir(parents=True, exist_ok=True)
+        Path(root / path).write_text(text, encoding="utf-8")
+    checkout = Checkout("tree", "folder", str(root), str(root), version="2.99.0", release="2.99.0")
+    build(IndexInput("tree", str(root), files_of(checkout)), folder / "tree.sqlite", jobs=1)
+    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "tree.sqlite"), checkout)
+
+
+def meant(indexed: IndexedTree, name: str, piece: str) -> tuple[list[str], str]:
+    line = next(number for number, text in enumerate(TEXT.split("\n"), 1) if piece in text)
+    found, remark = find_definitions([indexed], DefinitionsByName([indexed.store]), name, "tree", ITERATOR, line)
+    return [candidate.name for candidate in found], remark
+
+
+def test_what_a_member_calls_without_more_is_the_member_of_its_class(indexed: IndexedTree) -> None:
+    names, remark = meant(indexed, "build", "  build(Config());")
+    assert names == ["at::Iterator::build"]
+    assert remark.startswith("seen from here, of 3 places that have the name")
+
+
+def test_inside_a_namespace_its_own_is_meant(indexed: IndexedTree) -> None:
+    assert meant(indexed, "build", "int use(int a)")[0] == ["at::native::build"]
+
+
+def test_overloads_and_members_of_an_object_stay_a_choice(indexed: IndexedTree) -> None:
+    assert len(meant(indexed, "twice", "int use(int a)")[0]) == 2
+    assert len(meant(indexed, "build", "  other.build(a);")[0]) == 3

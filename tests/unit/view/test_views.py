@@ -1,0 +1,312 @@
+"""Views that fit a screen, drawn from saved traces and from Trails made here: true shares, places, marks and sizes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.trace import (
+    BindingRef,
+    BoundName,
+    Captured,
+    Dispatch,
+    Hop,
+    NodeRef,
+    ResultInfo,
+    Session,
+    TorchInfo,
+    Trail,
+    walk,
+)
+from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
+from ptexplore.render.terminal.screen import bar, place_text, print_screen
+from ptexplore.view.opening import permalink_of_place
+from ptexplore.view.trace.legend import whole_legend
+from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
+from ptexplore.view.trace.saved import trail_from_json
+from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
+
+SAVED = Path(__file__).parents[2] / "data" / "saved"
+FILES = ("format1-add-native.json.gz", "format1-softmax-backward.json.gz")
+WIDTHS = (80, 100, 120, 200)
+ADD = "aten/src/ATen/native/Add.cpp"
+
+
+def saved(name: str) -> tuple[Trail, Session | None]:
+    return trail_from_json((SAVED / name).read_bytes(), name)
+
+
+def drawn(page: TrailView, width: int, *, plain: bool = False, **console: object) -> str:
+    out = io.StringIO()
+    settings = {"color_system": None, "force_terminal": False} | console
+    print_screen(Console(file=out, width=width, markup=False, highlight=False, **settings), page, _no_link, plain=plain)
+    return out.getvalue()
+
+
+def _no_link(_ref: SourceRef) -> None:
+    return None
+
+
+def ref(line: int, precision: str = "located", **more: object) -> SourceRef:
+    return SourceRef(ADD, line, "checkout", precision, **more)  # type: ignore[arg-type]
+
+
+def a_trail(*hops: Hop) -> Trail:
+    trees = (TreeInfo("runtime", "2.99.0", ("wheel",)), TreeInfo("old", "2.98.1", ("atlas",), None, "version-skew"))
+    bound = (BoundName("a", "Tensor[3] float32 cpu", "seeded"),)
+    return Trail("f(a)", bound, TorchInfo("2.99.0"), trees, Captured(), ResultInfo(), (), hops)
+
+
+def an_operator(number: int, name: str = "aten::add.Tensor", *inside: Hop, **more: object) -> Hop:
+    keys = Dispatch("AutogradCPU, CPU", "", "autograd kernel", ())
+    kernel = Hop(
+        number + 2, "kernel", "torch::autograd::VariableType::add", "derived", ref(7), op=name, children=inside
+    )
+    key = Hop(number + 1, "key", "AutogradCPU", "derived", ref(8), op=name, key="AutogradCPU", dispatch=keys,
+              children=(kernel,))  # fmt: skip
+    return Hop(number, "op", name, "observed", ref(number), op=name, children=(key,), **more)  # type: ignore[arg-type]
+
+
+# --- what is said is true ---
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_share_is_that_of_the_instructions_and_none_stands_where_none_was_counted(name: str) -> None:
+    trail, session = saved(name)
+    page = view(trail, Options(view="path"), session)
+    hops = {hop.id: hop for hop in walk(trail.hops)}
+    told = [part for o in (session.observations if session else ()) if o.kind == "calls" for part in (o.data,)]
+    whole = sum(part["instructions"] for part in told)
+    counted = sum(hop.instructions or 0 for hop in trail.hops if hop.instructions is not None)
+    whole = max(whole, counted) or 1
+    around: list[ScreenRow] = []
+    for row in page.table:
+        while around and around[-1].level >= row.level:
+            around.pop()
+        if row.hop is None:
+            continue
+        hop = hops[row.hop]
+        if row.share is not None and row.instructions is not None:
+            assert row.share == pytest.approx(row.instructions / whole)
+            assert row.times > 1 or hop.kind == "key" or row.instructions == hop.instructions, row
+        assert row.place is None or row.place in (hop.source, hop.declaration, hop.registration, *inner_places(hop)), (
+            row
+        )
+        outer = next((above for above in reversed(around) if above.share is not None), None)
+        if outer is not None and row.share is not None:
+            assert row.share <= outer.share * 1.0001, (row, outer)
+        around.append(row)
+    if not told and not counted:
+        assert all(row.share is None for row in page.table)
+
+
+def inner_places(hop: Hop) -> tuple[SourceRef | None, ...]:
+    yaml = hop.operator.yaml if hop.operator is not None else None
+    return (yaml, *(child.source for child in hop.children))
+
+
+def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means() -> None:
+    assert [mark_of(ref(1, precision)) for precision in ("registered", "located", "consistent")] == ["", "", ""]
+    assert (mark_of(ref(1, "version-skew")), mark_of(ref(1, "ambiguous")), mark_of(ref(1, "unknown"))) == (
+        "~",
+        "?",
+        "?",
+    )
+    skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
+    page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
+    assert dict(page.legend) == {"~": "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"}
+    assert "Add.cpp:9 ~" in drawn(page, 100)
+    certain = view(a_trail(an_operator(1)), Options(view="path"))
+    assert not certain.legend
+    assert "~" not in drawn(certain, 100)
+
+
+def test_several_places_are_not_told_as_one() -> None:
+    several = SourceRef(None, None, "checkout", "ambiguous", candidates=(ref(1), ref(2)), reason="2 candidates")
+    assert place_text(several, 80) == "2 places possible"
+    library = Hop(9, "closed", "sgemm", "observed", ref(9, "ambiguous"), instructions=1)
+    assert "Add.cpp:9" not in drawn(view(a_trail(an_operator(1, "aten::mm", library)), Options(view="path")), 100)
+
+
+def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
+    node = Hop(9, "node", "torch::autograd::generated::AddBackward0", "observed", ref(9), node=NodeRef(recorded=True))
+    assert "records AddBackward0" in drawn(view(a_trail(an_operator(1, "aten::add.Tensor", node)), Options()), 100)
+    told = drawn(view(a_trail(an_operator(1)), Options()), 100)
+    assert "records" not in told, "nothing was stepped: neither is known"
+    assert "derived: the highest of AutogradCPU, CPU" in told
+
+
+def test_a_step_that_nobody_saw_says_so() -> None:
+    for status in ("predicted", "inlined", "cut"):
+        hop = Hop(9, "impl", "at::native::add_impl", status, ref(9))  # type: ignore[arg-type]
+        rows = view(a_trail(an_operator(1, "aten::add.Tensor", hop)), Options()).table
+        assert next(row.what for row in rows if row.name == "add_impl") == status
+
+
+# --- it fits ---
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("width", [*WIDTHS, PIPE_WIDTH])
+def test_it_fits_a_screen_of_any_width(name: str, width: int) -> None:
+    trail, session = saved(name)
+    for options in (Options(), Options(view="operators")):
+        lines = drawn(view(trail, options, session), width).splitlines()
+        assert max(len(line) for line in lines if "ptexplore " not in line) <= (100 if width == PIPE_WIDTH else width)
+        if width >= 100:
+            assert len(lines) <= 60
+
+
+def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
+    calls = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 300)]
+    trail = a_trail(*calls)
+    assert suited(trail, Options()) == "operators"
+    lines = drawn(view(trail, Options(view="path")), 100).splitlines()
+    assert len(lines) <= 60
+    more = next(line for line in lines if "… " in line and " more" in line)
+    shown = sum("aten::op" in line for line in lines)
+    assert int(re.search(r"… (\d+) more", more)[1]) + shown == 299  # type: ignore[index]
+    operators = drawn(view(trail, Options()), 100).splitlines()
+    assert len(operators) <= 60
+    assert re.search(r"… \d+ more", "\n".join(operators))
+
+
+def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares() -> None:
+    calls = [
+        Hop(n, "op", "aten::add.Tensor", "observed", ref(1), op="aten::add.Tensor", instructions=100)
+        for n in range(1, 4)
+    ]
+    rows = view(a_trail(*calls), Options(view="path")).table
+    (row,) = [row for row in rows if row.name == "aten::add.Tensor"]
+    assert (row.times, row.instructions, row.share, row.opens) == (3, 300, 1.0, "add.Tensor#1")
+
+
+def test_without_a_terminal_there_is_no_colour_and_no_link_and_plain_has_no_bar() -> None:
+    trail, session = saved(FILES[0])
+    page = view(trail, Options(), session)
+    assert "\x1b" not in drawn(page, 100)
+    assert "\x1b[" in drawn(page, 100, color_system="standard", force_terminal=True)
+    plain = drawn(page, 100, plain=True)
+    assert not set(plain) & set("█▉▊▋▌▍▎▏│└├")
+    order = [row.name for row in page.table]
+    assert [name for name in order if f": {name}" in plain] == order
+    assert re.search(r"level 1: Python; evaluates the expression; 100% of the instructions", plain)
+
+
+# --- choosing, opening, asking ---
+
+
+def test_the_view_that_was_asked_for_or_what_there_is_instead() -> None:
+    trail = a_trail(an_operator(1))
+    assert [view(trail, Options(view=name)).view for name in available(trail)] == ["path", "operators", "tree"]
+    assert view(trail, Options(full=True)).view == "tree"
+    assert view(trail, Options(opened="add.Tensor#1")).view == "tree"
+    for options, message in (
+        (Options(view="modules"), "this trace has no modules"),
+        (Options(view="path", full=True), "--view path takes no such option"),
+        (Options(opened="add.Tensor#2"), "there is no call 2 of add.Tensor"),
+    ):
+        with pytest.raises(PtexploreError, match=message) as wrong:
+            view(trail, options)
+        assert wrong.value.exit_code == USAGE
+        assert wrong.value.why
+        assert wrong.value.hint
+    with pytest.raises(PtexploreError, match="there is no view pth") as wrong:
+        named("pth")
+    assert wrong.value.hint == "--view path"
+
+
+def test_a_call_is_opened_by_its_number_in_the_order_of_entry() -> None:
+    inner = an_operator(20, "aten::add.Tensor")
+    trail = a_trail(an_operator(1, "aten::mul.Tensor", inner), an_operator(30, "aten::add.Tensor"))
+    for name, number in (("add.Tensor#1", 20), ("add#2", 30), ("aten::mul.Tensor#1", 1)):
+        page = view(trail, Options(opened=name))
+        rows = list(page.rows)
+        while rows and rows[0].hop != number and not rows[0].lines:
+            rows = list(rows[0].children)
+        assert number in {row.hop for row in _all(page.rows)}
+        assert stepped_by(trail, number) == f"{name.removeprefix('aten::').replace('add#', 'add.Tensor#')}"
+    assert stepped_by(trail, 22) == "add.Tensor#1", "inside of a call it is that call"
+
+
+def _all(rows):  # type: ignore[no-untyped-def]
+    for row in rows:
+        yield row
+        yield from _all(row.children)
+
+
+def test_next_commands_repeat_what_was_typed_and_are_two_at_most() -> None:
+    command = ("ptexplore", "trace", "f(a)", "--var", "a=torch.ones(3)", "--python", "/x/bin/python")
+    for name in ("path", "operators"):
+        steps = view(a_trail(an_operator(1)), Options(view=name, command=command)).next_steps  # type: ignore[arg-type]
+        assert 0 < len(steps) <= 2
+        for step in steps:
+            assert step.command.startswith("ptexplore trace 'f(a)' --var 'a=torch.ones(3)' --python /x/bin/python -")
+            assert step.shows
+
+
+def test_the_legend_explains_every_sign_and_word_of_the_view() -> None:
+    trail, session = saved(FILES[0])
+    for name in ("path", "operators", "tree"):
+        page = view(trail, Options(view=name), session)  # type: ignore[arg-type]
+        told = dict(whole_legend(page))
+        assert all(told.values())
+        assert {status for row in page.table for status in (row.status,)} <= told.keys()
+        assert ("~" in told) == bool(page.table)
+        assert ("+n" in told) == bool(page.rows)
+
+
+def test_verbose_adds_key_sets_numbers_and_words_of_precision() -> None:
+    trail, session = saved(FILES[0])
+    brief, verbose = (drawn(view(trail, Options(verbose=v), session), 120) for v in (False, True))
+    for part in ("thread-local include", "located", "registered", "[3]"):
+        assert part in verbose
+        assert part not in brief
+
+
+def test_a_view_as_json_has_its_rows() -> None:
+    trail, session = saved(FILES[0])
+    page = view(trail, Options(), session)
+    document = json.loads(view_to_json(page))
+    assert document["format"] == 1
+    assert [row["name"] for row in document["view"]["table"]] == [row.name for row in page.table]
+    assert document["view"]["next_steps"][0].keys() == {"command", "shows"}
+
+
+def test_operators_are_summed_by_the_way_they_went() -> None:
+    bound = Hop(5, "binding", "torch::autograd::THPVariable_add", "observed", ref(5), binding=BindingRef("torch.add"),
+                children=(an_operator(6, instructions=70), an_operator(10, instructions=50)))  # fmt: skip
+    page = view(a_trail(bound, an_operator(20, "aten::mul.Tensor")), Options(view="operators"))
+    assert [(row.name, row.cells, row.instructions) for row in page.table] == [
+        ("aten::add.Tensor", ("2", "120"), 120),
+        ("aten::mul.Tensor", ("1", ""), None),
+    ]
+    assert page.table[0].what == "AutogradCPU → VariableType::add"
+
+
+# --- small parts ---
+
+
+def test_a_share_is_never_rounded_to_nothing_or_to_all() -> None:
+    assert [percent(share) for share in (None, 0.0, 0.001, 0.5, 0.999, 1.0)] == ["", "0%", "<1%", "50%", "99%", "100%"]
+    assert [len(bar(share)) for share in (0.0, 0.5, 1.0)] == [0, 3, 6]
+
+
+def test_a_link_is_a_file_or_what_the_project_says() -> None:
+    assert address_of("/a b/c.cpp", 3, None) == "file:///a%20b/c.cpp#L3"
+    assert address_of("/a b/c.cpp", 3, "vscode://file{path}:{line}") == "vscode://file/a%20b/c.cpp:3"
+
+
+def test_a_permalink_of_a_place_that_is_known_by_version_alone_says_so() -> None:
+    url, remark = permalink_of_place(ref(9, "version-skew", tree="old"), a_trail(), ())
+    assert url is not None
+    assert url.endswith(f"/v2.98.1/{ADD}#L9")
+    assert "tag v2.98.1" in remark
+    assert permalink_of_place(None, a_trail(), ())[0] is None
