@@ -57,6 +57,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         once: bool = False,
         native: bool = True,
         native_op: str | None = None,
+        native_budget: float = 60.0,
         first: bool = False,
         timeout: float = 60.0,
     ) -> PublicTrail:
@@ -95,6 +96,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             cwd=os.getcwd(),
             native=native,
             native_op=native_op,
+            native_budget=native_budget,
             first=first,
         )
         return PublicTrail(*self.inner.trace(request))
@@ -181,6 +183,7 @@ def trace(
     once: bool = False,
     native: bool = True,
     native_op: str | None = None,
+    native_budget: float = 60.0,
     first: bool = False,
     timeout: float = 60.0,
     python: str | None = None,
@@ -193,7 +196,8 @@ def trace(
     Names of one letter become seeded 3 x 3 tensors; `variables` binds others, each to an expression's text. `setup`
     are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
     `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
-    `first`: of the very first call, not of a warm one).
+    `first`: of the very first call, not of a warm one); of a script one call of each kind, as far as `native_budget`
+    seconds go.
     `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
 
     What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
@@ -209,7 +213,8 @@ def trace(
     with PublicWorkspace(python) as workspace:
         return workspace.trace(
             expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
-            backward=backward, once=once, native=native, native_op=native_op, first=first, timeout=timeout,
+            backward=backward, once=once, native=native, native_op=native_op,
+            native_budget=native_budget, first=first, timeout=timeout,
         )  # fmt: skip
 
 

@@ -429,12 +429,13 @@ class Recorder:
 
     def _stepped(self, stepping: Stepping, path: Path, sets: int, builtin: Any) -> bool:
         """Before a builtin: have it stepped in a fork, if that is worth it. True in the fork, which goes on to it."""
-        one = stepping.wanted(path, sets) if path.label.name else None
+        of = _builtin_of(path.label)
+        one = stepping.wanted(path.index, of, sets) if of is not None else None
         is_backward = _is_backward(path.label) and bool(stepping.nodes or self._graph)
         if (one is None and not is_backward) or not self._is_safe():
             return False
         if one is not None:
-            self._slice(lambda: stepping.builtin(path, builtin, one))
+            self._slice(lambda: stepping.builtin(path.index, builtin, one))
         else:
             graph, self._graph = self._graph, {}
             self._slice(lambda: stepping.backward(graph))
@@ -880,7 +881,7 @@ class Fold:
         if _is_backward(path.label):
             stepping.backward_begins()
         inside = self._stepped_now
-        self._stepped_now = next((one for one in self._stepped if one.path is path and not one.met), None)
+        self._stepped_now = next((one for one in self._stepped if one.path == path.index and not one.met), None)
         if self._stepped_now is not None:
             self._stepped_now.met = 1
         self._walk(event.children, path, sets)
@@ -917,9 +918,9 @@ class Fold:
         _, sets, kind, _, _ = key
         first = self.kinds[kind].first
         represents = (_builtin_of(path.label) if first["type"] not in NODES else None, sets, kind)
-        stepping.met(represents, first, path, event.duration_time_ns, site)
+        stepping.met(represents, first, path.index, event.duration_time_ns, site)
         inside = self._stepped_now
-        if inside is not None and inside.path is path:
+        if inside is not None and inside.path == path.index:
             inside.units += 1
             inside.row, inside.key = number, represents
         for one in self._stepped:

@@ -20,18 +20,15 @@ import time
 import types
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 
 from . import native, python_calls
 from . import torch_api as api
-from .stepper import Stepper, Steps
-
-if TYPE_CHECKING:
-    from .recording import Path
+from .stepper import Stepper
 
 ROWS = 1 << 17  # rows of the log: 8 MB
 MOST_INSTRUCTIONS = 150_000  # of one call: some two seconds, and more on a busy machine
@@ -67,6 +64,7 @@ class Representative:
     time: int = 0  # nanoseconds
     least: int = 0  # of one call
     tries: int = 0
+    known: bool = False  # it was called before what is folded now
     stepped: bool = False
     why: str = ""  # it is not stepped
     address: int | None = None  # of what is stepped; None as long as nobody looked
@@ -98,8 +96,7 @@ class Stepped:
     """What a fork stepped, and which call that is: told when the program's own such call is folded."""
 
     what: What
-    steps: Steps
-    path: Path | None  # of a builtin
+    path: int | None  # of a builtin the number of its path
     name: str
     overload: str | None
     number: int  # which call of that name
@@ -109,6 +106,7 @@ class Stepped:
     met: int = 0  # calls of that name so far
     event: Any = None  # the call of that number
     key: Key | None = None  # which kind it turned out to be
+    part: dict[str, Any] = field(default_factory=dict)  # what was stepped, packed
 
 
 class Stepping:
@@ -154,7 +152,7 @@ class Stepping:
 
     # --- what is folded ---
 
-    def met(self, key: Key, first: dict[str, Any], path: Path, duration: int, site: Any) -> None:
+    def met(self, key: Key, first: dict[str, Any], path: int, duration: int, site: Any) -> None:
         """An operator call, or a node, was folded; `site`: of an operator by syntax, what ran before it, and where."""
         one = self._met.get(key)
         if one is None:
@@ -164,7 +162,7 @@ class Stepping:
         one.time += duration
         one.least = min(one.least or duration, duration)
         if one.what == "builtin":
-            self._last[path.index, key[1]] = one
+            self._last[path, key[1]] = one
         elif one.what == "op":
             self._sites.setdefault(key, set()).add(site)
         else:
@@ -179,6 +177,8 @@ class Stepping:
         for one in self.awaited:
             self._conclude(one)
         self.awaited.clear()
+        for kind in self._met.values():
+            kind.known = True
         self._choose()
 
     def _conclude(self, one: Stepped) -> None:
@@ -186,7 +186,9 @@ class Stepping:
         kind = self._met[one.key] if one.key is not None and one.units <= 1 else None
         if kind is not one.tried:
             one.tried.tries += 1
-        if kind is not None and not kind.stepped:
+        one.event = None  # it holds all events of its profile
+        is_warm = kind is not None and (kind.known or one.number > 1)
+        if kind is not None and is_warm and not kind.stepped:
             kind.stepped, kind.why = True, ""
             self.done.append(one)
 
@@ -217,30 +219,29 @@ class Stepping:
 
     # --- what is stepped ---
 
-    def wanted(self, path: Path, sets: int) -> Representative | None:
+    def wanted(self, path: int, builtin: tuple[str, str], sets: int) -> Representative | None:
         """What a builtin that is called now will be, if that is worth stepping."""
-        label = path.label
-        some = self.builtins.get(((label.table or "", label.method or ""), sets))
+        some = self.builtins.get((builtin, sets))
         if not some:
             return None
-        known = self._last.get((path.index, sets))
+        known = self._last.get((path, sets))
         return some[0] if known is None else known if known in some else None
 
-    def builtin(self, path: Path, builtin: Any, one: Representative) -> None:
+    def builtin(self, path: int, builtin: Any, one: Representative) -> None:
         """Fork, and step the builtin that is called next."""
         if type(builtin) is not types.BuiltinFunctionType:
             one.why = NO_ENTRY
             return
         address = python_calls.function_of(builtin)
         if address:
-            self._step(Stepped("builtin", _NOTHING, path, one.name, None, 1, one), address)
+            self._step(Stepped("builtin", path, one.name, None, 1, one), address)
 
     def operators(self, some: Sequence[Representative]) -> None:
         """Fork for each of these operators, which Python is about to call by syntax."""
         for one in some:
             name, overload = one.name, one.first.get("overload")
             if self._entry(one):
-                self._step(Stepped("op", _NOTHING, None, name, overload, 1, one), one.address or 0)
+                self._step(Stepped("op", None, name, overload, 1, one), one.address or 0)
             if self.in_child:
                 return
 
@@ -263,7 +264,7 @@ class Stepping:
 
     def _node(self, one: Representative, number: int) -> None:
         if not self.in_child and self._entry(one):
-            self._step(Stepped("node", _NOTHING, None, one.name, None, number, one), one.address or 0)
+            self._step(Stepped("node", None, one.name, None, number, one), one.address or 0)
 
     def _entry(self, one: Representative) -> int:
         """Where in machine code an operator, or a node, begins."""
@@ -305,16 +306,17 @@ class Stepping:
         self._since = began
         try:
             status, late = _ended(child, SECONDS + GRACE)
+            steps = self._stepper.taken(round((time.perf_counter_ns() - began) * 1e-9, 3))
+            if steps is not None:
+                one.part = native.stepped_part("operator", steps)
         finally:
             waited = time.perf_counter_ns() - began
             self.waited, self._since = self.waited + waited, None
         self.spent += waited * 1e-9
-        steps = self._stepper.taken(round(waited * 1e-9, 3))
         if steps is None:
             self._failed(one.tried, status, late)
             return
         self._pace = [self._pace[0] + steps.instructions, self._pace[1] + waited * 1e-9]
-        one.steps = steps
         self.awaited.append(one)
 
     def _failed(self, one: Representative, status: int, late: bool) -> None:
@@ -355,7 +357,7 @@ class Stepping:
         for one in self.done:
             op = f"{one.name}.{one.overload}" if one.overload else one.name
             more = {"op": op.removeprefix("aten::"), "at": one.what, "row": one.row, "threads": 1}
-            told.append(native.stepped_part("operator", one.steps, **more))
+            told.append({**one.part, **more})
         return told
 
     def why(self, key: Key) -> str | None:
@@ -368,9 +370,6 @@ class Stepping:
         if one.calls == 1:
             return ONCE
         return NO_CALL if key in self._chosen else NO_BUDGET
-
-
-_NOTHING = Steps(b"", 0, None)
 
 
 def why_not() -> str | None:

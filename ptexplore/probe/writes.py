@@ -224,7 +224,6 @@ class WriteRecorder:
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
             operators = list(dict.fromkeys(_writing(events, boundary, mark, found.memory)))
-            operators = operators if found.memory else operators[-1:]  # tensors without elements have one address, 0
             counts = {"before": write.before, "after": write.after, "operators": operators}
             writes.append({"at": self._place(write.at), **counts})
             boundary = mark
@@ -291,7 +290,7 @@ def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int | 
             return
         if name == api.MARK + begin:
             begun, within = True, -1
-        elif begun and memory is not None:
+        elif begun and memory:  # tensors without elements have one address, 0
             if 0 <= within < depth:
                 continue
             within = -1

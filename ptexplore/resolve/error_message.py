@@ -178,7 +178,7 @@ def condition(lines: Sequence[str], line: int) -> str:
     text = Text("", "\n".join(lines[begin - 1 : begin + STATEMENT]))
     check = _CHECK.search(text.bare)
     closing = text.brackets.closing(check.end() - 1) if check is not None else -1
-    if check is None or closing < 0:
+    if check is None or closing < 0 or text.line(check.start()) > 1:  # that of a further statement
         return ""
     given = [text.raw[start:stop] for start, stop in text.brackets.arguments(check.end(), closing)]
     asked = given[1:2] if check[1].endswith("CHECK_WITH") else given[:1]

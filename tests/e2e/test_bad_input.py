@@ -94,9 +94,12 @@ def test_a_call_of_an_unknown_letter_is_no_tensor(command: InProcess) -> None:
         ("a + 1", "--timeout", "0"),
         ("a + 1", "--timeout", "-1"),
         ("a + 1", "--timeout", "nan"),
+        ("a + 1", "--native-budget", "5"),
+        ("--script", __file__, "--native-budget", "-1"),
+        ("--script", __file__, "--native-budget", "nan"),
         ("a + 1", "--depth", "-1"),
     ],
-    ids=" ".join,
+    ids=lambda given: " ".join(given).replace(__file__, "FILE"),
 )
 def test_an_option_that_does_not_parse(command: InProcess, arguments: tuple[str, ...]) -> None:
     trace(command, *arguments).three_parts(USAGE, FAILED)

@@ -1176,3 +1176,19 @@ def test_the_copy_of_a_sparse_tensor_that_is_saved_makes_empty_ones(command: InP
     for chain, is_saved in zip(around(hops), saved, strict=True):
         assert is_saved != any(hop["kind"] == "key" and hop["key"] == "BackendSelect" for hop in chain[1:])
         assert is_saved != (chain[0]["id"] in told), "its sets are those of neither kernel for certain"
+
+
+@pytest.mark.parametrize("expression", ["a.double()", "torch.ones(2)", "torch.eye(2)"])
+def test_the_path_says_what_backend_select_goes_by(command: InProcess, runtime: Runtime, expression: str) -> None:
+    """Its kernels go by the call's options, and by the tensors of those that take some: as their text has it."""
+    tree = runtime_tree(runtime)
+    result = command("trace", expression, "--no-native", "--json")
+    by_tensors = [
+        "multi_dispatch_key_set" in "".join(tree.lines(ref["path"])[ref["line"] - 1 : ref["end_line"]])
+        for hop in result.hops
+        if hop["kind"] == "kernel" and hop["key"] == "BackendSelect" and (ref := hop["source"])
+    ]
+    shown = " ".join(command("trace", expression, "--no-native", "--view", "path").out.split())
+    told = {False: shown.count("no tensor tells the backend"), True: shown.count("makes the next set of its options")}
+    assert told[by_tensors[0]], "the outermost, whose rows are open"
+    assert all(count <= by_tensors.count(kind) for kind, count in told.items())

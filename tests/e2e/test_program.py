@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import json
 import os
 import signal
@@ -15,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.harness import Cli, InProcess
+
+stepper = importlib.import_module("ptexplore.probe.stepper")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = """\
@@ -47,7 +50,8 @@ def script(tmp_path: Path) -> Path:
 
 
 def screen(command: InProcess, *arguments: str) -> list[str]:
-    result = command("trace", *arguments, "--view", "modules")
+    quick = ("--native-budget", "0") if "--script" in arguments else ()
+    result = command("trace", *arguments, *quick, "--view", "modules")
     assert result.code == 0, result.err
     return result.out.splitlines()
 
@@ -82,6 +86,41 @@ def test_the_first_screen_has_modules_functions_and_backward(command: InProcess,
     document = json.loads(command("trace", "--load", str(saved), "--json").out)
     assert document["program"]["paths"][0]["kind"] == "program"
     assert not [path for path in document["program"]["paths"] if os.path.isabs(path.get("file") or "")]
+
+
+LOOP = """\
+import torch
+
+def step(x):
+    return torch.softmax(x, -1) * 2
+
+for _ in range(30):
+    step(torch.ones(2, 2))
+"""
+
+
+@pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
+def test_a_call_of_each_kind_is_stepped(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "loop.py"
+    file.write_text(LOOP, encoding="utf-8")
+    document = json.loads(command("trace", "--script", str(file), "--json").out)
+    (finding,) = [found["text"] for found in document["findings"] if found["kind"] == "stepped"]
+    assert finding.startswith("3 of 3 kinds of operator calls were stepped, one call of each")
+    assert document["captured"]["native"]
+    routes = document["program"]["routes"]
+    assert [route["represented"] for route in routes] == [0, 1, 2]
+    seen = {hop["name"]: hop for hop in document["hops"] if hop["status"] == "observed"}
+    for name, key in (("at::wrapper_CPU_mul_Tensor", "CPU"), ("at::_ops::softmax_int::call", None)):
+        hop = next(hop for shown, hop in seen.items() if name in shown or name in str(hop["operator"]))
+        assert hop["instructions"] > 100
+        assert key is None or hop["key"] == key
+
+    again = json.loads(command("trace", "--script", str(file), "--native-op", "mul.Tensor#7", "--json").out)
+    counted = [hop for hop in again["hops"] if hop["kind"] == "op" and hop["instructions"]]
+    assert counted[0]["op"] == "aten::mul.Tensor"  # what it calls is behind it
+
+    plain = command("trace", "--script", str(file), "--no-native", "--view", "tree").out
+    assert "the native pass was not asked for" in plain
 
 
 def test_a_program_has_no_one_path(command: InProcess, script: Path) -> None:

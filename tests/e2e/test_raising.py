@@ -201,6 +201,52 @@ def test_the_call_that_wrote_to_a_saved_tensor_is_named(command: InProcess, expr
     assert modified["version"] - modified["expected"] == 1
 
 
+STEP = """
+m = nn.Linear(3, 3)
+opt = torch.optim.SGD(m.parameters(), 0.1)
+def twice():
+    loss = m(m(torch.ones(2, 3))).sum()
+    loss.backward(retain_graph=True)
+    opt.step()
+    loss.backward()
+def written(x):
+    y = x.exp()
+    z = torch.ones(3)
+    z.add_(1); y[0] = 5
+    y += 1
+    return y.view(-1)
+"""
+# the expression -> the node and the line that saved it, and of each write the line, the operator and the text
+IN_A_DEF = {
+    "twice()": (("AddmmBackward0", 5), [(7, "aten::add_.Tensor", "opt.step()")]),
+    "written(torch.ones(3, requires_grad=True)).sum().backward()": (
+        ("ExpBackward0", 10),
+        [(12, "aten::copy_", "z.add_(1); y[0] = 5"), (13, "aten::add_.Tensor", "y += 1")],
+    ),
+}
+
+
+@pytest.mark.parametrize("expression", IN_A_DEF)
+def test_writes_in_a_function_of_yours_and_by_an_optimizer_are_named_by_line(
+    command: InProcess, expression: str
+) -> None:
+    (node, line), writes = IN_A_DEF[expression]
+    modified = ending_of(command, expression, "--setup", STEP, "--no-native")["modified"]
+    saver, writers = modified["saver"], modified["writers"]
+    assert (saver["node"], saver["source"]["line"]) == (node, line)
+    if torch_version().startswith("2.6"):  # whose profiler does not tell overloads
+        writes = [(line, operator.partition(".")[0], text) for line, operator, text in writes]
+    assert [(w["source"]["line"], *w["operators"], w["text"]) for w in writers] == writes
+    assert [w["after"] - w["before"] for w in writers] == [1] * len(writes)
+
+
+def test_a_mismatch_is_told_with_the_arguments_and_the_condition(command: InProcess) -> None:
+    told = ending_of(command, "a.gather(0, torch.ones(4, 5, dtype=torch.long))", "--no-native")
+    assert [(v["text"], v["argument"]) for v in told["compared"]] == [("[4, 5]", "index"), ("[3, 3]", "self")]
+    assert "index" in told["check"]
+    assert told["source"]["precision"] == "registered"
+
+
 # --- every operator without a kernel ---
 
 ASK = """

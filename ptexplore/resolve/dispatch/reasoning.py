@@ -22,6 +22,7 @@ from ptexplore.resolve.dispatch.redispatch import (
     CUSTOM_AUTOGRAD,
     CUSTOM_OP,
     MANUAL,
+    TYPED,
     Onward,
     calls_unguarded,
     computes_tangent,
@@ -271,6 +272,8 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         then = onward(registration, key, schema, by_custom_op=custom)
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
+        if then is not None and then.computed and context.session.program is None:
+            then = replace(then, why=f"{then.why}{TYPED}")  # the text of a program is not looked at
         yield TableLookup(current, key, entry, registration, then)
         if then is None:
             return

@@ -39,8 +39,9 @@ MANUAL_REDISPATCH = {
 COMPUTED = (
     "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; "
     "the profiler does not record the options, and CPU is assumed: every tensor that this trace saw is there, and "
-    "strided, and nothing that was typed speaks of another device or layout"
+    "strided"
 )
+TYPED = ", and nothing that was typed speaks of another device or layout"
 
 
 _SAVES = re.compile(r"\bSavedVariable\(|\bmake_saved_variable_list\(")

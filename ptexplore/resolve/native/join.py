@@ -33,7 +33,8 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         else:
             claims = _phase(context, sites, stepped, stepped.calls.part, claims, findings)
         if stepped.calls.cut:
-            findings.append((Finding("cut", f"the native tree ends early: {stepped.calls.cut}"), None))
+            whose = f" of {stepped.calls.op}" if context.session.program is not None else ""
+            findings.append((Finding("cut", f"the native tree{whose} ends early: {stepped.calls.cut}"), None))
     numbered = numbers(claims) if findings else {}
     for finding, claim in findings:
         context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))

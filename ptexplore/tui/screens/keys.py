@@ -32,6 +32,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("Notes", (
         ("n  p", "next note in this file, the one before"),
+        ("S", "walk the tour from the stop about this line"),
         ("i", "show or hide what stands beside the source"),
         ("J  K", "scroll them from the source"),
         (">  <", "in a tour: the next stop, the one before"),

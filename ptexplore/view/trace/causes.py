@@ -87,6 +87,17 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(
+            r"vmap: It looks like you're (?:calling \.item\(\)|attempting to use a Tensor in some)"
+            r"|vmap: We do not support batching operators that can output dynamic shape"
+        ),
+        Cause(
+            "vmap runs the operator once for all examples: a number or a shape that depends on one example's values"
+            " cannot be had there",
+            "compute it without that value (torch.where, a mask), or loop over the batch yourself",
+        ),
+    ),
+    CauseRule(
         re.compile(r"[Bb]atching rule not implemented|vmap: .* not supported|fallback path .* doesn't work on"),
         Cause(
             "the operator has no batching rule, and vmap's loop over the batch cannot stand in for it",
@@ -96,6 +107,27 @@ RULES = (
     CauseRule(
         re.compile(r"Cannot access data pointer of Tensor that doesn't have storage"),
         Cause("a tensor without memory (fake, meta or a wrapper) was asked for its bytes"),
+    ),
+    CauseRule(
+        re.compile(r"Cannot copy out of meta tensor"),
+        Cause(
+            "a meta tensor has a shape and no values",
+            "make the tensors on a real device: module.to_empty(device=…) and then their values",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"DataDependentOutputException|DynamicOutputShapeException"),
+        Cause(
+            "a fake tensor has no values, and this operator's result depends on them: it must be a real one",
+            "outside of FakeTensorMode, or without asking for the value",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Please convert all Tensors to FakeTensors first"),
+        Cause(
+            "a fake tensor met a real one, and one operator takes only one kind",
+            "make all of them inside the same FakeTensorMode, or FakeTensorMode(allow_non_fake_inputs=True)",
+        ),
     ),
     CauseRule(
         re.compile(r"functions with out=\.\.\. arguments don't support automatic differentiation"),
@@ -111,6 +143,7 @@ RULES = (
 )  # fmt: skip
 
 
-def cause_of(message: str) -> Cause | None:
-    """The cause that the message of an error tells; None for a message that no rule knows."""
-    return next((rule.cause for rule in RULES if rule.message.search(message)), None)
+def cause_of(message: str, exception: str = "") -> Cause | None:
+    """The cause that an error's class and message tell; None for what no rule knows. A traceback holds both."""
+    text = f"{exception}: {message}"
+    return next((rule.cause for rule in RULES if rule.message.search(text)), None)

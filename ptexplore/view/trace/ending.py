@@ -70,7 +70,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
-    cause = cause_of(ending.message) if ending.missing is None else None
+    cause = cause_of(ending.message, ending.exception) if ending.missing is None else None
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:

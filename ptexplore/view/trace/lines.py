@@ -76,10 +76,14 @@ def reasoning(hop: Hop) -> list[Line]:
         lines.append(Line("reason", dispatch.redispatch))
     skipped = dispatch.skipped
     masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
-    whole = dispatch.observed_raw is not None or not dispatch.unread
-    unread = "" if whole else f" and of what {', '.join(dispatch.unread)} carries"
+    unread = f" and of what {', '.join(left_out(dispatch))} carries" if left_out(dispatch) else ""
     lines.append(Line("reason", f"highest of {{{dispatch.set}}}{unread}: {dispatch.entry}{masked}"))
     return lines
+
+
+def left_out(dispatch: Dispatch) -> tuple[str, ...]:
+    """The arguments whose keys are not in the set that is told: not read, and no register had the whole set."""
+    return dispatch.unread if dispatch.observed_raw is None else ()
 
 
 def _transform(layer: TransformLayer) -> Line:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
@@ -16,6 +17,8 @@ from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
+STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
+LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
@@ -25,7 +28,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     """The parts of a program, as many as fit. Raises PtexploreError (usage) where `options.opened` names none."""
     whole = parts_of(program, script_name(trail))
     root = whole if options.opened is None else opened(whole, options.opened)
-    rows, least = _fitting(root, program.wall, opened=options.opened is not None)
+    rows, least = _fitting(root, whole.time, opened=options.opened is not None)
     left_out = [f"parts that took less than {least:.2%} of the time are not shown"] if least else []
     if any(part.backward or part.saved for part in root.walk()):
         left_out.append(
@@ -34,8 +37,8 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
-        findings=(*findings(trail), *(f"cut: {text}" for text in program.cuts)),
-        left_out=(*left_out, *_costliest(root)),
+        findings=(*_findings(trail, options), *(f"cut: {text}" for text in program.cuts)),
+        left_out=(*left_out, *_costliest(root), *_stepped(trail, options)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
@@ -74,10 +77,12 @@ def opened(whole: Part, name: str) -> Part:
 
 def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     yield f"torch {trail.torch.version}"
+    imports = next((part for part in whole.parts if part.kind == "imports"), None)
+    apart = f" and {seconds(imports.time)} of imports, which no other row counts" if imports is not None else ""
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        yield f"one run, {seconds(program.wall)}, {seconds(program.overhead)} of it about recording it"
+        yield f"one run: {seconds(whole.time)}, about {seconds(program.overhead)} of it recording{apart}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -108,7 +113,7 @@ class _Wanted:
 
 def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
     """The rows of a part and all inside of it. `module` is the name of the innermost module around it."""
-    share = part.time / wanted.wall
+    share = part.time / wanted.wall if part.kind != "imports" else None
     cells = (
         seconds(part.time) if part.time else "",
         seconds(part.backward) if part.backward else "",
@@ -163,13 +168,26 @@ def _costliest(root: Part) -> Iterator[str]:
             total[own.name] = total.get(own.name, 0) + own.time
     first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
     if first and root.time:
-        shares = (f"{name} {time / root.time:.0%}" for name, time in first)
+        shares = (f"{name} {time / root.time:.0%}" for name, time in first if time / root.time >= LEAST_NAMED)
         yield f"costliest: {', '.join(shares)} of the time"
+
+
+def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
+    """What must be known beside the rows; what was not stepped, and why, only in a verbose view."""
+    return findings(replace(trail, findings=tuple(f for f in trail.findings if options.verbose or f.kind != STEPPED)))
+
+
+def _stepped(trail: Trail, options: Options) -> Iterator[str]:
+    """How much of the program was stepped, in one line."""
+    for finding in trail.findings:
+        if finding.kind == STEPPED and not options.verbose:
+            yield f"stepped: {finding.text.partition(';')[0]}; --native-budget S steps more, -v says why not all"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
     modules = [p for part in root.parts for p in part.walk() if p.kind == "module" and p.name]
-    widest = max(modules, key=_time, default=None)
+    times = Counter(part.name for part in modules)
+    widest = max((part for part in modules if times[part.name] == 1), key=_time, default=None)
     if widest is not None:
         yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
     yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")

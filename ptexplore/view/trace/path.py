@@ -15,7 +15,7 @@ from itertools import groupby
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import ending_lines, left_by_error
-from ptexplore.view.trace.lines import formulas_of, lines_of
+from ptexplore.view.trace.lines import formulas_of, left_out, lines_of
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
     bare,
@@ -59,6 +59,7 @@ _KEYS = {
     "Python": "a tensor subclass or mode written in Python",
     "BackendSelect": "no tensor tells the backend: the options do",
 }
+_OPTIONS_AND_TENSORS = "makes the next set of its options and tensors"  # BackendSelect, of an operator that takes some
 
 
 @dataclass(slots=True)
@@ -110,6 +111,12 @@ def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
             yield hop
         else:
             yield from outermost_operators(hop.children)
+
+
+def _takes_tensors(call: Hop | None) -> bool:
+    """Whether an operator takes a tensor."""
+    schema = call.operator.schema if call is not None and call.operator is not None else ""
+    return "Tensor" in schema.rpartition("->")[0]
 
 
 def _is_through(hop: Hop) -> bool:
@@ -252,7 +259,8 @@ class _Steps:
         if hop.kind == "op":
             return self._operator(hop, around)
         if hop.kind == "python":
-            return self._step(hop, f"{hop.name}()", "Python", around)
+            qualname = hop.python.qualname if hop.python is not None else None
+            return self._step(hop, f"{qualname or hop.name}()", "Python", around)
         if hop.kind == "binding":
             return self._binding(hop, around)
         if hop.kind == "node":
@@ -327,14 +335,17 @@ class _Steps:
             return _status(hop, "")
         if around.key:
             why = f"{around.key} hands on to it"
-        elif dispatch.unread and dispatch.observed_raw is None:
-            why = f"the highest of {dispatch.set} and of what {', '.join(dispatch.unread)} carries"
+        elif left_out(dispatch):
+            known = f"{dispatch.set} and of " if dispatch.set else ""
+            why = f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
         elif ", " in dispatch.set:
             why = f"the highest of {dispatch.set}"
         else:
             why = "the only key left"
         name = hop.key or hop.name
         told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
+        if name == "BackendSelect" and _takes_tensors(around.op):
+            told = _OPTIONS_AND_TENSORS
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
             told = "one kernel for all, made of other operators"
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":

@@ -12,7 +12,7 @@ from ptexplore.view.trace.modules import script_name, seconds, size
 from ptexplore.view.trace.operators import kernel_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
-from ptexplore.view.trace.program_parts import NODES, operator_name
+from ptexplore.view.trace.program_parts import NODES, operator_name, parts_of
 from ptexplore.view.trace.screen import bare, findings, legend, place_of, typed
 
 ROWS = 30  # of operators: those that took longest
@@ -37,13 +37,14 @@ class _Operator:
 def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
     """The operators that took longest, as many as fit."""
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
-    rows = tuple(_row(operator, max(program.wall, 1)) for operator in operators[:ROWS])
+    whole = max(parts_of(program, script_name(trail)).time, 1)
+    rows = tuple(_row(operator, whole) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
     opens = next((row.opens for row in rows), "")
     return TrailView(
         title=script_name(trail),
         facts=(
-            f"torch {trail.torch.version}; one run, {seconds(program.wall)}; time of all calls, with what they call",
+            f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; times are with what was called",
         ),
         findings=findings(trail),
         left_out=(f"{hidden} more that took less time are not shown",) if hidden > 0 else (),

@@ -84,13 +84,20 @@ class _Gathered:
 
 
 def parts_of(program: Program, script: str) -> Part:
-    """The parts of a program, the program itself outermost; `script` is its name."""
+    """The parts of a program, the program itself outermost; `script` is its name.
+
+    What was imported is one part, and its time is taken out of all others'.
+    """
     root = _Gathered("program", program.paths[0], script)
+    root.calls, root.time = 1, program.wall
     owners = [root]
     for path in program.paths[1:]:
         outer = owners[path.parent or 0]
+        if path.kind == "imports" and outer.kind != "imports":
+            for part in _outwards(outer):
+                part.time -= path.time
+            outer = root
         owners.append(_owner(path, outer))
-    root.calls, root.time = 1, program.wall
     for calls in program.calls:
         _count(program, owners, calls.path, calls.route, (calls.shape, calls.calls, calls.time, calls.saved))
         if calls.recorded is not None and calls.recorded < len(program.calls):

@@ -111,7 +111,11 @@ def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
         yield f"{count} instructions{names}, counted in {warm}, {threads}{_closed(trail, session)}"
-    for part in parts:
+    if parts and trail.program is not None:
+        each = "an operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind,"
+        was = "was" if len(parts) == 1 else "were"
+        yield f"{each} {was} stepped: {sum(part.instructions for part in parts):,} instructions"
+    for part in parts if trail.program is None else ():
         if part.part == "operator":
             long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) > 1 else ""
             call = f"call {part.number}" if part.number else "one call"

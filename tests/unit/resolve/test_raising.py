@@ -5,15 +5,16 @@ The expected answers follow from C++'s rules and from the texts of PyTorch's own
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ptexplore.model.observed import CppFunction, LeftFrame, UserCall
+from ptexplore.model.observed import CppFunction, LeftFrame, ThrownError, UserCall, records
 from ptexplore.model.trace import ModifiedTensor, OperatorRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.error_message import missing_kernel, modified_tensor, read_message, throws, with_writes
-from ptexplore.resolve.raising import conclude, cut, innermost
+from ptexplore.resolve.raising import conclude, cut, innermost, reach
 from ptexplore.view.error import error_lines
 from tests.unit.resolve.making import (
     Rows,
@@ -90,6 +91,44 @@ def test_pythons_functions_are_left_around_those_of_cpp() -> None:
     frames = (LeftFrame("/t/m.py", 3, "forward", 4),)
     assert innermost(claims, stack(STACK[2]), frames) is inner
     assert innermost(claims, (), frames) is claims[1]
+
+
+# --- what only C++'s stack tells of ---
+
+FUNCTOR = (
+    "c10::impl::wrap_kernel_functor_unboxed_<c10::impl::detail::WrapFunctionIntoFunctor_<"
+    "c10::CompileTimeFunctionPointer<at::Tensor (at::Tensor const&), &at::(anonymous namespace)::wrapper_CPU_blend>, "
+    "at::Tensor, c10::guts::typelist::typelist<at::Tensor const&> >, at::Tensor (at::Tensor const&)>"
+    "::call(c10::OperatorKernel*, c10::DispatchKeySet, at::Tensor const&)"
+)
+
+
+def test_functions_on_the_stack_are_put_below_what_is_known(small: Small) -> None:
+    known = an_op(step("AutogradCPU", "torch::autograd::VariableType::blend_Pair"))
+    context, claims = raising(small, (known,), "at::native::blend(at::Tensor const&)", FUNCTOR, *STACK[1:])
+    kernel, *_ = [held for held in walk(reach(context, claims)) if held.hop.kind == "kernel"]
+    [seen] = kernel.children
+    assert (seen.hop.kind, seen.hop.name, seen.hop.status) == ("native", "at::wrapper_CPU_blend", "observed")
+    assert [inner.hop.name for inner in seen.children] == ["at::native::blend"]
+    step_left = innermost((replace(known, children=(kernel,)),), context_stack(context), ())
+    assert step_left is not None
+    assert step_left.hop.name == "at::native::blend"
+
+
+def test_a_kernel_that_its_functor_names_was_come_to(small: Small) -> None:
+    """Its redispatch left no frame of its own."""
+    known = an_op(
+        step("AutogradCPU", "torch::autograd::VariableType::blend_Pair", step("CPU", "at::wrapper_CPU_blend"))
+    )
+    assert raising(small, (known,), *STACK)[1] != (known,), "without it on the stack it was not come to"
+    context, claims = raising(small, (known,), FUNCTOR, *STACK[1:])
+    assert claims == (known,)
+    assert reach(context, claims) == (known,), "and nothing further is on the stack"
+
+
+def context_stack(context: Any) -> tuple[CppFunction, ...]:
+    [thrown] = records(context.session.observations, "thrown", ThrownError)
+    return thrown.stack
 
 
 # --- what was not come to ---
