@@ -161,12 +161,7 @@ def trace(
     _check_one({"expression": expression, "script": script, "load": load})
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
-    if no_native and native_op is not None:
-        why = f"--no-native steps nothing, --native-op {native_op} steps one call"
-        raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
-    if native_budget is not None and script is None:
-        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
-        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
+    _check_native(no_native=no_native, op=native_op, budget=native_budget, script=script)
     for file in filter(None, (save, svg, _export_to(export))):
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
@@ -255,6 +250,16 @@ def _check_one(sources: dict[str, str | None]) -> None:
         message = "one of EXPR, --script FILE and --load FILE is needed" + (", not several" if given else "")
         why = "a trace is of one thing: " + (", ".join(given) + " were given" if given else "nothing was given")
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
+
+
+def _check_native(*, no_native: bool, op: str | None, budget: str | None, script: str | None) -> None:
+    """Raise PtexploreError for options of the native pass that do not go together."""
+    if no_native and op is not None:
+        why = f"--no-native steps nothing, --native-op {op} steps one call"
+        raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
+    if budget is not None and script is None:
+        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
+        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
 
 
 def _seconds(text: str) -> float:

@@ -29,6 +29,7 @@ import torch
 from . import native, python_calls
 from . import torch_api as api
 from .stepper import Stepper
+from .unshared import unshare
 
 ROWS = 1 << 17  # rows of the log: 8 MB
 MOST_INSTRUCTIONS = 150_000  # of one call: some two seconds, and more on a busy machine
@@ -309,6 +310,7 @@ class Stepping:
             steps = self._stepper.taken(round((time.perf_counter_ns() - began) * 1e-9, 3))
             if steps is not None:
                 one.part = native.stepped_part("operator", steps)
+            unshare()
         finally:
             waited = time.perf_counter_ns() - began
             self.waited, self._since = self.waited + waited, None

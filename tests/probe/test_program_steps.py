@@ -228,3 +228,35 @@ say(all(path["time"] + 1e6 * len(parts) + spent <= waits[0] for path in told["pa
 """,
     )
     assert said == ["True True True", "True"]
+
+
+def test_after_a_fork_no_operator_pays_for_the_pages_that_it_shared(child: Forks) -> None:
+    """Counted in faults of pages; what the process holds is neither more nor less."""
+    said = answers(
+        child,
+        """
+import resource
+unshared = importlib.import_module("ptexplore.probe.unshared")
+x = torch.ones(4_000_000)
+pages = x.nbytes // 4096
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    x.add_(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+def forked():
+    process = os.fork()
+    if not process:
+        os._exit(0)
+    os.waitpid(process, 0)
+def held():
+    with open("/proc/self/statm") as told:
+        return int(told.read().split()[1])
+faults(), forked()
+shared = faults()
+forked()
+before = held()
+unshared.unshare()
+say(shared > pages / 2, faults() < pages / 10, abs(held() - before) < pages / 4, float(x.sum()) == 4 * x.numel())
+""",
+    )
+    assert said == ["True True True True"]
