@@ -346,6 +346,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "unreadable": UnreadableLibraries,
     "raised": RaisedError,
     "thrown": ThrownError,
+    "saved": SavedTensorWrites,
     "nondeterministic": Remark,
     "perturbed": Remark,
 }

@@ -202,6 +202,7 @@ class PythonCall:
     """How a Python frame was called."""
 
     called_from_line: int  # the caller's line
+    qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,9 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if claim.hop.kind != "python" or event.file is None or event.line is None:
             return claim
         source = function_place(context, event.file, event.line, event.function or "")
-        called = PythonCall(event.caller_line) if event.caller_line and source.path is not None else None
+        qualname = event.qualname if event.qualname != event.function else None
+        is_known = source.path is not None
+        called = PythonCall(event.caller_line, qualname) if event.caller_line and is_known else None
         return claim.but(replace(claim.hop, source=source, python=called))
 
     return rewrite(claims, change)

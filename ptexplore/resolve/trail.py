@@ -81,6 +81,9 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
+OF_A_SEQUENCE = (raising.cut, raising.reach)  # the claims of a program are none that raised
+
+
 def resolve(session: Session, lookup: Lookup) -> Trail:
     """Conclude what ran from what was seen. Pure: reads catalogue, trees and indexes, runs nothing, needs no torch."""
     store = lookup.store
@@ -89,7 +92,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     claims: tuple[Claim, ...] = ()
     program = session.program
     for step in PASSES:
-        if program is None or step is not raising.cut:  # the claims of a program are no sequence that raised
+        if program is None or step not in OF_A_SEQUENCE:
             claims = step(context, claims)
     hops = number(claims)
     left = claims if program is None else _left_by_error(program, claims)

@@ -71,7 +71,7 @@ class ExplainedEnding:
 
 
 ERROR = "error"  # what `--explain` takes for what the expression raised
-RAISED = ("raised", "thrown")  # the kinds of observations that an ending is concluded from
+RAISED = ("raised", "thrown", "saved")  # the kinds of observations that an ending is concluded from
 
 
 def explain_error(trail: Trail, session: Session | None) -> Explanation:

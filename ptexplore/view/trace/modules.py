@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
@@ -17,6 +17,7 @@ from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
+STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
@@ -36,8 +37,8 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
-        findings=(*findings(trail), *(f"cut: {text}" for text in program.cuts)),
-        left_out=(*left_out, *_costliest(root)),
+        findings=(*_findings(trail, options), *(f"cut: {text}" for text in program.cuts)),
+        left_out=(*left_out, *_costliest(root), *_stepped(trail, options)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
@@ -169,6 +170,18 @@ def _costliest(root: Part) -> Iterator[str]:
     if first and root.time:
         shares = (f"{name} {time / root.time:.0%}" for name, time in first if time / root.time >= LEAST_NAMED)
         yield f"costliest: {', '.join(shares)} of the time"
+
+
+def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
+    """What must be known beside the rows; what was not stepped, and why, only in a verbose view."""
+    return findings(replace(trail, findings=tuple(f for f in trail.findings if options.verbose or f.kind != STEPPED)))
+
+
+def _stepped(trail: Trail, options: Options) -> Iterator[str]:
+    """How much of the program was stepped, in one line."""
+    for finding in trail.findings:
+        if finding.kind == STEPPED and not options.verbose:
+            yield f"stepped: {finding.text.partition(';')[0]}; --native-budget S steps more, -v says why not all"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

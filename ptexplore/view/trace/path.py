@@ -259,7 +259,8 @@ class _Steps:
         if hop.kind == "op":
             return self._operator(hop, around)
         if hop.kind == "python":
-            return self._step(hop, f"{hop.name}()", "Python", around)
+            qualname = hop.python.qualname if hop.python is not None else None
+            return self._step(hop, f"{qualname or hop.name}()", "Python", around)
         if hop.kind == "binding":
             return self._binding(hop, around)
         if hop.kind == "node":
