@@ -212,7 +212,7 @@ class Recorder:
         self._hook_calls += 1
         counts = 1 if self._hook_calls <= TIMED else SAMPLED  # how many calls this one's time stands for
         timed = counts == 1 or self._hook_calls % SAMPLED == 0
-        began, sliced = time.perf_counter_ns() if timed else 0, self.slicing
+        began, apart = (time.perf_counter_ns(), self.slicing + self.waited) if timed else (0, 0)
         compiler = api.set_frame_compiler(None)
         self._busy = True
         try:
@@ -222,7 +222,8 @@ class Recorder:
             if compiler is not None:
                 api.set_frame_compiler(compiler)
         if timed:
-            self._hook_time += (time.perf_counter_ns() - began - (self.slicing - sliced)) * counts
+            apart = self.slicing + self.waited - apart
+            self._hook_time += (time.perf_counter_ns() - began - apart) * counts
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         try:
@@ -474,11 +475,10 @@ class Recorder:
         began = time.perf_counter_ns()
         waited = self.waited
         open_slots = self._close_all()
-        self._fold_profile()
-        self._profile = None
-        for path in self._paths:
-            path.cold = not path.hot and path.seen >= COLD
         try:
+            self._fold_profile()
+            for path in self._paths:
+                path.cold = not path.hot and path.seen >= COLD
             if meanwhile is not None:
                 self._own_fork = True
                 meanwhile()
@@ -498,9 +498,10 @@ class Recorder:
 
     def _fold_profile(self) -> None:
         """End the profile and fold what it saw."""
+        profile, self._profile = self._profile, None  # an interrupt may come right now: it is not ended twice
         with api.quiet_profiler():
-            self._profile.__exit__(None, None, None)
-        self._fold.take(self._profile, self._marks, self.root)
+            profile.__exit__(None, None, None)
+        self._fold.take(profile, self._marks, self.root)
 
     def _suspend(self) -> None:
         """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""

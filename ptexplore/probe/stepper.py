@@ -199,20 +199,22 @@ class Stepper:
         self._state[:] = [0] * code.STATE
         self._state[code.CURSOR // 8] = self._begin
 
-    def arm(self, address: int, number: int) -> None:
-        """Step the `number`th call of the code at an address, and end this process with it, or with the stepping.
+    def arm(self, addresses: Sequence[int], number: int) -> None:
+        """Step the `number`th call of the code at `addresses`, and end this process with it, or with the stepping.
 
         For a child that was forked for that one call. Its parent has the steps then, as `taken`.
         """
         held = contextlib.ExitStack()
-        held.enter_context(self._writable([address]))
+        held.enter_context(self._writable(addresses))
         held.enter_context(self._handling(self.seconds))
-        first = ctypes.c_ubyte.from_address(address)
-        table = (ctypes.c_uint64 * 4)(address, first.value, 0, 0)
+        originals = [ctypes.c_ubyte.from_address(address) for address in addresses]
+        entries = [n for address, byte in zip(addresses, originals, strict=True) for n in (address, byte.value, 0)]
+        table = (ctypes.c_uint64 * (len(entries) + 1))(*entries)
         self._state[code.TABLE // 8], self._state[code.WANTED // 8] = ctypes.addressof(table), number
         self._state[code.EXIT // 8] = 1
         self._armed = held, table  # for the rest of this process
-        first.value = code.BREAKPOINT
+        for byte in originals:
+            byte.value = code.BREAKPOINT
 
     def has_begun(self) -> bool:
         """Whether what `arm` waits for was called."""

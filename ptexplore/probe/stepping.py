@@ -42,6 +42,7 @@ OTHER, BROKEN = 3, 4  # with which status a child ends where Python ran, and whe
 NODES = ("engine", "node")
 # Builtins that may run between the fork and the operator: they change nothing, and call nothing of the program's.
 HARMLESS = frozenset({len, isinstance, issubclass, callable, id, abs, ord, chr, ascii, bin, hex})
+DEVICES = ("cuda", "xpu")
 THREADS = ("pt_autograd",)  # how torch names threads of the engine that run backward for a device
 
 # Why a kind was not stepped.
@@ -68,7 +69,7 @@ class Representative:
     known: bool = False  # it was called before what is folded now
     stepped: bool = False
     why: str = ""  # it is not stepped
-    address: int | None = None  # of what is stepped; None as long as nobody looked
+    addresses: tuple[int, ...] | None = None  # of what is stepped, one of them; None as long as nobody looked
 
     @property
     def what(self) -> What:
@@ -235,14 +236,14 @@ class Stepping:
             return
         address = python_calls.function_of(builtin)
         if address:
-            self._step(Stepped("builtin", path, one.name, None, 1, one), address)
+            self._step(Stepped("builtin", path, one.name, None, 1, one), (address,))
 
     def operators(self, some: Sequence[Representative]) -> None:
         """Fork for each of these operators, which Python is about to call by syntax."""
         for one in some:
             name, overload = one.name, one.first.get("overload")
             if self._entry(one):
-                self._step(Stepped("op", None, name, overload, 1, one), one.address or 0)
+                self._step(Stepped("op", None, name, overload, 1, one), one.addresses or ())
             if self.in_child:
                 return
 
@@ -265,24 +266,23 @@ class Stepping:
 
     def _node(self, one: Representative, number: int) -> None:
         if not self.in_child and self._entry(one):
-            self._step(Stepped("node", None, one.name, None, number, one), one.address or 0)
+            self._step(Stepped("node", None, one.name, None, number, one), one.addresses or ())
 
-    def _entry(self, one: Representative) -> int:
-        """Where in machine code an operator, or a node, begins."""
-        if one.address is None:
+    def _entry(self, one: Representative) -> tuple[int, ...]:
+        """Where in machine code an operator, or a node, begins; of one whose overload is not told, each overload."""
+        if one.addresses is None:
             if one.what == "node":
-                one.address = native.node_entry(one.name)
+                found = [native.node_entry(one.name)]
             else:
-                op = one.name.removeprefix("aten::")
                 overload = one.first.get("overload")
-                points = native.entry_points([f"{op}.{overload}" if overload else op])
-                if overload is None and len(points) > 1:  # a torch that tells no overloads: it may be any
-                    points = {}
-                one.address = points.get(f"{op}.{overload}" if overload else op, 0)
-            one.why = one.why or ("" if one.address else NO_ENTRY)
-        return one.address
+                op = one.name.removeprefix("aten::") + (f".{overload}" if overload else "")
+                points = native.entry_points([op])
+                found = list(points.values()) if overload is None else [points.get(op, 0)]
+            one.addresses = tuple(address for address in found if address)
+            one.why = one.why or ("" if one.addresses else NO_ENTRY)
+        return one.addresses
 
-    def _step(self, one: Stepped, address: int) -> None:
+    def _step(self, one: Stepped, addresses: tuple[int, ...]) -> None:
         left = self.budget - self.spent
         if left < COST:
             return
@@ -301,7 +301,7 @@ class Stepping:
             self.reason = f"no process could be forked: {error.strerror}"
             return
         if child == 0:
-            self._become(address, one.number)
+            self._become(addresses, one.number)
             return
         self.forks += 1
         self._since = began
@@ -330,7 +330,7 @@ class Stepping:
         elif one.tries >= TRIES:
             one.why = PYTHON if os.WEXITSTATUS(status) == OTHER else NO_CALL
 
-    def _become(self, address: int, number: int) -> None:
+    def _become(self, addresses: tuple[int, ...], number: int) -> None:
         """In the child: get ready, and return to what is about to be called."""
         try:
             self.in_child = True
@@ -341,7 +341,7 @@ class Stepping:
             torch.set_num_threads(1)  # OpenMP's other threads are not there: before the first operator
             api.settle_after_fork()
             api.compile_never(Stepping._other.__code__)
-            self._stepper.arm(address, number)
+            self._stepper.arm(addresses, number)
             sys.setprofile(self._other)
         except BaseException:
             os._exit(BROKEN)
@@ -380,8 +380,9 @@ def why_not() -> str | None:
     What a fork leaves behind are threads that hold locks, devices, and whoever waits for the program's own children.
     OpenMP's threads hold none: the fork uses one thread.
     """
-    if getattr(torch.cuda, "is_initialized", bool)():
-        return "CUDA is in use, which no fork of the program can use"
+    for name in DEVICES:
+        if getattr(getattr(torch, name, None), "is_initialized", bool)():
+            return f"{name.upper()} is in use, which no fork of the program can use"
     ours = sum(thread.name == "ptexplore" for thread in threading.enumerate())
     if len(sys._current_frames()) > 1 + ours:
         return "the program runs threads of its own, which no fork has"

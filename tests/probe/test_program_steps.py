@@ -196,10 +196,10 @@ stepping.api.settle_after_fork = settled
 stepping.GRACE, stepping.SECONDS = 0.5, 2.0
 ends_so = lambda: None
 step_one = stepping.Stepping._step
-def step_so(self, one, address):
+def step_so(self, one, addresses):
     global ends_so
     ends_so = next(ends, lambda: None)
-    step_one(self, one, address)
+    step_one(self, one, addresses)
 stepping.Stepping._step = step_so
 told, parts, why = recorded(run)
 reasons = sorted(filter(None, why.values()))
