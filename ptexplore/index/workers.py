@@ -284,9 +284,9 @@ def _read_batch(read: Read[_R], batch: list[Task], table: int | None) -> list[_R
 def _say_at(path: str) -> None:
     """Say which file this worker is reading, for when it dies of that."""
     if _at is not None:
-        said = path.encode("utf-8", "surrogateescape")
-        os.pwrite(_at, said, 0)
-        os.ftruncate(_at, len(said))
+        name = path.encode("utf-8", "surrogateescape")
+        os.pwrite(_at, name, 0)
+        os.ftruncate(_at, len(name))
 
 
 def read_rows(task: Task, macros: MacroTable) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gzip
 import io
 import json
@@ -100,9 +101,9 @@ def mutated_document(drawn: random.Random, document: Any) -> Any:
         elif way == 1 and isinstance(inner, str):
             before[key] = inner + str(drawn.choice(NASTY))
         elif way == 2 and isinstance(before, list):
-            before.insert(drawn.randrange(len(before) + 1), inner)
+            before.insert(drawn.randrange(len(before) + 1), copy.deepcopy(inner))
         else:
-            before[key] = drawn.choice(VALUES)
+            before[key] = copy.deepcopy(drawn.choice(VALUES))
     return document
 
 
@@ -316,9 +317,8 @@ def command_line(drawn: random.Random, folder: Path) -> None:
     words = [drawn.choice(_WORDS[:15]), *words[: drawn.randrange(5)]]
     if {"fetch", "index", "survey", "html", "doctor"} & set(words[:1]) and "--help" not in words:
         words.append("--no-such-option")  # these would do real work
-    words += (
-        ["--python", str(folder / "no-python")] if words[0] in ("trace", "op", "find", "show", "explain-error") else []
-    )
+    if words[0] in ("trace", "op", "find", "show", "refs", "explain-error", "tour"):
+        words[1:1] = ["--python", str(folder / "no-python")]  # else they would make an index first
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(words)

@@ -6,6 +6,7 @@ is written. Refused are names that leave the folder, links that lead out, device
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -203,7 +204,7 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
         target = folder.joinpath(*parts)
         try:
             (target if member.kind == "folder" else target.parent).mkdir(parents=True, exist_ok=True)
-        except FileExistsError as error:
+        except (FileExistsError, NotADirectoryError) as error:
             raise RefusedArchive(f"its member {member.name!r} lies below a file") from error
         if member.kind == "folder":
             continue
@@ -233,4 +234,9 @@ def _explained(name: str) -> Iterator[None]:
         raise PtexploreError(f"{name} is not unpacked", str(error), "get it from where it is released") from error
     except _DAMAGED as error:
         why = f"{type(error).__name__}: {error}"
+        raise PtexploreError(f"{name} is damaged", why, "get the archive again", FAILED) from error
+    except OSError as error:
+        if error.errno != errno.EINVAL or error.filename is not None:
+            raise
+        why = "it names a place that is not in it"  # a zip's offset before its beginning
         raise PtexploreError(f"{name} is damaged", why, "get the archive again", FAILED) from error
