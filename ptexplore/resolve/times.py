@@ -155,10 +155,10 @@ def _lay(program: Program, laid: _Laid, operator: TimedOperator, unit: _Unit) ->
 
 def _ran_python(program: Program, laid: _Laid, outer: int, row: int, time: int) -> None:
     """A call that Python made inside of another: the time is that of the path that leads from the one to the other."""
-    below, path = program.calls[outer].path, program.calls[row].path
-    while program.paths[path].parent not in (None, below):
+    start, path = program.calls[outer].path, program.calls[row].path
+    while program.paths[path].parent not in (None, start):
         path = program.paths[path].parent or 0
-    if program.paths[path].parent == below:
+    if program.paths[path].parent == start:
         laid.python[outer] += time
         laid.inside[path] += time
 
