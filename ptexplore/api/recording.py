@@ -107,8 +107,8 @@ class PublicRecording:  # `ptexplore.Recording`
         >>> import ptexplore, torch
         >>> with ptexplore.record() as recording:
         ...     y = torch.ones(2) + 1
-        >>> {hop.op for hop in recording.trail.hops}
-        {'aten::add.Tensor', 'aten::ones'}
+        >>> "aten::add.Tensor" in {hop.op for hop in recording.trail.hops}
+        True
         """
         if self._trail is None:
             if self._block is None:

@@ -108,9 +108,9 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         None for an expression's trace.
 
         >>> import ptexplore, torch
-        >>> program = ptexplore.trace(lambda: torch.ones(2) + 1).program
-        >>> [kind.name for kind in program.kinds]
-        ['aten::empty', 'aten::fill_', 'aten::ones', 'aten::add']
+        >>> program = ptexplore.trace(lambda: torch.ones(2).exp()).program
+        >>> [program.kinds[program.routes[calls.route].kind].name for calls in program.calls]
+        ['aten::ones', 'aten::exp']
         >>> program.overhead < program.wall
         True
         """

@@ -382,7 +382,7 @@ def operator_writing_to(event: Any, memory: int) -> str | None:
             if argument.alias_info is None or not argument.alias_info.is_write:
                 continue
             given = value if isinstance(value, (list, tuple)) else (value,)
-            if any(is_tensor_metadata(one) and one.storage_data_ptr == memory for one in given):
+            if any(is_tensor_metadata(item) and item.storage_data_ptr == memory for item in given):
                 return f"{event.name}.{overload}" if overload else str(event.name)
     return None
 

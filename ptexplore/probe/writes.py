@@ -74,7 +74,7 @@ class SavedTensor:
 
 
 @dataclass(frozen=True)
-class Found:
+class LateRequest:
     """A saved tensor that a node asked for after it had been written to."""
 
     saved: SavedTensor
@@ -84,10 +84,10 @@ class Found:
 
 
 class WriteRecorder:
-    """The hooks and the trace function; `found` is what they saw, in order. A context manager."""
+    """The hooks and the trace function; `late` is what they saw, in order. A context manager."""
 
     def __init__(self, texts: dict[str, str]) -> None:
-        self.found: list[Found] = []
+        self.late: list[LateRequest] = []
         self.cut = False
         self._texts = texts
         self._live: weakref.WeakSet[SavedTensor] = weakref.WeakSet()
@@ -128,7 +128,7 @@ class WriteRecorder:
             self.cut = True
             return tensor
         self._count += 1
-        saved = SavedTensor(self._count, tensor, version, self._here(sys._getframe(2)), version)
+        saved = SavedTensor(self._count, tensor, version, self._yours(sys._getframe(2)), version)
         self._live.add(saved)
         with api.marker(f"saved:{saved.number}"):
             pass
@@ -142,7 +142,7 @@ class WriteRecorder:
             version = api.version(packed.tensor)
             is_modified = version is not None and version != packed.expected
             if version is not None and is_modified:
-                self.found.append(Found(packed, version, api.running_node(), api.memory(packed.tensor)))
+                self.late.append(LateRequest(packed, version, api.running_node(), api.memory(packed.tensor)))
         if is_modified:
             raise Modified("a saved tensor has been modified by an inplace operation")
         return packed.tensor
@@ -156,7 +156,7 @@ class WriteRecorder:
         finally:
             self._busy = before
 
-    def _here(self, frame: FrameType | None) -> Instruction | None:
+    def _yours(self, frame: FrameType | None) -> Instruction | None:
         """The instruction of yours that runs now, in this frame or around it."""
         while frame is not None and not self._is_wanted(frame.f_code.co_filename):
             frame = frame.f_back
@@ -186,7 +186,7 @@ class WriteRecorder:
         del argument
         if self._at is None or self._runs(self._at):
             self._look()
-        self._at = self._here(frame.f_back if event == "return" else frame)
+        self._at = self._yours(frame.f_back if event == "return" else frame)
         return self._happened
 
     def _runs(self, at: Instruction) -> bool:
@@ -215,22 +215,22 @@ class WriteRecorder:
 
     def told(self, profile: Any) -> list[dict[str, Any]]:
         """The observations' data: each saved tensor that a node asked for too late."""
-        events = list(_flattened(profile)) if self.found else []
-        return [self._told(found, events) for found in self.found]
+        events = list(_flattened(profile)) if self.late else []
+        return [self._told(asked, events) for asked in self.late]
 
-    def _told(self, found: Found, events: list[tuple[Any, int]]) -> dict[str, Any]:
-        saved, writes = found.saved, []
+    def _told(self, asked: LateRequest, events: list[tuple[Any, int]]) -> dict[str, Any]:
+        saved, writes = asked.saved, []
         boundary = f"saved:{saved.number}"
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
-            operators = list(dict.fromkeys(_writing(events, boundary, mark, found.memory)))
+            operators = list(dict.fromkeys(_writing(events, boundary, mark, asked.memory)))
             counts = {"before": write.before, "after": write.after, "operators": operators}
             writes.append({"at": self._place(write.at), **counts})
             boundary = mark
         with api.without_overrides():
             tensor = api.kind_and_sizes(saved.tensor)
-        counts = {"expected": saved.expected, "version": found.version}
-        return {"tensor": tensor, **counts, "node": found.node, "saved": self._place(saved.at), "writes": writes}
+        counts = {"expected": saved.expected, "version": asked.version}
+        return {"tensor": tensor, **counts, "node": asked.node, "saved": self._place(saved.at), "writes": writes}
 
     def _place(self, at: Instruction | None) -> dict[str, Any] | None:
         if at is None:

@@ -194,7 +194,10 @@ def _is_of(target: CallTarget, claim: Claim) -> bool:
 
 def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
     first = group[0]
-    if first.hop.kind in ("binding", "python"):
+    by_type = call.syntax != "call" and call.callable.kind in ("slot", "method") and call.callable.table is not None
+    # What operator syntax leads to is C++, which a profile function is not told of; that may call Python in turn. The
+    # function behind an attribute has no name of its own, by which a stepped run would be known to have called it.
+    if first.hop.kind == "binding" or (first.hop.kind == "python" and not by_type):
         called = first.but(replace(first.hop, evidence=(*first.hop.evidence, call.observation)))
         return [replace(called, call=call), *group[1:]]
     foreign = call.callable.kind in ("other", "class", "python")

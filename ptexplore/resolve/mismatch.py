@@ -232,7 +232,7 @@ def _cat(message: str, given: Given) -> Iterator[ComparedValue]:
     lists = [(name, tensor) for name, tensor in given if "[" in name and list(tensor.sizes) != [0]]
     if told is None or not lists:
         return
-    first, second = lists[0], next((one for one in lists if one[0].endswith(f"[{told[4]}]")), None)
+    first, second = lists[0], next((item for item in lists if item[0].endswith(f"[{told[4]}]")), None)
     values = int(told[2]), int(told[3])
     places = [
         at

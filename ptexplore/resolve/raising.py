@@ -57,6 +57,7 @@ BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_box
 UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
+KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 ON_STACK = "C++'s stack held it when the error was thrown"
 
 
@@ -254,9 +255,9 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     inside, rest = left[-1], list(segment)
     for number, function in enumerate(segment):
         for kind in (_is_of, _is_target):
-            found = _last(None, inside.children, partial(kind, function.name)) if function.name else None
-            if found is not None:
-                inside, rest = found, list(segment[number + 1 :])
+            inner = _last(None, inside.children, partial(kind, function.name)) if function.name else None
+            if inner is not None:
+                inside, rest = inner, list(segment[number + 1 :])
     sites = Sites(context.lookup)
     made: tuple[Claim, ...] = ()
     for function in reversed(rest):
@@ -398,9 +399,9 @@ def _left(context: Context, frame: LeftFrame) -> LeftFunction:
 
 
 def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
-    """Where C++ threw it, if the run that tells threw the same."""
+    """Where C++ threw it, if the run that tells threw the same. Of a long message only the beginning is kept."""
     told = records(context.session.observations, "thrown", ThrownError)
-    return next((thrown for thrown in told if thrown.message == raised.message), None)
+    return next((thrown for thrown in told if thrown.message[:KEPT] == raised.message[:KEPT]), None)
 
 
 def _why(context: Context, thrown: ThrownError | None) -> tuple[str, ...]:

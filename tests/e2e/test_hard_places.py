@@ -1192,3 +1192,50 @@ def test_the_path_says_what_backend_select_goes_by(command: InProcess, runtime: 
     told = {False: shown.count("no tensor tells the backend"), True: shown.count("makes the next set of its options")}
     assert told[by_tensors[0]], "the outermost, whose rows are open"
     assert all(count <= by_tensors.count(kind) for kind, count in told.items())
+
+
+OVERRIDING = """class Own(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        see()
+        return super().__torch_function__(function, types, args, kwargs or {})
+"""
+
+
+@pytest.mark.parametrize("expression", ["t + 1", "2 * t", "t[0]", "(-t)", "t == t"])
+def test_operator_syntax_stands_around_the_python_that_it_calls(command: InProcess, expression: str) -> None:
+    """A slot of a type is C++, which no profile function is told of; torch's own traceback has its functions."""
+    setup = f"def see(): pass\n{OVERRIDING}\nt = torch.ones(3).as_subclass(Own)"
+    frames = torch_says(
+        "traces = []\n"
+        "def see():\n"
+        "    if not traces: traces.append(torch._C._profiler.gather_traceback(False, False, True))\n"
+        f"{OVERRIDING}\nt = torch.ones(3).as_subclass(Own)\n{expression}\n"
+        "(frames,) = torch._C._profiler.symbolize_tracebacks(traces)\n"
+        "print(json.dumps([frame['name'] for frame in frames]))"
+    )
+    hops = command("trace", expression, "--setup", setup, "--no-native", "--json").hops
+    outer = [hop for hop in hops if hop["parent"] is None]
+    assert [hop["kind"] for hop in outer] == ["binding"]
+    assert any(outer[0]["name"] in frame for frame in frames), (outer[0]["name"], frames)
+    assert [hop["name"] for hop in hops if hop["parent"] == outer[0]["id"]] == ["__torch_function__"]
+
+
+def test_inside_a_call_of_which_no_key_is_known_no_sets_are(command: InProcess) -> None:
+    """Its kernels may hold a guard: so does that of add, by its text, and what it calls runs inside of that."""
+    setup = (
+        "from torch.utils._python_dispatch import TorchDispatchMode\nclass Plain(TorchDispatchMode):\n"
+        " def __torch_dispatch__(self, function, types, args=(), kwargs=None): return function(*args, **kwargs or {})\n"
+        "def f(a):\n with Plain(): b = a.sin()\n return b.cos() + 1"
+    )
+    hops = command("trace", "f(a)", "--setup", setup, "--no-native", "--json").hops
+    by_id = {hop["id"]: hop for hop in hops}
+    keyed = {hop["parent"] for hop in hops if hop["kind"] == "key"}
+    unknown = [hop["id"] for hop in hops if hop["kind"] == "op" and hop["id"] not in keyed and not hop["thread"]]
+    (call,) = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::add.Tensor"]
+    assert call["id"] in unknown, "a tensor that was made since may be of a class that dispatches in Python"
+    for hop in hops:
+        around = by_id.get(hop["parent"])
+        while around is not None and around["id"] != call["id"]:
+            around = by_id.get(around["parent"])
+        assert around is None or hop["kind"] != "key"

@@ -408,18 +408,19 @@ def test_contexts_that_others_enter() -> None:
 # --- the command, with what was saved -----------------------------------------------------------------------------
 
 
-def test_the_command_exports_a_saved_one_and_lays_times_over_it(command: InProcess, tmp_path: Path) -> None:
+def test_the_command_exports_a_saved_one_and_lays_times_over_it(command: InProcess) -> None:
     with ptexplore.record() as recording:
         torch.ones(2).exp()
-    saved, out, times = str(tmp_path / "x.trail"), str(tmp_path / "out.txt"), tmp_path / "times.json"
-    recording.save(saved)
+    recording.save("x.trail")
     event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
     seen = [("aten::ones", 0, 9), ("aten::empty", 1, 2), ("aten::fill_", 4, 3), ("aten::exp", 20, 5)]
-    times.write_text(json.dumps([event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]))
-    result = command("trace", "--load", saved, "--times", str(times), "--export", "collapsed", out)
+    events = [event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]
+    Path("times.json").write_text(json.dumps(events), encoding="utf-8")
+    given = ("--times", "times.json", "--export", "collapsed", "out.txt", "--view", "modules")
+    result = command("trace", "--load", "x.trail", *given)
     assert result.code == 0, result
-    assert f"times are of another run, from {times}" in " ".join(result.out.split())
-    weights = {line.split(";")[-1].split()[0]: line.split()[-1] for line in Path(out).read_text().splitlines()}
+    assert "times are of another run, from times.json" in " ".join(result.out.split())
+    weights = {line.split(";")[-1].split()[0]: line.split()[-1] for line in Path("out.txt").read_text().splitlines()}
     assert weights == {"ones": "9000", "exp": "5000"}
 
 

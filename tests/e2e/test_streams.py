@@ -122,7 +122,7 @@ def test_a_signal_ends_the_command_and_what_it_started(cli: Cli, tmp_path: Path,
     )  # fmt: skip
     end = time.monotonic() + 200
     while not (started.exists() and started.read_text()):
-        assert process.poll() is None, process.stderr
+        assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < end
         time.sleep(0.1)
     process.send_signal(getattr(signal, name))

@@ -101,6 +101,9 @@ def _descend(
     if passing is not None:
         return replace(claim, children=(_through_python(context, tensors, call, passing),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
+    if not call.steps and innermost.known:  # any of its kernels may hold a guard
+        why = f"which kernels of {claim.hop.op} ran is not known"
+        innermost = replace(innermost, observed=False, certain=False, known=False, why=why)
     inner: dict[tuple[int, bool], list[Claim]] = {}
     for child in claim.children:
         place, around = _caller(context, call, child, innermost)

@@ -28,6 +28,7 @@ BYTES = 6 * 1024**3  # unpacked; a release with every third-party module is abou
 RATIO = 100  # unpacked to packed, from FREE bytes on; source text packs to a tenth at most
 FREE = 128 * 1024**2
 _CHUNK = 1 << 20
+LONGEST = 255  # bytes of a name
 DEEPEST = 100  # folders within one another; PyTorch has some fifteen
 _KINDS = {b"\xfd7zXZ\x00": "tar.xz", b"\x1f\x8b": "tar.gz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
 
@@ -169,6 +170,8 @@ def check(member: Member) -> None:
         raise RefusedArchive(f"its member {member.name!r} has an absolute name")
     if ".." in parts:
         raise RefusedArchive(f"its member {member.name!r} leads out of the folder it is unpacked into")
+    if any(len(os.fsencode(part)) > LONGEST for part in parts):
+        raise RefusedArchive(f"its member {member.name[:60]!r}… has a name that no file system takes")
     if len(parts) > DEEPEST:
         raise RefusedArchive(f"its member {member.name[:60]!r}… lies {len(parts):,} folders deep")
     if "\0" in member.name:

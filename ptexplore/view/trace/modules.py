@@ -31,9 +31,8 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     rows, least = _fitting(root, whole.time, opened=options.opened is not None)
     left_out = [f"parts that took less than {least:.2%} of the time are not shown"] if least else []
     if any(part.backward or part.saved for part in root.walk()):
-        left_out.append(
-            "backward: the time of the nodes that a row's operators recorded; saved: the bytes kept for them"
-        )
+        kept = "saved: the bytes kept for them, once each, where they were kept first"
+        left_out.append(f"backward: the time of the nodes that a row's operators recorded; {kept}")
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
@@ -78,11 +77,11 @@ def opened(whole: Part, name: str) -> Part:
 def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     yield f"torch {trail.torch.version}"
     imports = next((part for part in whole.parts if part.kind == "imports"), None)
-    apart = f" and {seconds(imports.time)} of imports, which no other row counts" if imports is not None else ""
+    apart = f", and {seconds(imports.time)} more of imports, which no other row counts" if imports is not None else ""
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        yield f"one run: {seconds(whole.time)}, about {seconds(program.overhead)} of it recording{apart}"
+        yield f"one run: {seconds(whole.time)} (about {seconds(program.overhead)} of it recording){apart}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -116,7 +115,7 @@ def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[Scre
     share = part.time / wanted.wall if part.kind != "imports" else None
     cells = (
         seconds(part.time) if part.time else "",
-        seconds(part.backward) if part.backward else "",
+        seconds(part.backward) if part.backward and not _runs_backward(part) else "",
         f"{part.calls:,}" if part.kind != "imports" else "",
         f"{part.operators:,}" if part.operators else "",
         size(part.saved) if part.saved else "",
@@ -130,6 +129,8 @@ def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[Scre
         times=max(len(part.names), 1),
         opens=part.name,
     )
+    if part.parts and part.own and not wanted.operators and part.kind != "backward":
+        yield _rest_row(part, wanted.wall, level + 1)
     shown = part.own if wanted.operators else part.own[:NODES] if part.kind == "backward" else ()
     for own in shown:
         if own.time / wanted.wall >= wanted.least:
@@ -142,6 +143,21 @@ def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[Scre
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 
 
+def _runs_backward(part: Part) -> bool:
+    """Whether backward ran inside of a part: its time has that of the nodes already."""
+    return any(inner.kind == "backward" for inner in part.walk())
+
+
+def _rest_row(part: Part, wall: int, level: int) -> ScreenRow:
+    """The operators that a part with parts called itself."""
+    time = sum(own.time for own in part.own)
+    operators = part.operators - sum(inner.operators for inner in part.parts)
+    saved = part.saved - sum(inner.saved for inner in part.parts)
+    names = ", ".join(own.name for own in part.own[: NODES - 1]) + (", …" if len(part.own) >= NODES else "")
+    cells = (seconds(time), "", "", f"{operators:,}" if operators else "", size(saved) if saved else "")
+    return ScreenRow(name=f"itself: {names}", level=level, share=time / wall, cells=cells, opens=part.name)
+
+
 def _operator_row(own: OwnOperators, wall: int, level: int) -> ScreenRow:
     cells = (seconds(own.time), "", f"{own.calls:,}", "", "")
     return ScreenRow(name=own.name, level=level, share=own.time / wall, cells=cells, opens=own.name)
@@ -150,8 +166,6 @@ def _operator_row(own: OwnOperators, wall: int, level: int) -> ScreenRow:
 def _names(part: Part, module: str) -> str:
     """The name of a part within the module around it; of several that are alike, the first and the last."""
     names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
-    if part.kind == "optimizer" and part.type is not None:
-        return f"{part.type}.{part.name.rpartition('.')[2]}"
     if part.kind == "imports":
         return f"imports  {part.calls:,} module{'s' * (part.calls != 1)}"
     if part.kind == "module" and not part.name:
@@ -185,16 +199,16 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
-    modules = [p for part in root.parts for p in part.walk() if p.kind == "module" and p.name]
-    times = Counter(part.name for part in modules)
-    widest = max((part for part in modules if times[part.name] == 1), key=_time, default=None)
+    parts = [part for inner in root.parts for part in inner.walk() if part.kind != "imports" and part.operators]
+    times = Counter(part.name for part in parts)
+    widest = max((part for part in parts if times[part.name] == 1 and part.name), key=_own_time, default=None)
     if widest is not None:
         yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
     yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")
 
 
-def _time(part: Part) -> int:
-    return part.time
+def _own_time(part: Part) -> int:
+    return part.own_time
 
 
 def seconds(nanoseconds: int) -> str:

@@ -252,9 +252,9 @@ class _Steps:
             return self._key(hop, around)
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
             return []
-        return [self._one(hop, around)]
+        return [self._step_of(hop, around)]
 
-    def _one(self, hop: Hop, around: _Around) -> _Step:
+    def _step_of(self, hop: Hop, around: _Around) -> _Step:
         """The step that is a hop."""
         if hop.kind == "op":
             return self._operator(hop, around)
@@ -312,9 +312,9 @@ class _Steps:
             told = _status(kernel, "") if kernel.status != hop.status else ""
             row = replace(self._row(kernel, "", told), level=1, share=None)
             out.append(_Step(row, 0, 0.0, is_beside=True))
-        below = replace(around, key=hop.key or hop.name)
+        within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (part.children if part is kernel else (part,))]
-        for step in self._all(inner, below):
+        for step in self._all(inner, within):
             if not step.is_beside:
                 step.row = replace(step.row, level=step.row.level + 1)
                 step.is_beside = True

@@ -16,7 +16,7 @@ from ptexplore.model.program import CallPath, OperatorKind, Program
 
 PartKind = Literal["program", "thread", "imports", "user", "module", "backward", "optimizer", "data"]
 NODES = ("engine", "node")
-_DIGITS = re.compile(r"\d+")
+_MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
 TORCH = "/torch/"
 ENGINE = "autograd::engine::evaluate_function: "
 
@@ -197,6 +197,8 @@ def _kind(path: CallPath) -> PartKind | None:
 def _name(path: CallPath) -> str:
     if path.kind == "torch" and (path.file or "").endswith("autograd/__init__.py"):
         return f"torch.autograd.{path.name}"
+    if _kind(path) == "optimizer" and path.type is not None:  # its class may have the method from another one
+        return f"{path.type}.{path.name.rpartition('.')[2]}"
     return path.name
 
 
@@ -239,7 +241,7 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
 def _joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:
     """The parts in the order of their first calls; those that are alike as one, where the first of them stands.
 
-    Modules are joined if they stand side by side, or if their names differ by a number alone.
+    Modules are joined if they stand side by side, or if they are members of one list: their names end with a number.
     """
     alike: list[tuple[Signature, list[Part]]] = []
     for part, signature in parts:
@@ -255,7 +257,9 @@ def _joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:
 def _may_join(held: Sequence[Part], part: Part, alike: Sequence[tuple[Signature, list[Part]]]) -> bool:
     if part.kind != "module":
         return False
-    return alike[-1][1] is held or _DIGITS.sub("", held[-1].name) == _DIGITS.sub("", part.name)
+    members = [_MEMBER.fullmatch(name) for name in (held[-1].name, part.name)]
+    in_one_list = all(members) and len({member[1] for member in members if member is not None}) == 1
+    return alike[-1][1] is held or in_one_list
 
 
 def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:

@@ -98,7 +98,12 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str,
     out = [f"{', '.join(names)}: {description}" for description, names in given.items()]
     if trail.result.description:
         out.append(f"gives {trail.result.description}")
-    return (f"torch {trail.torch.version}", *(["; ".join(out)] if out else []), *_how_stepped(trail, session))
+    first, *further = [*_how_stepped(trail, session)] or [""]
+    return (
+        *(["; ".join(out)] if out else []),
+        "; ".join(filter(None, (f"torch {trail.torch.version}", first))),
+        *further,
+    )
 
 
 def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
@@ -110,7 +115,7 @@ def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         count = " + ".join(f"{part.instructions:,}" for part in whole)
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
-        yield f"{count} instructions{names}, counted in {warm}, {threads}{_closed(trail, session)}"
+        yield f"{count} instructions{names} in {warm}, {threads}{_closed(trail, session)}"
     if parts and trail.program is not None:
         each = "an operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind,"
         was = "was" if len(parts) == 1 else "were"
@@ -123,7 +128,7 @@ def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         if part.cut:
             yield f"the count ends early: {part.cut}"
     if not parts and native.frames(trail.hops):
-        yield f"instructions were counted in {warm}"
+        yield f"instructions are those of {warm}"
     elif not parts:
         yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
 

@@ -81,8 +81,7 @@ def test_sizes_that_no_order_of_the_operands_gives_are_nobodys() -> None:
             [("[-1, 2]", None), ("9", "self")],
         ),
         (
-            "Sizes of tensors must match except in dimension 1. "
-            "Expected size 3 but got size 2 for tensor number 2 in the list.",
+            "Sizes of tensors must match except in dimension 1. Expected size 3 but got size 2 for tensor number 2 in",
             (("tensors[0]", tensor(3, 1)), ("tensors[1]", tensor(3, 2)), ("tensors[2]", tensor(2, 2))),
             [("3", "tensors[0]"), ("2", "tensors[2]")],
         ),

@@ -93,6 +93,17 @@ def test_pythons_functions_are_left_around_those_of_cpp() -> None:
     assert innermost(claims, (), frames) is claims[1]
 
 
+def test_of_a_long_message_the_beginning_tells_that_it_is_the_same(small: Small) -> None:
+    """One recorder cuts it, the other keeps C++'s stack behind it."""
+    context, _ = raising(small, (an_op(),), *STACK, message="x" * 17_000)
+    raised, *others = context.session.observations
+    raised = replace(raised, data={**raised.data, "message": raised.data["message"][:16_000]})
+    context = replace(context, session=replace(context.session, observations=(raised, *others)))
+    ending = conclude(context, (an_op(),), {})
+    assert ending is not None
+    assert ending.function == "check"
+
+
 # --- what only C++'s stack tells of ---
 
 FUNCTOR = (

@@ -62,3 +62,16 @@ def test_a_damaged_pyproject_is_other_tools_business(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[", encoding="utf-8")
     found = find_project(tmp_path)
     assert found is None or not found.file.is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "editor", ["https://x.invalid/{path}", "javascript://{path}", "vscode://file", "not an address {path}"]
+)
+def test_an_editor_is_an_address_of_this_machine(tmp_path: Path, editor: str) -> None:
+    file = tmp_path / "ptexplore.toml"
+    file.write_text('editor = "vscode://file{path}:{line}"\n', encoding="utf-8")
+    assert find_project(tmp_path).editor == "vscode://file{path}:{line}"  # type: ignore[union-attr]
+    file.write_text(f'editor = "{editor}"\n', encoding="utf-8")
+    with pytest.raises(PtexploreError) as wrong:
+        find_project(tmp_path)
+    assert "editor" in wrong.value.message

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from textual.events import Key
 from textual.widgets import Input
@@ -9,6 +11,8 @@ from textual.widgets._footer import FooterKey
 
 from ptexplore.errors import PtexploreError
 from ptexplore.tui.asking import ChoiceScreen
+from ptexplore.tui.jobs import Job
+from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenOperator, OpenPlace
 from ptexplore.tui.places import CARD, FOLDER, History, Place
 from ptexplore.tui.screens.card import CardScreen
@@ -167,3 +171,31 @@ def test_one_key_walks_the_stop_about_a_line_and_no_key_at_the_foot_is_cut(drive
         await until(pilot, lambda: app.reader.place.path == KERNEL)
 
     drive("at::native::blend_kernel", reading, size=size)
+
+
+def test_the_first_build_reads_the_generated_code_once_and_goes_on_without_a_torch_that_starts():
+    """The catalogue first: it keeps what it read for the index. A torch that does not start leaves the source."""
+    ran: list[str] = []
+    job = Job("indexing", lambda _step: None)
+
+    def build(refuses: bool) -> list[str]:
+        def run(command, _job):
+            ran.append(command[0])
+            if command[0] == "op" and refuses:
+                raise PtexploreError("the probe failed", "")
+            return ""
+
+        ran.clear()
+        apart = SimpleNamespace(trees=["all"])
+        workspace = SimpleNamespace(
+            runtime_if_any=object(), catalogue_at_hand=lambda _trees: None, apart=lambda: apart, python=None
+        )
+        library = Library(workspace, [], run, lambda *_where: None)  # type: ignore[arg-type]
+        assert library.build_indexes(job) == ["all"]
+        return list(ran)
+
+    assert build(refuses=False) == ["op", "index"]
+    assert build(refuses=True) == ["op", "index"]
+    job.stop()
+    with pytest.raises(PtexploreError):
+        build(refuses=True)

@@ -1,0 +1,340 @@
+"""Random documents and command lines for ptexplore: each case is answered, refused in three parts, or a fault."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import random
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ptexplore.errors import PtexploreError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SAVED = REPOSITORY / "tests" / "data" / "saved"
+TOURS = REPOSITORY / "annotations" / "tours"
+NASTY = (
+    "", "\x1b]0;x\x07", "\x9b31m", "\u202e", "\u2028", "\ud800", "\0", "..", "/", "~", "-", "--", "%00", "a" * 5_000,
+    "9" * 23, "9" * 5_000, "²", "\n", "\t", "{{", "<script>", "*", "[", "(" * 2_000, "#1", ":1", "::",
+    "a:b:c", "😀", "'",
+    '"', "\\", "_Z9",
+)  # fmt: skip
+VALUES: tuple[Any, ...] = (
+    None, True, 0, -1, 1, 2**31, 2**63, 2**64, 10**19, 1e308, -0.0, [], {}, [[]], {"a": 1}, *NASTY,
+)  # fmt: skip
+
+
+@dataclass
+class Tally:
+    """How the cases of one surface ended."""
+
+    answered: int = 0
+    refused: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def cases(self) -> int:
+        return self.answered + self.refused + len(self.faults)
+
+
+Case = Callable[[random.Random, Path], None]  # asks one thing; what it raises but PtexploreError is a fault
+
+
+def run(case: Case, drawn: random.Random, folder: Path, tally: Tally) -> None:
+    """One case, and what became of it."""
+    try:
+        case(drawn, folder)
+        tally.answered += 1
+    except PtexploreError as error:
+        if error.message and isinstance(error.exit_code, int):
+            tally.refused += 1
+        else:
+            tally.faults.append(f"an error without words: {error!r}")
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        import traceback
+
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        tally.faults.append(f"{type(error).__name__} at {where}: {str(error)[:120]}")
+
+
+def mutated_bytes(drawn: random.Random, data: bytes) -> bytes:
+    """The bytes with some of them changed, cut out, doubled or replaced by others that mean something."""
+    for _ in range(drawn.choice((1, 1, 2, 5, 20))):
+        at, end = sorted(drawn.randrange(len(data) + 1) for _ in range(2))
+        way = drawn.randrange(5)
+        if way == 0:
+            data = data[:at] + bytes([drawn.randrange(256)]) + data[at + 1 :]
+        elif way == 1:
+            data = data[:at] + data[min(end, at + 40) :]
+        elif way == 2:
+            data = data[:at] + data[at : min(end, at + 200)] * 2 + data[at:]
+        elif way == 3:
+            data = data[:at] + str(drawn.choice(NASTY)).encode("utf-8", "surrogatepass") + data[at:]
+        elif drawn.random() < 0.2:
+            data = data[:at]
+    return data
+
+
+def mutated_document(drawn: random.Random, document: Any) -> Any:
+    """Plain data with one to three of its values, or keys, replaced."""
+    for _ in range(drawn.choice((1, 1, 2, 3))):
+        inner, before, key = document, None, None
+        while isinstance(inner, (dict, list)) and inner and drawn.random() < 0.9:
+            before, key = inner, drawn.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+            inner = before[key]
+        if before is None:
+            continue
+        way = drawn.randrange(4)
+        if way == 0 and isinstance(before, dict):
+            before[str(drawn.choice(NASTY))] = before.pop(key)
+        elif way == 1 and isinstance(inner, str):
+            before[key] = inner + str(drawn.choice(NASTY))
+        elif way == 2 and isinstance(before, list):
+            before.insert(drawn.randrange(len(before) + 1), inner)
+        else:
+            before[key] = drawn.choice(VALUES)
+    return document
+
+
+# --- the surfaces ---
+
+_SMALL = "format1-softmax-backward.json.gz"
+_TEXTS: dict[str, bytes] = {}
+
+
+def _text(name: str, make: Callable[[], bytes]) -> bytes:
+    if name not in _TEXTS:
+        _TEXTS[name] = make()
+    return _TEXTS[name]
+
+
+def _format_1() -> bytes:
+    """A saved trace of format 1 with its first hops alone: what is read often must be small."""
+    document = json.loads(gzip.decompress((SAVED / _SMALL).read_bytes()))
+    document["session"] = None
+    return json.dumps(document).encode()
+
+
+def _format_2() -> bytes:
+    from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+
+    return trail_to_json(trail_from_json(_text("1", _format_1), "x")[0]).encode()
+
+
+def _shown(data: bytes) -> None:
+    """Read a saved trace and draw it as a terminal and an SVG have it."""
+    from ptexplore.render.terminal.console import make_console, picture
+    from ptexplore.render.terminal.trace import print_trail
+    from ptexplore.view.trace.page import Options
+    from ptexplore.view.trace.saved import trail_from_json
+    from ptexplore.view.trace.views import view
+
+    trail, session = trail_from_json(data, "x.json")
+    console = make_console()
+    console.file = io.StringIO()
+    page = view(trail, Options(), session)
+    print_trail(console, page, lambda _: None)
+    drawn = console.file.getvalue() + picture(lambda other: print_trail(other, page, lambda _: None), trail.expression)
+    from ptexplore.safe_text import UNSAFE
+
+    leaked = set(map(ord, drawn)) & UNSAFE
+    if leaked:
+        raise AssertionError(f"came out: {sorted(leaked)}")
+
+
+def load(drawn: random.Random, folder: Path) -> None:
+    """A saved trace of either format: its values or its bytes changed, packed or not."""
+    del folder
+    data = _text("1", _format_1) if drawn.random() < 0.4 else _text("2", _format_2)
+    if drawn.random() < 0.7:
+        data = json.dumps(mutated_document(drawn, json.loads(data))).encode("utf-8", "surrogatepass")
+    else:
+        data = mutated_bytes(drawn, data)
+    _shown(gzip.compress(data, 1) if drawn.random() < 0.1 else data)
+
+
+def tour(drawn: random.Random, folder: Path) -> None:
+    """A tour or a note, read as a folder of notes is, and its prose as a page and a terminal have it."""
+    from ptexplore.annotations.format import Origin, parse
+    from ptexplore.render.html.prose import html_of
+
+    del folder
+    files = sorted(TOURS.glob("*.md"))
+    data = files[drawn.randrange(len(files))].read_bytes()
+    start = drawn.randrange(max(len(data) - 4_000, 1))
+    data = data[:600] + data[start : start + 3_000]
+    data = mutated_bytes(drawn, data)
+    parsed, problems = parse(data, drawn.choice(("tour", "note")), Origin("x.md"))
+    for stop in parsed.stops if parsed is not None else ():
+        for part in stop.parts:
+            text = getattr(part, "text", part)
+            if isinstance(text, str):
+                html_of(text, lambda _: None, lambda _: None)
+    if parsed is None and not problems:
+        raise AssertionError("refused without a word")
+
+
+def project(drawn: random.Random, folder: Path) -> None:
+    """A ptexplore.toml."""
+    from ptexplore.source.fetch.project_file import find_project
+
+    text = b'ref = "v2.6.0"\nnotes = ["notes", "a/b"]\n[site]\ntitle = "T"\nurl = "https://example.org/"\n'
+    (folder / "ptexplore.toml").write_bytes(mutated_bytes(drawn, text))
+    find_project(folder)
+
+
+def lock(drawn: random.Random, folder: Path) -> None:
+    """The lock of a folder of notes."""
+    from ptexplore.annotations.lock import read_lock
+
+    entry = {"stop": "a#b", "path": "c10/x.h", "line": 3, "sha": "0" * 64}
+    text = (
+        json.dumps({"format": 1}) + "\n" + "\n".join(json.dumps(mutated_document(drawn, dict(entry))) for _ in range(3))
+    )
+    (folder / "anchors.lock").write_bytes(mutated_bytes(drawn, text.encode("utf-8", "surrogatepass")))
+    read_lock(folder / "anchors.lock", "notes")
+
+
+_TYPES = (
+    tarfile.REGTYPE, tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE,
+    tarfile.FIFOTYPE,
+)  # fmt: skip
+
+
+def archive(drawn: random.Random, folder: Path) -> None:
+    """A tar or zip archive: odd names, links, devices, depth; then its bytes changed. Nothing leaves its folder."""
+    from ptexplore.source.fetch.archive import unpack
+
+    names = [
+        "a/b.h", "c10/x.h", "../out", "/abs", "a/../../out", "a" * 300, "d/" * drawn.choice((3, 90, 2_000)) + "f",
+        ".git/config", "a\nb", "\x1b[31m", "-rf", "A/b.h", "e\u0301.h", "\u00e9.h", "con", "a//b", "./a", "", "x/.git",
+        "link/f",
+    ]  # fmt: skip
+    buffer = io.BytesIO()
+    chosen = drawn.choices(names, k=drawn.randrange(1, 6))
+    with contextlib.suppress(ValueError, UnicodeError):
+        if drawn.random() < 0.3:
+            with zipfile.ZipFile(buffer, "w") as packed:
+                for name in chosen:
+                    packed.writestr(name or "x", b"int a;\n")
+        else:
+            with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+                for name in chosen:
+                    info = tarfile.TarInfo(name or "x")
+                    info.type = drawn.choice(_TYPES)
+                    info.linkname = drawn.choice(("a/b.h", "../../out", "/etc/passwd", "link", ""))
+                    info.mode = drawn.choice((0o644, 0o4755, 0o777, 0))
+                    data = b"int a;\n" if info.isreg() else b""
+                    info.size = len(data)
+                    tar.addfile(info, io.BytesIO(data))
+    data = buffer.getvalue()
+    if drawn.random() < 0.5 and data:
+        data = mutated_bytes(drawn, data)
+    inside = folder / f"in{drawn.randrange(1 << 30)}"
+    inside.mkdir()
+    file = folder / "archive"
+    file.write_bytes(data)
+    before = set(os.listdir(folder))
+    try:
+        with file.open("rb") as stream:
+            unpack(stream, "archive", inside)
+    finally:
+        outside = set(os.listdir(folder)) - before
+        import shutil
+
+        shutil.rmtree(inside, ignore_errors=True)
+        if outside:
+            raise AssertionError(f"written outside: {outside}")
+
+
+_ERRORS = (
+    "Could not run 'aten::add.Tensor' with arguments from the 'SparseCPU' backend. This could be because x",
+    (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "[torch.FloatTensor [3]], which is output 0 of ExpBackward0, is at version 2; expected version 1 instead."
+    ),
+    "RuntimeError: x\nException raised from check at ../c10/x.cpp:12 (most recent call first):\nframe #0: f()",
+)
+
+
+def error_message(drawn: random.Random, folder: Path) -> None:
+    """A message of torch's, as far as it is read without a torch."""
+    from ptexplore.resolve import error_message as reader
+
+    del folder
+    text = mutated_bytes(drawn, drawn.choice(_ERRORS).encode()).decode("utf-8", "surrogateescape")
+    for name in ("NO_KERNEL", "_MODIFIED", "_RAISED"):
+        match = getattr(reader, name).search(text)
+        if match is not None:
+            [int(group) for group in match.groups() if group is not None and group.isdecimal()]
+    from ptexplore.view.trace.ending import first_words
+
+    first_words(text)
+
+
+def source_file(drawn: random.Random, folder: Path) -> None:
+    """A file of C++, Python or YAML, read into an index."""
+    from ptexplore.cpp.macros import MacroTable, collect
+    from ptexplore.index.workers import Task, Unread, read_rows
+
+    samples = sorted((REPOSITORY / "tests" / "data" / "minitorch").rglob("*.*"))
+    sample = samples[drawn.randrange(len(samples))]
+    data = mutated_bytes(drawn, sample.read_bytes()[:6_000])
+    file = folder / f"file{sample.suffix}"
+    file.write_bytes(data)
+    macros = collect([("c10/x.h", data.decode("utf-8", "replace"))]) if drawn.random() < 0.3 else MacroTable({})
+    read = read_rows(Task(1, f"c10/file{sample.suffix}", str(file), "checkout", len(data), None), macros)
+    if not isinstance(read, Unread) and "the reader failed" in str(read):
+        raise AssertionError(str(read)[-300:])
+
+
+_WORDS = (
+    "trace", "op", "find", "show", "refs", "tour", "notes", "check", "trust", "html", "fetch", "index", "survey",
+    "doctor", "explain-error", "--load", "--json", "--limit", "--explain", "--save", "--tree", "--view", "--depth",
+    "--only", "--help", "--full", "--list", "--use", "--ref", "--from", "--jobs", "--python", "--notes", "add.Tensor",
+    "a + 1", "1", "--", "-x",
+)  # fmt: skip
+
+
+def command_line(drawn: random.Random, folder: Path) -> None:
+    """A command line, in this process, on an empty cache and where no torch may be started."""
+    from ptexplore.cli.app import FAULT, main
+
+    words = [
+        drawn.choice(_WORDS) if drawn.random() < 0.7 else str(drawn.choice(NASTY)).replace("\0", "") for _ in range(4)
+    ]
+    words = [drawn.choice(_WORDS[:15]), *words[: drawn.randrange(5)]]
+    if {"fetch", "index", "survey", "html", "doctor"} & set(words[:1]) and "--help" not in words:
+        words.append("--no-such-option")  # these would do real work
+    words += (
+        ["--python", str(folder / "no-python")] if words[0] in ("trace", "op", "find", "show", "explain-error") else []
+    )
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(words)
+    if code not in (0, 1, 2, 3) or FAULT in err.getvalue() or (code and "error:" not in err.getvalue()):
+        raise AssertionError(f"{words[:3]} -> {code}: {err.getvalue()[:200]}")
+    if code:
+        raise PtexploreError("refused", exit_code=code)
+
+
+SURFACES: dict[str, tuple[Case, int]] = {  # each with its share of the cases
+    "--load, both formats": (load, 6),
+    "tours and notes": (tour, 4),
+    "anchors.lock": (lock, 3),
+    "ptexplore.toml": (project, 3),
+    "archives": (archive, 3),
+    "error messages": (error_message, 3),
+    "source files": (source_file, 2),
+    "command lines": (command_line, 1),
+}

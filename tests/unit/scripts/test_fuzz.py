@@ -1,0 +1,59 @@
+"""Some two thousand random cases, a share of each surface: scripts/fuzz has the long run."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CASES = 80  # of one share; a command line costs ten times what a document does
+
+
+@pytest.fixture(scope="module")
+def fuzzing() -> Any:
+    sys.path.insert(0, str(REPOSITORY / "scripts"))
+    try:
+        return importlib.import_module("lib.fuzzing")
+    finally:
+        sys.path.remove(str(REPOSITORY / "scripts"))
+
+
+SURFACES = (
+    "--load, both formats", "tours and notes", "anchors.lock", "ptexplore.toml", "archives", "error messages",
+    "source files", "command lines",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_every_case_is_answered_or_refused_in_words(
+    fuzzing: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "data"))
+    case, share = fuzzing.SURFACES[name]
+    tally, drawn = fuzzing.Tally(), random.Random(21)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zipfile's, of names that are there twice
+        for _ in range(CASES * share):
+            fuzzing.run(case, random.Random(drawn.getrandbits(64)), tmp_path, tally)
+    assert not tally.faults
+    assert tally.cases == CASES * share
+
+
+def test_no_surface_is_left_out_and_a_fault_is_told(fuzzing: Any, tmp_path: Path) -> None:
+    assert set(SURFACES) == set(fuzzing.SURFACES)
+    tally = fuzzing.Tally()
+
+    def stumbles(_drawn: object, _folder: object) -> None:
+        raise ValueError("planted")
+
+    fuzzing.run(stumbles, random.Random(1), tmp_path, tally)
+    assert len(tally.faults) == 1
+    assert "planted" in tally.faults[0]
