@@ -431,12 +431,12 @@ class Recorder:
     def _stepped(self, stepping: Stepping, path: Path, sets: int, builtin: Any) -> bool:
         """Before a builtin: have it stepped in a fork, if that is worth it. True in the fork, which goes on to it."""
         of = _builtin_of(path.label)
-        one = stepping.wanted(path.index, of, sets) if of is not None else None
+        candidate = stepping.wanted(path.index, of, sets) if of is not None else None
         is_backward = _is_backward(path.label) and bool(stepping.nodes or self._graph)
-        if (one is None and not is_backward) or not self._is_safe():
+        if (candidate is None and not is_backward) or not self._is_safe():
             return False
-        if one is not None:
-            self._slice(lambda: stepping.builtin(path.index, builtin, one))
+        if candidate is not None:
+            self._slice(lambda: stepping.builtin(path.index, builtin, candidate))
         else:
             graph, self._graph = self._graph, {}
             self._slice(lambda: stepping.backward(graph))
@@ -882,7 +882,7 @@ class Fold:
         if _is_backward(path.label):
             stepping.backward_begins()
         inside = self._stepped_now
-        self._stepped_now = next((one for one in self._stepped if one.path == path.index and not one.met), None)
+        self._stepped_now = next((call for call in self._stepped if call.path == path.index and not call.met), None)
         if self._stepped_now is not None:
             self._stepped_now.met = 1
         self._walk(event.children, path, sets)
@@ -924,19 +924,19 @@ class Fold:
         if inside is not None and inside.path == path.index:
             inside.units += 1
             inside.row, inside.key = number, represents
-        for one in self._stepped:
-            if one.event is None or one.row is not None:
+        for call in self._stepped:
+            if call.event is None or call.row is not None:
                 continue
-            if one.event == event or (one.what == "node" and one.event in event.children):
-                one.row, one.key = number, represents
+            if call.event == event or (call.what == "node" and call.event in event.children):
+                call.row, call.key = number, represents
 
     def _look_for_stepped(self, event: Any, type_: str) -> None:
         """Whether an operator call, or a node, is one that was stepped: it is known by its number."""
-        for one in self._stepped:
-            is_it = one.what == type_ and one.event is None and one.name == event.name
-            if is_it and one.overload in (None, getattr(event, "overload_name", None)):
-                one.met += 1
-                one.event = event if one.met == one.number else None
+        for call in self._stepped:
+            is_it = call.what == type_ and call.event is None and call.name == event.name
+            if is_it and call.overload in (None, getattr(event, "overload_name", None)):
+                call.met += 1
+                call.event = event if call.met == call.number else None
 
     def _kind(
         self, event: Any, fields: Any, path: Path, sets: int, sizes: list[Any], around: int | None
@@ -1044,7 +1044,7 @@ class Fold:
         self._route_of = route_of
         told = [_route(*key) for key in routes]
         if self.stepping is not None:
-            by = {one.key: route_of[one.row] for one in self.stepping.done if one.row is not None}
+            by = {call.key: route_of[call.row] for call in self.stepping.done if call.row is not None}
             for number, key in represents.items():
                 why = self.stepping.why(key)
                 told[number] |= {"unstepped": why} if key not in by else {"represented": by[key]}

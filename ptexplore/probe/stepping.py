@@ -156,16 +156,16 @@ class Stepping:
 
     def met(self, key: Key, first: dict[str, Any], path: int, duration: int, site: Any) -> None:
         """An operator call, or a node, was folded; `site`: of an operator by syntax, what ran before it, and where."""
-        one = self._met.get(key)
-        if one is None:
-            one = self._met[key] = Representative(key, first)
+        candidate = self._met.get(key)
+        if candidate is None:
+            candidate = self._met[key] = Representative(key, first)
             self.brought_new = True
-        one.calls += 1
-        one.time += duration
-        one.least = min(one.least or duration, duration)
-        if one.what == "builtin":
-            self._last[path, key[1]] = one
-        elif one.what == "op":
+        candidate.calls += 1
+        candidate.time += duration
+        candidate.least = min(candidate.least or duration, duration)
+        if candidate.what == "builtin":
+            self._last[path, key[1]] = candidate
+        elif candidate.what == "op":
             self._sites.setdefault(key, set()).add(site)
         else:
             self._nodes.append(key)
@@ -176,23 +176,23 @@ class Stepping:
 
     def folded(self) -> None:
         """A slice was folded: what was stepped before it is known now, and what is worth stepping next is chosen."""
-        for one in self.awaited:
-            self._conclude(one)
+        for call in self.awaited:
+            self._conclude(call)
         self.awaited.clear()
         for kind in self._met.values():
             kind.known = True
         self._choose()
 
-    def _conclude(self, one: Stepped) -> None:
+    def _conclude(self, call: Stepped) -> None:
         """What was stepped counts for the kind that the program's own call turned out to be."""
-        kind = self._met[one.key] if one.key is not None and one.units <= 1 else None
-        if kind is not one.tried:
-            one.tried.tries += 1
-        one.event = None  # it holds all events of its profile
-        is_warm = kind is not None and (kind.known or one.number > 1)
+        kind = self._met[call.key] if call.key is not None and call.units <= 1 else None
+        if kind is not call.tried:
+            call.tried.tries += 1
+        call.event = None  # it holds all events of its profile
+        is_warm = kind is not None and (kind.known or call.number > 1)
         if kind is not None and is_warm and not kind.stepped:
             kind.stepped, kind.why = True, ""
-            self.done.append(one)
+            self.done.append(call)
 
     def _choose(self) -> None:
         self.builtins, self.syntax, self.nodes = {}, {}, []
@@ -200,24 +200,25 @@ class Stepping:
         if self.reason is not None:
             return
         left = whole = self.budget - self.spent
-        for one in sorted((one for one in self._met.values() if one.is_open), key=lambda one: -one.time):
-            seconds = self._seconds(one)
+        candidates = [candidate for candidate in self._met.values() if candidate.is_open]
+        for candidate in sorted(candidates, key=lambda candidate: -candidate.time):
+            seconds = self._seconds(candidate)
             if seconds > left and seconds > whole * CHEAP:
                 continue
             left -= seconds
-            self._chosen.add(one.key)
-            builtin, sets, _ = one.key
-            if one.what == "node":
-                self.nodes.append(one)
+            self._chosen.add(candidate.key)
+            builtin, sets, _ = candidate.key
+            if candidate.what == "node":
+                self.nodes.append(candidate)
             elif builtin is not None:
-                self.builtins.setdefault((builtin, sets), []).append(one)
+                self.builtins.setdefault((builtin, sets), []).append(candidate)
             else:
-                for site in self._sites[one.key]:
-                    self.syntax.setdefault((site, sets), []).append(one)
+                for site in self._sites[candidate.key]:
+                    self.syntax.setdefault((site, sets), []).append(candidate)
 
-    def _seconds(self, one: Representative) -> float:
+    def _seconds(self, candidate: Representative) -> float:
         """About how long it takes to step a call of a kind."""
-        return COST + one.instructions * self._pace[1] / self._pace[0]
+        return COST + candidate.instructions * self._pace[1] / self._pace[0]
 
     # --- what is stepped ---
 
@@ -229,21 +230,21 @@ class Stepping:
         known = self._last.get((path, sets))
         return some[0] if known is None else known if known in some else None
 
-    def builtin(self, path: int, builtin: Any, one: Representative) -> None:
+    def builtin(self, path: int, builtin: Any, candidate: Representative) -> None:
         """Fork, and step the builtin that is called next."""
         if type(builtin) is not types.BuiltinFunctionType:
-            one.why = NO_ENTRY
+            candidate.why = NO_ENTRY
             return
         address = python_calls.function_of(builtin)
         if address:
-            self._step(Stepped("builtin", path, one.name, None, 1, one), (address,))
+            self._step(Stepped("builtin", path, candidate.name, None, 1, candidate), (address,))
 
     def operators(self, some: Sequence[Representative]) -> None:
         """Fork for each of these operators, which Python is about to call by syntax."""
-        for one in some:
-            name, overload = one.name, one.first.get("overload")
-            if self._entry(one):
-                self._step(Stepped("op", None, name, overload, 1, one), one.addresses or ())
+        for candidate in some:
+            name, overload = candidate.name, candidate.first.get("overload")
+            if self._entry(candidate):
+                self._step(Stepped("op", None, name, overload, 1, candidate), candidate.addresses or ())
             if self.in_child:
                 return
 
@@ -254,35 +255,35 @@ class Stepping:
         stepped.
         """
         if self._nodes:
-            for one in list(self.nodes):
-                same = [key for key in self._nodes if self._met[key].name == one.name]
-                numbers = [number for number, key in enumerate(same, 1) if key == one.key]
+            for candidate in list(self.nodes):
+                same = [key for key in self._nodes if self._met[key].name == candidate.name]
+                numbers = [number for number, key in enumerate(same, 1) if key == candidate.key]
                 if numbers:
-                    self._node(one, numbers[min(1, len(numbers) - 1)])
+                    self._node(candidate, numbers[min(1, len(numbers) - 1)])
             return
         for name, count in graph.items():
             if count > 1:
                 self._node(Representative((None, 0, -1), {"type": "node", "name": name}), 2)
 
-    def _node(self, one: Representative, number: int) -> None:
-        if not self.in_child and self._entry(one):
-            self._step(Stepped("node", None, one.name, None, number, one), one.addresses or ())
+    def _node(self, candidate: Representative, number: int) -> None:
+        if not self.in_child and self._entry(candidate):
+            self._step(Stepped("node", None, candidate.name, None, number, candidate), candidate.addresses or ())
 
-    def _entry(self, one: Representative) -> tuple[int, ...]:
+    def _entry(self, candidate: Representative) -> tuple[int, ...]:
         """Where in machine code an operator, or a node, begins; of one whose overload is not told, each overload."""
-        if one.addresses is None:
-            if one.what == "node":
-                found = [native.node_entry(one.name)]
+        if candidate.addresses is None:
+            if candidate.what == "node":
+                entries = [native.node_entry(candidate.name)]
             else:
-                overload = one.first.get("overload")
-                op = one.name.removeprefix("aten::") + (f".{overload}" if overload else "")
+                overload = candidate.first.get("overload")
+                op = candidate.name.removeprefix("aten::") + (f".{overload}" if overload else "")
                 points = native.entry_points([op])
-                found = list(points.values()) if overload is None else [points.get(op, 0)]
-            one.addresses = tuple(address for address in found if address)
-            one.why = one.why or ("" if one.addresses else NO_ENTRY)
-        return one.addresses
+                entries = list(points.values()) if overload is None else [points.get(op, 0)]
+            candidate.addresses = tuple(filter(None, entries))
+            candidate.why = candidate.why or ("" if candidate.addresses else NO_ENTRY)
+        return candidate.addresses
 
-    def _step(self, one: Stepped, addresses: tuple[int, ...]) -> None:
+    def _step(self, call: Stepped, addresses: tuple[int, ...]) -> None:
         left = self.budget - self.spent
         if left < COST:
             return
@@ -301,7 +302,7 @@ class Stepping:
             self.reason = f"no process could be forked: {error.strerror}"
             return
         if child == 0:
-            self._become(addresses, one.number)
+            self._become(addresses, call.number)
             return
         self.forks += 1
         self._since = began
@@ -309,26 +310,26 @@ class Stepping:
             status, late = _ended(child, SECONDS + GRACE)
             steps = self._stepper.taken(round((time.perf_counter_ns() - began) * 1e-9, 3))
             if steps is not None:
-                one.part = native.stepped_part("operator", steps)
+                call.part = native.stepped_part("operator", steps)
             unshare()
         finally:
             waited = time.perf_counter_ns() - began
             self.waited, self._since = self.waited + waited, None
         self.spent += waited * 1e-9
         if steps is None:
-            self._failed(one.tried, status, late)
+            self._failed(call.tried, status, late)
             return
         self._pace = [self._pace[0] + steps.instructions, self._pace[1] + waited * 1e-9]
-        self.awaited.append(one)
+        self.awaited.append(call)
 
-    def _failed(self, one: Representative, status: int, late: bool) -> None:
-        one.tries += 1
+    def _failed(self, candidate: Representative, status: int, late: bool) -> None:
+        candidate.tries += 1
         if late:
-            one.why = LATE
+            candidate.why = LATE
         elif os.WIFSIGNALED(status):
-            one.why = f"its fork was killed by signal {os.WTERMSIG(status)}"
-        elif one.tries >= TRIES:
-            one.why = PYTHON if os.WEXITSTATUS(status) == OTHER else NO_CALL
+            candidate.why = f"its fork was killed by signal {os.WTERMSIG(status)}"
+        elif candidate.tries >= TRIES:
+            candidate.why = PYTHON if os.WEXITSTATUS(status) == OTHER else NO_CALL
 
     def _become(self, addresses: tuple[int, ...], number: int) -> None:
         """In the child: get ready, and return to what is about to be called."""
@@ -356,20 +357,20 @@ class Stepping:
     def parts(self) -> list[dict[str, Any]]:
         """Each stepped call, with the number of its row of calls."""
         told = []
-        for one in self.done:
-            op = f"{one.name}.{one.overload}" if one.overload else one.name
-            more = {"op": op.removeprefix("aten::"), "at": one.what, "row": one.row, "threads": 1}
-            told.append({**one.part, **more})
+        for call in self.done:
+            op = f"{call.name}.{call.overload}" if call.overload else call.name
+            more = {"op": op.removeprefix("aten::"), "at": call.what, "row": call.row, "threads": 1}
+            told.append({**call.part, **more})
         return told
 
     def why(self, key: Key) -> str | None:
         """Why a kind was not stepped; None if it was."""
-        one = self._met[key]
-        if one.stepped:
+        candidate = self._met[key]
+        if candidate.stepped:
             return None
-        if self.reason is not None or one.why:
-            return one.why or self.reason
-        if one.calls == 1:
+        if self.reason is not None or candidate.why:
+            return candidate.why or self.reason
+        if candidate.calls == 1:
             return ONCE
         return NO_CALL if key in self._chosen else NO_BUDGET
 
