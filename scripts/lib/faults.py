@@ -71,8 +71,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/autograd.py",
-        'run = [f for f in entry.formulas if f.mode == "backward"]',
-        "run = list(entry.formulas)",
+        'run = [f for f in entry.formulas if f.mode == "backward" and f.needed is not False]',
+        "run = [f for f in entry.formulas if f.needed is not False]",
         "a forward-mode formula does not run in backward",
     ),
     Fault(

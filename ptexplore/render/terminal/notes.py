@@ -36,7 +36,7 @@ def print_check(console: Console, view: CheckView, *, everything: bool) -> None:
 
 def _pages(pages: PagesCheck) -> str:
     """What a tree has of what the pages of folders name."""
-    of = f"{pages.there:,} of {pages.named:,} files, names and folders"
+    of = f"{pages.present:,} of {pages.named:,} files, names and folders"
     if pages.judged:
         return f"{pages.pages} pages of folders: {of} that they name are here"
     newer = f"; {pages.newer} of them say what is known to differ here" if pages.newer else ""

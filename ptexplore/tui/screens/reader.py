@@ -125,7 +125,7 @@ class ReadingScreen(Screen[None]):
     @property
     def place(self) -> Place | None:
         """Where the cursor is, or the folder whose page is shown; None while nothing is open."""
-        return self.folder.here or self.source.place
+        return self.folder.as_left or self.source.place
 
     @property
     def _shown_file(self) -> OpenFile | None:

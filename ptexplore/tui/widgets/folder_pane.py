@@ -71,7 +71,7 @@ class FolderPane(Links):
         self.display = False
 
     @property
-    def here(self) -> Place | None:
+    def as_left(self) -> Place | None:
         """The same place as it is looked at now; None while no page is shown."""
         return replace(self.place, top=self.highlighted or 0, whole=self._everything) if self.place else None
 

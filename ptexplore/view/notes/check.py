@@ -103,7 +103,7 @@ def check_document(view: CheckView) -> dict[str, Any]:
     if view.pages is not None:
         pages = view.pages
         document["pages"] = {
-            "pages": pages.pages, "named": pages.named, "there": pages.there, "judged": pages.judged,
+            "pages": pages.pages, "named": pages.named, "there": pages.present, "judged": pages.judged,
             "newer": pages.newer,
             "differ": [{"file": p.where.file, "line": p.where.line, "text": p.text} for p in pages.differ],
         }  # fmt: skip

@@ -243,7 +243,7 @@ class PagesCheck:
 
     pages: int
     named: int
-    there: int
+    present: int
     judged: bool
     problems: tuple[Problem, ...] = ()
     differ: tuple[Problem, ...] = ()
@@ -253,7 +253,7 @@ class PagesCheck:
 def check_pages(indexed: IndexedTree, pages: FolderPages) -> PagesCheck:
     """Hold everything that the pages name against a tree: files, names in them, folders inside."""
     version = release_of(indexed.tree.info)
-    named = there = newer = 0
+    named = present = newer = 0
     judged = False
     problems: list[Problem] = []
     differ: list[Problem] = []
@@ -263,16 +263,16 @@ def check_pages(indexed: IndexedTree, pages: FolderPages) -> PagesCheck:
         newer += any(at == version for at, _text in page.newer)
         for fact in _facts(indexed, page):
             named += 1
-            there += fact.there
-            if not fact.there and own:
+            present += fact.present
+            if not fact.present and own:
                 problems.append(Problem(fact.where, fact.text))
-            elif not fact.there and fact.in_a_file:
+            elif not fact.present and fact.in_a_file:
                 differ.append(Problem(fact.where, fact.text))
         known = set(indexed.tree.folders_in(page.folder)) if own else set()
         missing = sorted(known - {subfolder.path for subfolder in page.subfolders}) if page.subfolders else []
         if missing:
             problems.append(Problem(page.where, f"nothing is said of {', '.join(missing)}"))
-    return PagesCheck(len(pages.pages), named, there, judged, tuple(problems), tuple(differ), newer)
+    return PagesCheck(len(pages.pages), named, present, judged, tuple(problems), tuple(differ), newer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ class _Fact:
 
     where: Where
     text: str  # what is said where it is not there
-    there: bool
+    present: bool
     in_a_file: bool = False
 
 

@@ -60,18 +60,18 @@ def is_part(trail: Trail, program: Program, name: str) -> bool:
 def _part(whole: Part, name: str) -> Part | None:
     """The part of that name, or whose name ends with it; None where there is none."""
     parts = [(part, (part.name, *part.names, part.type)) for part in whole.walk()]
-    found = next((part for part, names in parts if name in names), None)
+    part_named = next((part for part, names in parts if name in names), None)
     ends = (part for part, names in parts if any((known or "").endswith(f".{name}") for known in names))
-    return found or next(ends, None)
+    return part_named or next(ends, None)
 
 
 def opened(whole: Part, name: str) -> Part:
     """The part of that name. Raises PtexploreError (usage) where there is none."""
-    found = _part(whole, name)
-    if found is None:
+    part_named = _part(whole, name)
+    if part_named is None:
         known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
         raise PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
-    return found
+    return part_named
 
 
 def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:

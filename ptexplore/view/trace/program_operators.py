@@ -80,8 +80,8 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
 
 def _full_name(hops: Sequence[Hop]) -> str | None:
     """The operator with its overload, as the hops of its route name it."""
-    found = next((hop for hop in walk(hops) if hop.kind == "op" and hop.op), None)
-    return found.op.removeprefix("aten::") if found is not None and found.op else None
+    call = next((hop for hop in walk(hops) if hop.kind == "op" and hop.op), None)
+    return call.op.removeprefix("aten::") if call is not None and call.op else None
 
 
 def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | None:
