@@ -46,8 +46,8 @@ _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
-    "math kernel": "one kernel for all keys",
-    "default backend kernel": "one kernel for all backends",
+    "math kernel": "CompositeImplicit: one kernel for all keys",
+    "default backend kernel": "CompositeExplicit: for all backends",
     "backend fallback": "one kernel for all operators",
 }
 _KEYS = {
@@ -191,6 +191,8 @@ class _Steps:
         self.whole = stepped(trail, session)
         self.least = least * self.whole
         self.parts = counted_parts(session)
+        # Of one stepped call among many, shares would read as those of the whole.
+        self.tells_shares = least == SMALL_OF_ONE or options.verbose or any(part != "operator" for part in self.parts)
         self.calls = {o.id: o.data for o in (session.observations if session else ()) if o.kind == "call"}
         self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
         self.left = frozenset(left_by_error(trail))
@@ -225,7 +227,8 @@ class _Steps:
         return _Step(row, cost, 3.0, inner, is_open=True)
 
     def _share(self, instructions: int | None) -> float | None:
-        return instructions / self.whole if self.whole and instructions is not None else None
+        told = self.whole and instructions is not None and (self.tells_shares or not self.parts)
+        return instructions / self.whole if told and instructions is not None else None
 
     def _is_idle(self, hop: Hop) -> bool:
         """Whether a function of Python ran no operator and no node, and no error left it: a helper."""
@@ -334,7 +337,7 @@ class _Steps:
         if dispatch is None:
             return _status(hop, "")
         if around.key:
-            why = f"{around.key} hands on to it"
+            why = f"{around.key} redispatches to it"
         elif left_out(dispatch):
             known = f"{dispatch.set} and of " if dispatch.set else ""
             why = f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
@@ -347,7 +350,7 @@ class _Steps:
         if name == "BackendSelect" and _takes_tensors(around.op):
             told = _OPTIONS_AND_TENSORS
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
-            told = "one kernel for all, made of other operators"
+            told = "CompositeImplicit: made of other operators"
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
         if dispatch.entry == "autograd kernel" and kernel is not None:

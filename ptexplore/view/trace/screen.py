@@ -124,7 +124,8 @@ def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         if part.part == "operator":
             long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) > 1 else ""
             call = f"call {part.number}" if part.number else "one call"
-            yield f"only {call} of {part.op} was stepped{long}; shares are of its {part.instructions:,} instructions"
+            count = f"{part.instructions:,} instructions"
+            yield f"only {call} of {part.op} was stepped, {count}{long}; --native-op NAME#N steps another"
         if part.cut:
             yield f"the count ends early: {part.cut}"
     if not parts and native.frames(trail.hops):
