@@ -17,7 +17,7 @@ PACKAGE = f"{REPOSITORY / 'ptexplore'}/"
 
 def test_every_function_of_the_walk_is_called_in_that_order(command: InProcess) -> None:
     text = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8")
-    walk = text.partition("## One trace")[2]
+    walk = text.partition("## One trace")[2].partition("\n## ")[0]
     steps = re.findall(r"^\d\. .*?(?=^\d\. |^   - |\Z)", walk, re.M | re.S)  # what a probe does, it does elsewhere
     named = [name for step in steps for name in re.findall(r"`([\w/]+\.py)::(?:\w+\.)?([a-z_]+)`", step)]
     called: dict[tuple[str, str], None] = {}
@@ -29,10 +29,10 @@ def test_every_function_of_the_walk_is_called_in_that_order(command: InProcess) 
 
     sys.setprofile(hear)
     try:
-        result = command("trace", "torch.add(a, b)")
+        results = [command("trace", "torch.add(a, b)", "--view", shown) for shown in ("path", "tree")]
     finally:
         sys.setprofile(None)
-    assert result.code == 0, result
+    assert [result.code for result in results] == [0, 0], results
     left_out = {("render/terminal/console.py", "picture")}  # with --svg alone
     missing = [name for name in named if name not in called and name not in left_out]
     assert not missing, missing

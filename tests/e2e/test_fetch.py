@@ -324,6 +324,7 @@ def test_the_list_as_text_and_json_agree(fetching: Cli, upstream: tuple[str, str
 
 def from_mirror(cli: Cli, mirror: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what this command starts fetch from a mirror, where nothing else is said."""
+    monkeypatch.setenv("PTEXPLORE_REMOTE", mirror)  # what a fixture runs in this process
     own = type(cli).environment
     monkeypatch.setattr(type(cli), "environment", lambda self: own(self) | {"PTEXPLORE_REMOTE": mirror})
 

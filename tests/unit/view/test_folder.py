@@ -97,7 +97,7 @@ def test_what_a_page_names_and_the_tree_lacks_is_a_problem(indexed: IndexedTree,
     checked = check_pages(indexed, pages)
     assert [problem.text for problem in checked.problems] == [f"there is no file {NATIVE}/Gone.cpp"]
     assert checked.judged
-    assert checked.named - checked.there == 1
+    assert checked.named - checked.present == 1
 
 
 def test_of_another_version_the_names_that_are_gone_from_a_file_are_told(
