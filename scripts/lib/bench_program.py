@@ -93,7 +93,7 @@ def program_rows(bench: Bench, folder: Path, runs: int, progress: Callable[[str]
         budget = 3 * median(alone) + (3 if not values else 0)
         note = f"{median(recorded) / median(alone):.2f} x the script alone, {median(alone):.2f} s"
         rows.append(Row(f"{name}: record, save, first screen", median(recorded), "s", round(budget, 2), note))
-        rows.append(Row(f"{name}: saved file", saved.stat().st_size / 1e6, "MB", file_budget))
+        rows.append(Row(f"{name}: saved file", saved.stat().st_size / 1e3, "kB", 1000 * file_budget))
         if not values:
             screen = recorded[0].output.decode().splitlines()
             rows.append(Row(f"{name}: rows of the first screen", len(screen), "rows", 100))
