@@ -63,6 +63,8 @@ def test_the_line_that_threw_and_the_operator_that_was_left(
     if expression in WITHOUT_LINE and torch_version().startswith("2.6"):
         function, path = "", None
     assert (ending["exception"], ending["function"], ending["source"]["path"]) == (exception, function, path)
+    if path is None:
+        return  # without C++'s stack, which operator was left is not told either
     ops = [hop["op"] for hop in left(ending) if hop["kind"] == "op"]
     if operator == "aten::addmm" and not ops:
         pytest.fail(str(left(ending)))
