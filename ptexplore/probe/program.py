@@ -38,6 +38,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
             running.attempt("script", running.evaluate)
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
+            recorder.interrupted = running.raised is not None and isinstance(running.raised.error, KeyboardInterrupt)
             recorder.stop()
     sys.setrecursionlimit(limit)
     told = recorder.told()

@@ -169,6 +169,9 @@ class Recorder:
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
         self._own_fork = False  # it is we who fork
+        self.interrupted = (
+            False  # an interrupt ended the program, maybe inside of the profile function, which is lost then
+        )
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -647,7 +650,7 @@ class Recorder:
     def stop(self) -> None:
         """End, and put back what was found. A thread that goes on loses the profile function when it calls next."""
         Recorder.active = None
-        if sys.getprofile() != self.hook:
+        if sys.getprofile() != self.hook and not self.interrupted:
             self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
         sys.setprofile(self._before[0])
         self.is_over = True
