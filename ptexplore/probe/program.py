@@ -64,7 +64,6 @@ def _message(
         "result": {},
         "late": recorder.late,
         "program": told,
-        "threads": api.records_all_threads(),
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
 

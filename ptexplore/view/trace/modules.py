@@ -18,6 +18,7 @@ from ptexplore.view.trace.screen import findings, legend, typed
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
+NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
@@ -28,8 +29,9 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     """The parts of a program, as many as fit. Raises PtexploreError (usage) where `options.opened` names none."""
     whole = parts_of(program, script_name(trail))
     root = whole if options.opened is None else opened(whole, options.opened)
-    rows, least = _fitting(root, whole.time, opened=options.opened is not None)
-    left_out = [f"parts that took less than {least:.2%} of the time are not shown"] if least else []
+    rows, hidden = _fitting(root, whole.time, opened=options.opened is not None)
+    few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
+    left_out = [f"{hidden} more {few} not shown"] if hidden else []
     if any(part.backward or part.saved for part in root.walk()):
         kept = "saved: the bytes kept for them, once each, where they were kept first"
         left_out.append(f"backward: the time of the nodes that a row's operators recorded; {kept}")
@@ -90,15 +92,16 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         yield f"function transforms in force: {', '.join(transforms)}"
 
 
-def _fitting(root: Part, wall: int, *, opened: bool) -> tuple[tuple[ScreenRow, ...], float]:
-    """The rows of a part and all inside of it, and the share below which parts are left out, so that they fit."""
+def _fitting(root: Part, wall: int, *, opened: bool) -> tuple[tuple[ScreenRow, ...], int]:
+    """The rows of a part and all inside of it, and how many parts are left out, those of the least time first."""
+    wanted = _Wanted(max(wall, 1), 0.0, opened)
     rows: tuple[ScreenRow, ...] = ()
-    least = 0.0
     for least in LEAST:
-        rows = tuple(_rows(root, "", _Wanted(max(wall, 1), least, opened), 0))
+        wanted = replace(wanted, least=least)
+        rows = tuple(_rows(root, "", wanted, 0))
         if len(rows) <= ROWS:
             break
-    return rows[:ROWS], least
+    return rows[:ROWS], _hidden(root, wanted) + max(len(rows) - ROWS, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,11 @@ class _Wanted:
     wall: int
     least: float
     operators: bool
+
+    def has(self, part: Part) -> bool:
+        """Whether a part has a row: it took enough time, and called an operator or took more than nothing."""
+        share = part.time / self.wall
+        return share >= self.least and (part.operators > 0 or share >= NOTHING)
 
 
 def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
@@ -135,12 +143,19 @@ def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[Scre
     for own in shown:
         if own.time / wanted.wall >= wanted.least:
             yield _operator_row(own, wanted.wall, level + 1)
+    if part.kind == "backward" and len(part.own) > len(shown):
+        rest = part.own[len(shown) :]
+        yield ScreenRow(
+            f"… {len(rest)} more nodes", level + 1, cells=(seconds(sum(own.time for own in rest)), *[""] * 4)
+        )
     for inner in part.parts:
-        if inner.time / wanted.wall >= wanted.least and (inner.operators or inner.time / wanted.wall >= NOTHING):
+        if wanted.has(inner):
             yield from _rows(inner, part.name if part.kind == "module" else module, wanted, level + 1)
 
 
-NOTHING = 0.001  # the share from which on a part that called no operator is shown
+def _hidden(part: Part, wanted: _Wanted) -> int:
+    """How many parts inside of a part have no row."""
+    return sum(_hidden(p, wanted) if wanted.has(p) else sum(1 for _ in p.walk()) for p in part.parts)
 
 
 def _runs_backward(part: Part) -> bool:
@@ -213,17 +228,11 @@ def _own_time(part: Part) -> int:
 
 def seconds(nanoseconds: int) -> str:
     """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        value = nanoseconds / factor
-        if value >= 1 or unit == "us":
-            return (
-                f"{value:.2f} {unit}"
-                if unit == "s"
-                else f"{value:.1f} {unit}"
-                if value < 10
-                else f"{value:,.0f} {unit}"
-            )
-    return ""
+    if nanoseconds >= 1e9:
+        return f"{nanoseconds / 1e9:.2f} s"
+    unit, factor = ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)
+    value = nanoseconds / factor
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
 
 
 def size(count: int) -> str:
