@@ -96,6 +96,7 @@ import torch
 from _ptexplore_probe import trace
 for name in sys.argv[2:]:
     importlib.import_module(name)
+trace.dispatch.settle()
 control = socket.socket(fileno=os.dup(0))
 def reap(*_):
     try:
