@@ -191,6 +191,9 @@ def _is_operator(hop: Hop, name: str) -> bool:
 
 def _names(hop: Hop) -> tuple[str, ...]:
     """Every name that a hop is known by."""
+    if hop.module is not None:
+        module = hop.module
+        return (hop.name, module.type, *(name for name in (module.name, module.bound) if name))
     shown = (shown_name(hop),) if hop.native is not None and hop.native.symbol else ()
     entry = (hop.operator.entry,) if hop.operator is not None and hop.operator.entry else ()
     return (hop.name, *shown, *entry)
