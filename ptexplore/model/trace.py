@@ -201,7 +201,7 @@ class BindingRef:
 class PythonCall:
     """How a Python frame was called."""
 
-    called_from_line: int  # the caller's line
+    called_from_line: int | None  # the caller's line; null where that is not torch's, nor given by --setup
     qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
 
 
@@ -395,7 +395,7 @@ class HopFacts:
     derivative: DerivativeRef | None = None  # of an operator or node that has one
     operator: OperatorRef | None = None  # of an `op` whose schema is known
     binding: BindingRef | None = None  # of a `binding`
-    python: PythonCall | None = None  # of a `python` frame that another frame called
+    python: PythonCall | None = None  # of a `python` frame
     module: ModuleRef | None = None  # of a `python` frame that is nn.Module's __call__
     kernel: KernelRef | None = None  # of a `kernel`
     stub: StubRef | None = None  # of a `stub`

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ptexplore.model.observed import OperatorTimes, records
+from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
@@ -25,7 +25,8 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
     """
     whole, unit = expression_parts(trail, session), unit_of(trail, session)
     root = whole if options.opened is None else opened(whole, options.opened)
-    shown = Shown(max(whole.time, 1), opened=options.opened is not None, of_expression=True, told=_told(unit))
+    told = "{:,}".format if unit == "instructions" else seconds
+    shown = Shown(max(whole.time, 1), opened=options.opened is not None, of_expression=True, told=told)
     rows, hidden = fitting(root, shown, ROWS)
     columns, rows = _used(("instr" if unit == "instructions" else "time", *COLUMNS[1:]), rows)
     return TrailView(
@@ -39,17 +40,16 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         view="modules",
         table=rows,
         columns=columns,
+        told="operators that it calls",
         legend=legend(trail, rows),
     )
 
 
-def _told(unit: Unit):  # noqa: ANN202
-    return (lambda count: f"{count:,}") if unit == "instructions" else seconds
-
-
 def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[str, ...], tuple[ScreenRow, ...]]:
-    """The columns in which some row says something, and the rows with these alone."""
-    used = [n for n in range(len(columns)) if any(row.cells[n] for row in rows if n < len(row.cells))]
+    """The columns in which some row says something, and the rows with these alone; without calls if each is one."""
+    nothing = {"calls": ("", "1")}
+    used = [n for n, name in enumerate(columns)
+            if any(row.cells[n] not in nothing.get(name, ("",)) for row in rows if n < len(row.cells))]  # fmt: skip
     cut = tuple(replace(row, cells=tuple(row.cells[n] for n in used if n < len(row.cells))) for row in rows)
     return tuple(columns[n] for n in used), cut
 
@@ -61,7 +61,13 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
     kept = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"torch {trail.torch.version}; {called}{kept}"
-    yield from how_stepped(trail, session)
+    parts = records(session.observations if session else (), "calls", SteppedCalls)
+    if unit == "instructions" or not parts:
+        yield from how_stepped(trail, session)
+        return
+    projected = max(part.projected or 0.0 for part in parts)
+    long = f" (that would take about {projected:.0f} s)" if projected > 1 else ""
+    yield f"not stepped as a whole{long}, so rows have times; --open NAME steps the costliest call of one"
 
 
 def _left_out(trail: Trail, session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:

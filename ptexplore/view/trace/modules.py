@@ -183,7 +183,8 @@ def _rest_of_backward(part: Part, rest: Sequence[OwnOperators], shown: Shown, le
     if rest:
         time = sum(own.time for own in rest)
         cells = (shown.told(time) if time else "", *[""] * 4)
-        yield ScreenRow(f"… {len(rest)} more nodes", level, cells=cells, share=_of_rest(shown, time))
+        what = "nodes and operators" if shown.of_expression else "nodes"
+        yield ScreenRow(f"… {len(rest)} more {what}", level, cells=cells, share=_of_rest(shown, time))
     between = part.time - sum(own.time for own in part.own)
     if shown.of_expression and between:
         cells = (shown.told(between), *[""] * 4)
@@ -223,8 +224,9 @@ def _operators(part: Part) -> str:
 
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
-    cells = (shown.told(own.time) if own.time or not shown.of_expression else "", "", f"{own.calls:,}", "", "")
-    return ScreenRow(name=own.name, level=level, share=shown.share(own.time), cells=cells, opens=own.name)
+    calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
+    cells = (shown.told(own.time) if own.time or not shown.of_expression else "", "", calls, "", "")
+    return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
 
 
 def _names(part: Part, module: str) -> str:
