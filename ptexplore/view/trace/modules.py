@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
-from ptexplore.model.trace import Trail
+from ptexplore.model.trace import Finding, Trail
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, times_elsewhere
@@ -17,6 +17,7 @@ from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
+NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
@@ -253,15 +254,23 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
-    """What must be known beside the rows; what was not stepped, and why, only in a verbose view."""
-    return findings(replace(trail, findings=tuple(f for f in trail.findings if options.verbose or f.kind != STEPPED)))
+    """What must be known beside the rows; what was not stepped, or not to its end, only in a verbose view."""
+    told = (f for f in trail.findings if options.verbose or not (f.kind == STEPPED or _is_of_stepping(f)))
+    return findings(replace(trail, findings=tuple(told)))
+
+
+def _is_of_stepping(finding: Finding) -> bool:
+    """Whether it tells that one stepped call has no end: no figure of these rows is of a stepped call."""
+    return finding.kind == "cut" and finding.text.startswith(NATIVE_TREE)
 
 
 def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     """How much of the program was stepped, in one line."""
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
-            yield f"stepped: {finding.text.partition(';')[0]}; --native-budget S steps more, -v says why not all"
+            cut = sum(map(_is_of_stepping, trail.findings))
+            told = f"{finding.text.partition(';')[0]}{f' ({cut} not to the end)' if cut else ''}"
+            yield f"stepped: {told}; --native-budget S steps more, -v says why not all"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

@@ -34,18 +34,20 @@ from ptexplore.view.trace.screen import (
     typed,
 )
 
-ALONE = 11  # rows of an expression that calls one operator
+ALONE = 10  # rows of an expression that calls one operator
 FEWER = 26  # rows beside what is told of an error
 MOST = 42  # rows of any other: with what stands above and below, it fits a screen
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
+SHARES = "share: with all it called; what its rows leave is its own code, or small steps"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
 CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
+_WRAPPER = "wrapper_"  # how torchgen names the kernels that it writes
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
@@ -113,6 +115,7 @@ def path_view(
         next_steps=_next_steps(trail, options, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
+        left_out=(SHARES,) if any(row.share is not None and row.level for row in rows) else (),
         view="path",
         table=rows,
         legend=legend(trail, rows),
@@ -374,6 +377,9 @@ class _Steps:
         out = [_Step(key, cost or 0, 0.0, is_beside=True)]
         if kernel is not None and _is_body_alone(kernel):
             pass  # it was compiled into its caller: the function that it calls, in the next row, is what ran
+        elif kernel is not None and kernel.status == "observed" and bare(kernel.name).startswith(_WRAPPER):
+            row = self._row(kernel, "", "")  # it hands over to the next row, so it needs none of its own
+            out[0].row = replace(key, name=f"{key.name}  {row.name}", place=row.place)
         elif kernel is not None:
             told = _status(kernel, "") if kernel.status != hop.status else ""
             row = replace(self._row(kernel, "", told), level=1, share=None)
@@ -498,7 +504,8 @@ def is_work(hop: Hop) -> bool:
     """Whether the elements are computed there: the kernel behind a stub, the loop, a call into a linked library."""
     if hop.instructions is None:
         return False
-    return hop.stub_kernel is not None or hop.library is not None or native.is_trampoline(hop)
+    is_library = hop.kind == "closed" and hop.native is not None and hop.native.third_party is not None
+    return hop.stub_kernel is not None or hop.library is not None or is_library or native.is_trampoline(hop)
 
 
 def of_call(hop: Hop) -> Iterator[Hop]:

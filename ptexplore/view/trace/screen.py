@@ -114,13 +114,13 @@ def bound_names(trail: Trail) -> tuple[str, ...]:
 def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     """How much was stepped, in one line, or why nothing was."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
-    warm = "the very first call" if trail.captured.cold else "a warm call"
+    warm = "the very first call" if trail.captured.cold else "warm"
     whole = [part for part in parts if part.part != "operator"]
     if whole:
         count = " + ".join(f"{part.instructions:,}" for part in whole)
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
-        yield f"{count} instructions{names} in {warm}, {threads}{_closed(trail, session)}"
+        yield f"{count} instructions{names} ({warm}, {threads}{_closed(trail, session)})"
     if parts and trail.program is not None:
         each = "an operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind,"
         was = "was" if len(parts) == 1 else "were"
@@ -134,21 +134,21 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         if part.cut:
             yield f"the count ends early: {part.cut}"
     if not parts and native.frames(trail.hops):
-        yield f"instructions are those of {warm}"
+        yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
     elif not parts:
         yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
 
 
 def _closed(trail: Trail, session: Session | None) -> str:
-    """How much of what was stepped Python and the C libraries took themselves, in words; "" for none."""
+    """How much of what was stepped is Python's and C libraries' own code, in words; "" for none."""
     whole = stepped(trail, session)
     own: Counter[str] = Counter()
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None and hop.native is not None:
             library = native.library_of(hop).partition(".so")[0]
             own["Python" if library.startswith(("libpython", "python")) else library] += hop.native.own
-    told = [f"{library} {count / whole:.0%}" for library, count in own.most_common() if count >= 0.05 * whole]
-    return f"; of that {', '.join(told)}" if told else ""
+    told = [f"{count / whole:.0%} {library}" for library, count in own.most_common() if count >= 0.05 * whole]
+    return f"; {', '.join(told)}" if told else ""
 
 
 def findings(trail: Trail) -> tuple[str, ...]:
