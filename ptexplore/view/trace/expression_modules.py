@@ -67,7 +67,7 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         return
     projected = max(part.projected or 0.0 for part in parts)
     long = f" (that would take about {projected:.0f} s)" if projected > 1 else ""
-    yield f"not stepped as a whole{long}, so rows have times; --open NAME steps the costliest call of one"
+    yield f"not stepped as a whole{long}, so rows have times; --open NAME steps its costliest call"
 
 
 def _left_out(trail: Trail, session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:
@@ -79,6 +79,8 @@ def _left_out(trail: Trail, session: Session | None, root: Part, unit: Unit, hid
         runs = f"the fastest of {timed.runs} warm runs" if timed.runs > 1 else "a warm run"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
         yield f"time: of operator calls and nodes alone, each in {runs}, {threads}; Python's own is not in it"
+    if any(part.parts and part.own for part in root.walk()):
+        yield "rows stand in the order of their first calls; itself: called outside of the rows in it"
     if any(part.backward for part in root.walk()):
         yield "backward: that of the nodes that a row's operators recorded"
     if root.saved:
@@ -91,8 +93,7 @@ def _next_steps(trail: Trail, options: Options, root: Part) -> Iterator[NextStep
     times = Counter(part.name for part in leaves)
     costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
     if costly is not None:
-        yield typed(options, f"{costly.name} down to C++", "--open", costly.name)
+        how = "down to C++" if trail.captured.native else "with all it called"
+        yield typed(options, f"{costly.name} {how}", "--open", costly.name)
     yield typed(options, "operators by cost", "--view", "operators")
-    frames = native.frames(trail.hops)
-    count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
-    yield typed(options, f"all {count}", "--view", "tree")
+    yield typed(options, "every step", "--view", "tree")

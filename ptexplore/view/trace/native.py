@@ -276,7 +276,7 @@ def entered(hop: Hop) -> str:
     entry = hop.library
     if entry is None:
         return library_of(hop)
-    how = f" by {entry.implementation}" if entry.implementation else ", its kernel not told"
+    how = f" by {entry.implementation}" if entry.implementation else f", by which kernel {entry.library} does not tell"
     return f"{entry.library}: {entry.what} {entry.problem}{how}"
 
 

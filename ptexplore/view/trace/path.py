@@ -216,6 +216,9 @@ class _Steps:
         self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
         self.left = frozenset(left_by_error(trail))
         self.numbers = call_numbers(trail)
+        # Of a function of Python what it called in C, Python's own helpers too: the loop that runs it counts for none.
+        self.called = {hop.id: sum(part.instructions or 0 for part in outermost_counted(hop.children))
+                       for hop in walk(trail.hops) if hop.kind == "python"} if self.whole else {}  # fmt: skip
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
         self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
@@ -484,8 +487,9 @@ class _Steps:
     def _row(self, hop: Hop, name: str, what: str) -> ScreenRow:
         shown = name or bare(native.shown_name(hop) if hop.native is not None and hop.native.symbol else hop.name)
         lines = lines_of(hop, full=False) if self.options.verbose else ()
+        instructions = hop.instructions if hop.instructions is not None else self.called.get(hop.id) or None
         return ScreenRow(
-            shown, share=self._share(hop.instructions), instructions=hop.instructions, what=what, place=place_of(hop),
+            shown, share=self._share(instructions), instructions=instructions, what=what, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
 

@@ -131,8 +131,6 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
             call = f"call {part.number}" if part.number else "one call"
             count = f"{part.instructions:,} instructions"
             yield f"only {call} of {part.op} was stepped, {count}{long}; --native-op NAME#N steps another"
-        if part.cut:
-            yield f"the count ends early: {part.cut}"
     if not parts and native.frames(trail.hops):
         yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
     elif not parts:
