@@ -329,7 +329,9 @@ def _identity(builtin: Any) -> tuple[int, str]:
 
 
 @contextmanager
-def recording(user_files: tuple[str, ...] = (), values: Mapping[str, Any] = MappingProxyType({})) -> Iterator[FrameRecorder]:
+def recording(
+    user_files: tuple[str, ...] = (), values: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[FrameRecorder]:
     """Hook this thread's calls, and those of threads that it starts, while the context is open.
 
     `values`: what the names of the expression are bound to, as modules that they name.

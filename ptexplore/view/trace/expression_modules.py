@@ -1,4 +1,4 @@
-"""The view `modules` of an expression: its modules and what it calls itself, in order, with what each cost and saved."""
+"""The view `modules` of an expression: its modules and what it calls itself, with what each cost and saved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
-from ptexplore.view.trace import native
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
 from ptexplore.view.trace.modules import COLUMNS, SAVED_MEANS, Shown, costliest, fitting, opened, seconds, size
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
@@ -33,7 +32,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         title=trail.expression,
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
-        left_out=tuple(_left_out(trail, session, root, unit, hidden)),
+        left_out=tuple(_left_out(session, root, unit, hidden)),
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(trail, options, root)),
         read=reads(trail),
@@ -70,12 +69,13 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     yield f"not stepped as a whole{long}, so rows have times; --open NAME steps its costliest call"
 
 
-def _left_out(trail: Trail, session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:
+def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:
     if hidden:
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
         yield "instr: of the row with all that is inside of it; rows of one level add up to the row that they are in"
-    for timed in records(session.observations if session else (), "times", OperatorTimes) if unit == "nanoseconds" else ():
+    seen = session.observations if session is not None and unit == "nanoseconds" else ()
+    for timed in records(seen, "times", OperatorTimes):
         runs = f"the fastest of {timed.runs} warm runs" if timed.runs > 1 else "a warm run"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
         yield f"time: of operator calls and nodes alone, each in {runs}, {threads}; Python's own is not in it"

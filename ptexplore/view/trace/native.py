@@ -145,9 +145,8 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     while pending:
         node = pending.pop()
         order.append(node)
-        if node.hop.id == call or node.hop.id in modules:
-            matching.add(node.hop.id)
-        elif call is None and not modules and any(wanted.lower() in name.lower() for name in _names(node.hop)):
+        by_name = call is None and not modules
+        if node.hop.id == call or node.hop.id in modules or (by_name and _holds(node.hop, wanted)):
             matching.add(node.hop.id)
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
@@ -162,6 +161,11 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
         elif node.shown:
             node.caller.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
     return tuple(reversed(root.shown)), frozenset(matching)
+
+
+def _holds(hop: Hop, wanted: str) -> bool:
+    """Whether a name of a hop holds a text."""
+    return any(wanted.lower() in name.lower() for name in _names(hop))
 
 
 def modules_called(trail: Trail, wanted: str) -> frozenset[int]:

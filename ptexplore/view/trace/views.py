@@ -11,8 +11,8 @@ from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace.expression_modules import expression_modules
 from ptexplore.view.trace.expression_parts import modules_in
 from ptexplore.view.trace.modules import is_part, modules_view
-from ptexplore.view.trace.native import opened as native_opened
 from ptexplore.view.trace.native import modules_called, operator_name
+from ptexplore.view.trace.native import opened as native_opened
 from ptexplore.view.trace.operators import operators_view
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
 from ptexplore.view.trace.path import outermost_operators, path_view
