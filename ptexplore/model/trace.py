@@ -345,6 +345,14 @@ class ComparedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Why an error is raised, and what mends it: plain sentences."""
+
+    why: str  # what the program did that cannot be
+    remedy: str = ""  # empty where there is none to name
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
@@ -364,6 +372,7 @@ class Ending:
     close: tuple[str, ...] = ()  # names near the one that was not found
     check: str = ""  # the condition that did not hold, as the text at that line has it
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
+    cause: Cause | None = None  # what the message means in plain words, where it is a usual one
 
 
 @dataclass(frozen=True, slots=True)

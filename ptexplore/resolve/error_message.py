@@ -16,7 +16,8 @@ from ptexplore.cpp.text import Text
 from ptexplore.model.observed import UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, MissingKernel, ModifiedTensor
+from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
@@ -57,6 +58,7 @@ class ErrorMessage:
     modified: ModifiedTensor | None = None
     function: str = ""
     source: SourceRef | None = None
+    cause: Cause | None = None  # where the dispatcher's own reason does not say more
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
@@ -69,6 +71,7 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         modified=modified_tensor(lookup, text),
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
+        cause=cause_of(text) if named is None else None,
     )
 
 

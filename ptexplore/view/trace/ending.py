@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import ComparedValue, Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
+from ptexplore.model.trace import Cause, ComparedValue, Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
 from ptexplore.view.line import Line
-from ptexplore.view.trace.causes import cause_of
 
 STAGES = {
     "expression": "the expression",
@@ -70,7 +69,11 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
-    cause = cause_of(ending.message, ending.exception) if ending.missing is None else None
+    yield from cause_lines(ending.cause)
+
+
+def cause_lines(cause: Cause | None) -> Iterator[Line]:
+    """What a usual message means, and what mends it."""
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
