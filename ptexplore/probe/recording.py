@@ -143,7 +143,17 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None) -> None:
+    def __init__(
+        self,
+        user_files: Iterable[str] = (),
+        native_budget: float = 0.0,
+        limit: float | None = None,
+        *,
+        is_block: bool = False,
+    ) -> None:
+        self.is_block = is_block  # whether it records a part of a process that has made tensors before
+        self.named = False  # whether a tensor has names at the end
+        self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
         self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
         self.late = False  # it was
@@ -614,6 +624,7 @@ class Recorder:
         api.compile_never(Recorder.hook.__code__)
         if self._budget > 0:
             self._prepare_stepping()
+        self._forward_level = api.forward_level()
         self._before = sys.getprofile(), threading.getprofile()
         self._profile, Recorder.active = self._new_profile(), self
         thread = self._new_thread()
@@ -665,6 +676,7 @@ class Recorder:
             self._fold_profile()
             self._profile = None
         self._watcher.join()
+        self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
     def imported(self, load: Callable[..., Any], *given: Any) -> Any:
@@ -708,6 +720,9 @@ class Recorder:
             "overhead": self.overhead,
             "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
+            "is_block": self.is_block,
+            "named": self.named,
+            **({"forward_level": self._forward_level} if self._forward_level is not None else {}),
             **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
