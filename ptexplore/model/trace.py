@@ -345,6 +345,16 @@ class ComparedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedError:
+    """An error that was raised in a worker process or another thread, and handed on in another one's text."""
+
+    exception: str  # the name of its class
+    where: str  # where it was raised, in the words of who hands it on: `DataLoader worker process 0`
+    message: str  # its own words
+    python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
@@ -364,6 +374,7 @@ class Ending:
     close: tuple[str, ...] = ()  # names near the one that was not found
     check: str = ""  # the condition that did not hold, as the text at that line has it
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
+    handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
 
 
 @dataclass(frozen=True, slots=True)
