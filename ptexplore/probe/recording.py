@@ -68,7 +68,6 @@ LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
 )
-CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
@@ -301,7 +300,7 @@ class Recorder:
     def _classified(self, code: CodeType) -> Label | None:
         """What a function is to us: None for Python's own, other packages', comprehensions and our own."""
         file, name = code.co_filename, code.co_name
-        if code is CALL:
+        if code is api.MODULE_CALL:
             return Label("module", "")
         if code in FOLDED or (name.startswith("<") and name not in ("<module>", "<lambda>")):
             return None
@@ -331,7 +330,7 @@ class Recorder:
         key: Any = (code, back.f_lasti if direct and back is not None else None)
         if code is ITS_PROFILER[0]:
             self._suspend()
-        if code is CALL:
+        if code is api.MODULE_CALL:
             label = self._module(thread, frame)
             key = (label, key[1])
         elif label.timed:
@@ -357,7 +356,7 @@ class Recorder:
             thread.names = {}
         held = thread.names.get(id(module))
         if held is None and not thread.names and isinstance(module, torch.nn.Module):
-            thread.names = _names(module)
+            thread.names = api.module_names(module)
             held = thread.names.get(id(module))
         name = held[1] if held is not None and held[0] is module else "?"
         known = self._module_labels.get((name, kind))
@@ -822,11 +821,6 @@ def _import_function(recorder: Recorder) -> Callable[..., Any]:
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]
     return function
-
-
-def _names(root: Any) -> dict[int, tuple[Any, str]]:
-    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
-    return {id(module): (module, name) for name, module in root.named_modules()}
 
 
 # --- folding ---

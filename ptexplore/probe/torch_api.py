@@ -34,6 +34,8 @@ TABLES = {
 
 TENSOR_BASE = torch._C.TensorBase
 
+MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+
 TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))  # of the imported torch package
 
 
@@ -545,6 +547,16 @@ def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
     return names
 
 
+def module_names(root: Any) -> dict[int, tuple[Any, str]]:
+    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
+    return {id(module): (module, name) for name, module in root.named_modules()}
+
+
+def tells_saved_unread() -> bool:
+    """Whether what a node saved can be told without unpacking it, which may run a hook of the user's: since 2.13."""
+    return hasattr(torch._C._autograd.SavedTensor, "data")
+
+
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
     """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
 
@@ -579,7 +591,7 @@ def _saved_names(kind: type) -> tuple[str, ...]:
     """The attributes of a node's class by which it tells the tensors that it saved, raw where that can be."""
     names = dir(kind)
     raw = tuple(name for name in names if name.startswith("_raw_saved_"))
-    if raw and hasattr(torch._C._autograd.SavedTensor, "data"):
+    if raw and tells_saved_unread():
         return raw
     return tuple(name for name in names if name.startswith("_saved_"))
 

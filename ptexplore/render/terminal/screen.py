@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -95,9 +95,13 @@ class _Columns:
         ]
         self.bar = BAR + 1 if width >= NARROW else 0
         left = (7 + self.bar if self.has_shares else 2) + sum(size + 2 for size in self.cells)
-        longest = max((cell_len(_name(row)) for row in view.table if row.what or row.place), default=0)
+        self.guides = dict(zip(map(id, view.table), guides(view.table), strict=True))
+        longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
         self.name = min(longest, max(24, (width - left) * 44 // 100))
         self.hanging = left + self.name + 2
+
+    def _named(self, row: ScreenRow) -> str:
+        return self.guides[id(row)] + _name(row)
 
     def draw(self) -> None:
         """The headings, then each row on one line, or on as many as it needs."""
@@ -106,7 +110,7 @@ class _Columns:
             share = f" {'share':>5} {' ' * self.bar}" if self.has_shares else "  "
             heading = f"{share}{cells}{'what ran':<{self.name}}"
             room = self.width - len(heading) - 2 * len(_GAP) - len("where")
-            told = "what it is, or why"
+            told = self.view.told
             heading += f"{_GAP}{told:<{room}}{_GAP}where" if room >= len(told) else ""
             self._print(Text(heading.rstrip(), style="dim"))
         for row in self.view.table:
@@ -119,7 +123,8 @@ class _Columns:
             out.append(f"{bar(row.share):<{self.bar}}" if self.bar else "", "cyan")
         for number, size in enumerate(self.cells):
             out.append(f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}")
-        name = Text(_name(row), style="bold" if row.heading or row.what.startswith("operator") else "")
+        style = "bold" if row.heading or row.what.startswith("operator") else ""
+        name = Text.assemble((self.guides[id(row)], "dim"), (_name(row), style))
         if cell_len(name.plain) > self.name:
             out.append_text(name)
             if not (row.what or row.place):
@@ -219,7 +224,24 @@ def place_text(ref: SourceRef, room: int) -> str:
 def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
     number = f"  [{row.hop}]" if row.lines else ""
-    return f"{' ' * indent(row.level)}{clean(row.name)}{times}{number}"
+    return f"{clean(row.name)}{times}{number}"
+
+
+def guides(rows: Sequence[ScreenRow]) -> list[str]:
+    """What stands before the name of each row: lines that lead to it from the row that it is inside of.
+
+    Rows stand in reading order, each `level` deep; a level may be left out.
+    """
+    out = [""] * len(rows)
+    below: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
+    for number in range(len(rows) - 1, -1, -1):
+        level = rows[number].level
+        goes_on = below.get(level, False)
+        below = {known: True for known in below if known < level} | ({level: True} if level else {})
+        bars = [("│" if below.get(step) else " ") for step in range(1, level)]
+        signs = [*bars, "├" if goes_on else "└"] if level else []
+        out[number] = "".join(sign + " " * (indent(step) - indent(step - 1) - 1) for step, sign in enumerate(signs, 1))
+    return out
 
 
 def indent(level: int) -> int:

@@ -138,13 +138,16 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     Raises PtexploreError (usage) where no name holds it, and where there are not so many calls.
     """
     call = _numbered(trail, wanted)
+    modules = modules_called(trail, wanted) if call is None else frozenset()
     root = _Node(_ROOT, None, strict=False)
     order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
     matching: set[int] = set()
     while pending:
         node = pending.pop()
         order.append(node)
-        if node.hop.id == call or (call is None and any(wanted.lower() in name.lower() for name in _names(node.hop))):
+        if node.hop.id == call or node.hop.id in modules:
+            matching.add(node.hop.id)
+        elif call is None and not modules and any(wanted.lower() in name.lower() for name in _names(node.hop)):
             matching.add(node.hop.id)
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
@@ -159,6 +162,14 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
         elif node.shown:
             node.caller.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
     return tuple(reversed(root.shown)), frozenset(matching)
+
+
+def modules_called(trail: Trail, wanted: str) -> frozenset[int]:
+    """The calls of the modules that are called just that, or whose qualified names end with it."""
+    named = {hop.id: hop.module for hop in walk(trail.hops) if hop.module is not None}
+    exact = frozenset(number for number, module in named.items() if wanted in (module.name, module.bound))
+    ends = (number for number, module in named.items() if (module.name or "").endswith(f".{wanted}"))
+    return exact or frozenset(ends)
 
 
 def operator_name(hop: Hop) -> str:
@@ -191,6 +202,9 @@ def _is_operator(hop: Hop, name: str) -> bool:
 
 def _names(hop: Hop) -> tuple[str, ...]:
     """Every name that a hop is known by."""
+    if hop.module is not None:
+        module = hop.module
+        return (hop.name, module.type, *(name for name in (module.name, module.bound) if name))
     shown = (shown_name(hop),) if hop.native is not None and hop.native.symbol else ()
     entry = (hop.operator.entry,) if hop.operator is not None and hop.operator.entry else ()
     return (hop.name, *shown, *entry)

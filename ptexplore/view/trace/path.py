@@ -15,6 +15,7 @@ from itertools import groupby
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import ending_lines, left_by_error
+from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
@@ -41,8 +42,10 @@ LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
-_PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
+CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
+_CHOICE = re.compile(r"select_\w*backend")
+_ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
@@ -74,15 +77,27 @@ class _Step:
     is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
     is_work: bool = False  # the elements are computed there
     is_beside: bool = False  # its level says already where it stands in a chain of keys
+    is_choice: bool = False  # it decides what computes: shown however little it cost
     is_open: bool = False
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether it has a row however little it cost."""
+        return self.is_call or self.is_beside or self.is_work or self.is_choice
 
-def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
-    """The rows from Python to where the work is, as many as fit a screen."""
-    single = sum(1 for _ in outermost_operators(trail.hops)) == 1
+
+def path_view(
+    trail: Trail, options: Options, session: Session | None, modules: frozenset[int] = frozenset()
+) -> TrailView:
+    """The rows from Python to where the work is, as many as fit a screen.
+
+    `modules`: the hops of the module that was asked for: its rows alone.
+    """
+    hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
+    single = sum(1 for _ in outermost_operators(hops)) == 1
     maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
-    steps = maker.phases()
+    steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
     rows = tuple(_flat(steps, 0))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
@@ -122,7 +137,7 @@ def _takes_tensors(call: Hop | None) -> bool:
 def _is_through(hop: Hop) -> bool:
     """Whether a step stands in nobody's way: what it called stands in its place."""
     if hop.kind == "python":
-        return hop.name in _PLUMBING
+        return hop.name in PLUMBING
     if hop.kind == "stub":
         return bool(hop.children)
     return hop.kind == "native" and (hop.name.startswith(_ENGINE) or hop.name.endswith("::redispatch"))
@@ -179,6 +194,7 @@ class _Around:
     key: str = ""
     binding: Hop | None = None
     op: Hop | None = None
+    engine: bool = False  # the engine that runs the graph
     depth: int = 0  # how many operators that is inside of
 
 
@@ -198,7 +214,15 @@ class _Steps:
         self.left = frozenset(left_by_error(trail))
         self.numbers = call_numbers(trail)
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
+        self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
+
+    def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
+        """The steps of the calls of a module."""
+        steps = self._all(native.condense(hops)[0], _Around())
+        for step in steps:
+            step.is_open = True
+        return steps
 
     def phases(self) -> list[_Step]:
         """The steps of forward, and of backward where it ran, each under a heading of its own then."""
@@ -243,12 +267,16 @@ class _Steps:
                 out[-1] = _sum(out[-1], step)
             else:
                 out.append(step)
-        return [step for step in out if step.is_call or step.is_beside or step.is_work or step.cost >= self.least]
+        return [step for step in out if step.is_kept or step.cost >= self.least]
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
         if self._is_idle(hop) and around.op is None and self.busy:
             return []
+        if hop.module is not None:
+            return [self._module(hop, around)]
+        if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
+            return self._engine(hop, around)
         if _is_through(hop):
             return self._all(hop.children, around)
         if hop.kind == "key":
@@ -273,7 +301,42 @@ class _Steps:
             name = bare(native.shown_name(inner)).partition("<")[0]
             row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, self._loop(inner))
             return self._made(row, hop, [], around)
-        return self._step(hop, "", self._what(hop), around)
+        asked = self._asked(hop)
+        made = self._step(hop, "", f"chooses the backend; {asked}" if asked else self._what(hop), around)
+        made.is_choice = bool(asked)
+        return made
+
+    def _asked(self, hop: Hop) -> str:
+        """Of a function that chooses which backend computes: what it asked, in order; "" for any other."""
+        rule = native.rule_of(hop)
+        if rule is None or not rule.why.startswith(CHOOSES):
+            return ""
+        asked = dict.fromkeys(bare(part.name).rpartition("::")[2] for part in self.chosen.get(hop.id, hop).children)
+        told = [name for name in asked if _ASKS.match(name)]
+        return f"asked {', '.join(told)}; answers not recorded" if told else "by what is not recorded"
+
+    def _module(self, hop: Hop, around: _Around) -> _Step:
+        """The row of a module's call, by its name: its forward, in whose place it stands."""
+        module = hop.module
+        assert module is not None
+        inside = hop
+        while len(inside.children) == 1 and inside.children[0].name in (*PLUMBING, "forward"):
+            inside = inside.children[0]
+        name = module.name or module.bound
+        called = f"{module.type}.forward()" if inside.name == "forward" else module.type
+        row = self._row(hop, f"{name}  {called}" if name else called, "module")
+        row = replace(row, place=place_of(inside) if inside.name == "forward" else None, opens=name or module.type)
+        made = self._made(row, replace(hop, children=inside.children), self._all(inside.children, around), around)
+        made.is_call = around.op is None
+        made.is_outline = made.is_call
+        return made
+
+    def _engine(self, hop: Hop, around: _Around) -> list[_Step]:
+        """What the engine ran, and what it took itself to go from node to node."""
+        inner = self._all(hop.children, replace(around, engine=True))
+        own = (hop.instructions or 0) - sum(step.cost for step in inner)
+        row = ScreenRow("the engine, between nodes", share=self._share(own), instructions=own, place=place_of(hop))
+        return [*inner, *([_Step(row, own, 0.0)] if hop.instructions and own >= self.least else [])]
 
     def _binding(self, hop: Hop, around: _Around) -> _Step:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
@@ -498,6 +561,8 @@ def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextSt
     frames = native.frames(trail.hops)
     count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
     whole = typed(options, f"all {count}", "--view", "tree")
+    if options.opened is not None:
+        return (typed(options, "everything in it", "--open", options.opened, "--view", "tree"), whole)
     if trail.ending is not None:
         return (typed(options, "how that is known", "--explain", "error"), whole)
     verbose = typed(options, "why these keys", "-v")

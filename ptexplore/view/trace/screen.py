@@ -85,6 +85,16 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str,
     """What stands above the rows: what was bound, what it gave, what was stepped; with -v all that is known."""
     if options.verbose:
         return (*facts_of(trail), *native.facts(trail, session))
+    first, *further = [*how_stepped(trail, session)] or [""]
+    return (
+        *bound_names(trail),
+        "; ".join(filter(None, (f"torch {trail.torch.version}", first))),
+        *further,
+    )
+
+
+def bound_names(trail: Trail) -> tuple[str, ...]:
+    """What names were bound to, and what the expression gave, as one line; () where neither is known."""
     given: dict[str, list[str]] = {}
     for bound in trail.bound:
         how = ", seeded" if bound.how == "seeded" else ""
@@ -92,15 +102,10 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str,
     out = [f"{', '.join(names)}: {description}" for description, names in given.items()]
     if trail.result.description:
         out.append(f"gives {trail.result.description}")
-    first, *further = [*_how_stepped(trail, session)] or [""]
-    return (
-        *(["; ".join(out)] if out else []),
-        "; ".join(filter(None, (f"torch {trail.torch.version}", first))),
-        *further,
-    )
+    return ("; ".join(out),) if out else ()
 
 
-def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
+def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     """How much was stepped, in one line, or why nothing was."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     warm = "the very first call" if trail.captured.cold else "a warm call"
