@@ -190,8 +190,7 @@ class Recorder:
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_time = 0
-        self.slicing = 0  # nanoseconds
+        self._hook_calls = self._hook_time = self.slicing = 0  # times in nanoseconds
         self._backwards = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
