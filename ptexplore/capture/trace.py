@@ -101,20 +101,25 @@ def capture(
 
 def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
-    from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
-
     told: list[dict[str, Any]] = []
     with suppress(Stopped):  # the first may have told by then
         for message in messages:
             told += message.get("observations", ())
     added: list[Observation] = []
     for seen in told:
-        kind = str(seen["kind"])
-        data = thrown(str(seen["data"]["text"]), symbols_dir()) if kind == "thrown" else seen["data"]
+        data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
         if data is not None:
             number = len(session.observations) + len(added) + 1
-            added.append(Observation(number, str(seen["recorder"]), kind, data))
+            added.append(Observation(number, str(seen["recorder"]), str(seen["kind"]), data))
     return replace(session, observations=(*session.observations, *added))
+
+
+def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a probe tells of where C++ threw, as an observation's data; None for what C++ did not throw."""
+    from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
+
+    data = thrown(str(told["text"]), symbols_dir())
+    return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
 
 
 def gather(
@@ -186,8 +191,9 @@ class _Heard:
         for seen in message["observations"] if recorder != AGAIN else ():
             if self.late and seen["kind"] == "raised":
                 continue  # that is our own interrupt
-            if seen["recorder"] != NATIVE:
-                self.add(seen["recorder"], seen["kind"], seen["data"])
+            data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
+            if seen["recorder"] != NATIVE and data is not None:
+                self.add(seen["recorder"], seen["kind"], data)
 
     def _program(self, message: dict[str, Any]) -> None:
         from ptexplore.capture.program import observed, program_of, stepped

@@ -315,13 +315,14 @@ class CppFunction(Struct, frozen=True):
 
 
 class ThrownError(Recorded, frozen=True):
-    """Where C++ threw an error, as torch keeps it with each; of a run of its own."""
+    """Where C++ threw an error, as torch keeps it with each; of an expression's from a run of its own."""
 
     message: str  # the error's own words
     function: str  # the function that threw, without its scope
     file: str  # as the binary names it
     line: Count  # the line in it
     stack: tuple[CppFunction, ...] = ()  # the functions of C++ that it left, innermost first
+    elsewhere: bool = False  # whether another process of the program threw it, which has a stack of its own
 
 
 class PythonPlace(Struct, frozen=True):

@@ -355,6 +355,24 @@ class ComparedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Why an error is raised, and what mends it: plain sentences."""
+
+    why: str  # what the program did that cannot be
+    remedy: str = ""  # empty where there is none to name
+
+
+@dataclass(frozen=True, slots=True)
+class HandedError:
+    """An error that was raised in a worker process or another thread, and handed on in another one's text."""
+
+    exception: str  # the name of its class
+    where: str  # where it was raised, in the words of who hands it on: `DataLoader worker process 0`
+    message: str  # its own words
+    python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
@@ -374,6 +392,8 @@ class Ending:
     close: tuple[str, ...] = ()  # names near the one that was not found
     check: str = ""  # the condition that did not hold, as the text at that line has it
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
+    cause: Cause | None = None  # what the message means in plain words, where it is a usual one
+    handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
 
 
 @dataclass(frozen=True, slots=True)

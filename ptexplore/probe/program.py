@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import native, passes
+from . import native, passes, throws
 from . import torch_api as api
 from .raising import Raised
 from .recording import Recorder
@@ -41,9 +41,10 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
             recorder.interrupted = running.raised is not None and isinstance(running.raised.error, KeyboardInterrupt)
             recorder.stop()
     sys.setrecursionlimit(limit)
+    thrown = recorder.thrown(running.raised.error) if running.raised is not None else None
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
-    return _message(recorder, told, running.raised, tables) | {"bound": running.names.bound}
+    return _message(recorder, told, running.raised, thrown, tables) | {"bound": running.names.bound}
 
 
 def _called(told: dict[str, Any]) -> set[str]:
@@ -51,9 +52,14 @@ def _called(told: dict[str, Any]) -> set[str]:
 
 
 def _message(
-    recorder: Recorder, told: dict[str, Any], raised: Raised | None, tables: Iterable[dict[str, Any]]
+    recorder: Recorder,
+    told: dict[str, Any],
+    raised: Raised | None,
+    thrown: dict[str, Any] | None,
+    tables: Iterable[dict[str, Any]],
 ) -> dict[str, Any]:
     seen = [(RECORDER, "raised", raised.told())] if raised is not None else []
+    seen += [(throws.RECORDER, "thrown", thrown)] if thrown is not None else []
     seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in tables]
     return {
@@ -86,7 +92,7 @@ def why_not_here() -> tuple[str, str] | None:
 
 def begin(frame: FrameType | None, files: Iterable[str]) -> Recorder:
     """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
-    recorder = Recorder(files)
+    recorder = Recorder(files, is_block=True)
     recorder.start(frame)
     return recorder
 
@@ -102,10 +108,11 @@ def end(recorder: Recorder, error: BaseException | None) -> tuple[bytes, bool]:
         signal.signal(signal.SIGINT, lambda *given: asked.append(given))
     try:
         recorder.stop()
-        told = recorder.told()
         ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
         raised = None if error is None or ended_well else Raised(BLOCK, error)
-        message = _message(recorder, told, raised, passes.changed_tables(_called(told), {}))
+        thrown = recorder.thrown(error) if raised is not None and error is not None else None
+        told = recorder.told()
+        message = _message(recorder, told, raised, thrown, passes.changed_tables(_called(told), {}))
         return json.dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode(), bool(asked)
     finally:
         if held is not None:

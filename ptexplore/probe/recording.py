@@ -39,7 +39,9 @@ import torch
 
 from . import events
 from . import torch_api as api
-from .raising import OURS
+from .expression import text_of
+from .raising import IN_TEXT, OURS
+from .throws import ASK, NoNotes, ThrowLog
 
 if TYPE_CHECKING:
     from .stepping import Stepped, Stepping
@@ -142,7 +144,17 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None) -> None:
+    def __init__(
+        self,
+        user_files: Iterable[str] = (),
+        native_budget: float = 0.0,
+        limit: float | None = None,
+        *,
+        is_block: bool = False,
+    ) -> None:
+        self.is_block = is_block  # whether it records a part of a process that has made tensors before
+        self.named = False  # whether a tensor has names at the end
+        self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
         self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
         self.late = False  # it was
@@ -174,10 +186,11 @@ class Recorder:
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
+        self._throws: ThrowLog | None = None
+        self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_time = 0
-        self.slicing = 0  # nanoseconds
+        self._hook_calls = self._hook_time = self.slicing = 0  # times in nanoseconds
         self._backwards = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
@@ -613,6 +626,12 @@ class Recorder:
         api.compile_never(Recorder.hook.__code__)
         if self._budget > 0:
             self._prepare_stepping()
+        self._forward_level = api.forward_level()
+        try:
+            self._throws = ThrowLog.here()
+            self._throws.on()
+        except NoNotes as error:
+            self._no_throws = str(error)
         self._before = sys.getprofile(), threading.getprofile()
         self._profile, Recorder.active = self._new_profile(), self
         thread = self._new_thread()
@@ -663,7 +682,10 @@ class Recorder:
         if self._profile is not None:
             self._fold_profile()
             self._profile = None
+        if self._throws is not None:
+            self._throws.off()
         self._watcher.join()
+        self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
     def imported(self, load: Callable[..., Any], *given: Any) -> Any:
@@ -707,11 +729,29 @@ class Recorder:
             "overhead": self.overhead,
             "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
+            "is_block": self.is_block,
+            "named": self.named,
+            **({"forward_level": self._forward_level} if self._forward_level is not None else {}),
             **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
         }
+
+    def thrown(self, error: BaseException) -> dict[str, Any] | None:
+        """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""
+        text = text_of(error)
+        if IN_TEXT in text:
+            return {"text": text}
+        if self._throws is None:
+            self._cut(f"where C++ threw is not known: {self._no_throws}; {ASK}")
+            return None
+        return self._throws.told(text)
+
+    def not_noted(self) -> None:
+        """In a fork whose calls are stepped: errors are made as they would be."""
+        if self._throws is not None:
+            self._throws.off()
 
     def steps(self) -> list[tuple[str, dict[str, Any]]]:
         """What was stepped, as observations of the native pass, kind and data; behind `told`."""
@@ -752,6 +792,8 @@ def _forked() -> None:
         sys.setprofile(None)
         threading.setprofile(None)
         BOOTSTRAP._find_and_load = recorder._find_and_load
+        if recorder._own_fork:
+            recorder.not_noted()
 
 
 def _forking() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import hashlib
 import operator
 import os
@@ -144,6 +145,16 @@ def key_set(tensor: Any) -> tuple[int, list[str]]:
 def raw_key_set(tensor: Any) -> int:
     """A tensor's dispatch key set as a number."""
     return int(torch._C._dispatch_keys(tensor).raw_repr())
+
+
+def tensors_have_names() -> bool:
+    """Whether a tensor that is a Python object now has names for its dimensions. Newer torches have no such names."""
+    key = getattr(torch._C.DispatchKey, "Named", None)
+    if key is None:
+        return False
+    with without_overrides():
+        tensors = (value for value in gc.get_objects() if issubclass(type(value), TENSOR_BASE))
+        return any(torch._C._dispatch_keys(tensor).has(key) for tensor in tensors)
 
 
 def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:

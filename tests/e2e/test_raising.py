@@ -133,6 +133,8 @@ def test_a_script_that_raises(command: InProcess, tmp_path: Path) -> None:
     ending = ending_of(command, "--script", str(script))
     assert (ending["stage"], ending["exception"]) == ("script", "RuntimeError")
     assert ending["python"][-1]["source"]["line"] == 4
+    assert ending["function"] == "check_stack_inputs"
+    assert ending["source"]["path"] == "aten/src/ATen/native/TensorShape.cpp"
     assert [hop["op"] for hop in left(ending) if hop["kind"] == "op"] == ["aten::stack"]
     assert any(hop["op"] == "aten::add.Tensor" for hop in ending["hops"])
 

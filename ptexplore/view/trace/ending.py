@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import ComparedValue, Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
+from ptexplore.model.trace import (
+    Cause,
+    ComparedValue,
+    Ending,
+    LeftFunction,
+    MissingKernel,
+    ModifiedTensor,
+    TensorSaver,
+    Trail,
+    walk,
+)
 from ptexplore.view.line import Line
-from ptexplore.view.trace.causes import cause_of
 
 STAGES = {
     "expression": "the expression",
@@ -19,6 +28,7 @@ EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
+CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
 
 
@@ -32,8 +42,10 @@ def first_words(message: str) -> str:
 
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
-    words = first_words(ending.message)
-    return f"{STAGES[ending.stage]} raised {ending.exception}{f': {words}' if words else ''}"
+    handed = ending.handed
+    words = first_words(handed.message if handed is not None else ending.message)
+    where = f", which was raised in {handed.where}" if handed is not None else ""
+    return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:
@@ -64,17 +76,32 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield Line("text", f"what failed   {ending.check}", indent=1)
     if ending.compared:
         yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
-    for number, left in enumerate(ending.python[:MOST]):
-        yield Line("place", f"{'Python left' if not number else '':12}  {left.name}()", left.source, indent=1)
+    if ending.handed is not None:
+        yield from _left("raised there", ending.handed.python)
+    yield from _left("Python left", ending.python)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
-    cause = cause_of(ending.message, ending.exception) if ending.missing is None else None
+    yield from cause_lines(ending.cause)
+
+
+def cause_lines(cause: Cause | None) -> Iterator[Line]:
+    """What a usual message means, and what mends it."""
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
             yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+
+
+def _left(label: str, python: Sequence[LeftFunction]) -> Iterator[Line]:
+    """The Python functions that were left, innermost first, without those by which a module comes to its forward."""
+    told = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or python
+    for number, left in enumerate(told[:MOST]):
+        name = left.name if left.name.startswith("<") else f"{left.name}()"
+        yield _at(f"{label if not number else '':12}  {name}", "", "", left.source)
+    if len(told) > MOST:
+        yield Line("text", f"{'':12}  and {len(told) - MOST} more: --explain error", indent=1)
 
 
 def _compared(value: ComparedValue) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.view.trace import native
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
 from ptexplore.view.trace.modules import COLUMNS, SAVED_MEANS, Shown, costliest, fitting, opened, seconds, size
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
@@ -65,7 +66,7 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         yield from how_stepped(trail, session)
         return
     projected = max(part.projected or 0.0 for part in parts)
-    long = f" (that would take about {projected:.0f} s)" if projected > 1 else ""
+    long = f" (that would take about {projected:.0f} s)" if projected >= native.LONG else ""
     yield f"not stepped as a whole{long}, so rows have times; --open NAME steps its costliest call"
 
 

@@ -304,12 +304,16 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
     for part in parts:
         what = {"forward": "stepped", "backward": "of backward"}.get(part.part, f"of {part.op}")
         call = f"call {part.number}" if part.number else "one call"
-        long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
-        alone = f" ({call} of it alone{long})" if part.part == "operator" else ""
+        alone = f" ({call} of it alone{too_long(part)})" if part.part == "operator" else ""
         cut = f", cut: {part.cut}" if part.cut else ""
         counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
     how = f"{'no' if cold else parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' * (parts[0].threads != 1)}"
     return f"native pass: {', '.join(counts)}; {how} {COLD if cold else WARM}"
+
+
+def too_long(part: SteppedCalls) -> str:
+    """Why one call alone was stepped, in words that go behind what was; "" where that was asked for."""
+    return f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
 
 
 def frames(hops: Iterable[Hop]) -> int:

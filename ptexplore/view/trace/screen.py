@@ -18,12 +18,6 @@ from ptexplore.view.trace.rows import again, facts_of, stops_to_read
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 ROLE = 26  # characters of what a function does: more would cost its row a second line
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
-STATUS_WORDS = {
-    "derived": "follows from key sets that were read and the dispatcher's table; it was not seen to run",
-    "predicted": "the table or a kernel's text says so; nothing saw it run",
-    "inlined": "compiled into its caller, so it leaves no frame of its own to see",
-    "cut": "the recorder's cap was reached here",
-}
 
 
 def bare(name: str) -> str:
@@ -127,10 +121,10 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"{each} {was} stepped: {sum(part.instructions for part in parts):,} instructions"
     for part in parts if trail.program is None else ():
         if part.part == "operator":
-            long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) > 1 else ""
             call = f"call {part.number}" if part.number else "one call"
             count = f"{part.instructions:,} instructions"
-            yield f"only {call} of {part.op} was stepped, {count}{long}; --native-op NAME#N steps another"
+            why = native.too_long(part)
+            yield f"only {call} of {part.op} was stepped, {count}{why}; --native-op NAME#N steps another"
     if not parts and native.frames(trail.hops):
         yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
     elif not parts:
