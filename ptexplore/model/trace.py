@@ -249,6 +249,7 @@ class StubKernelRef:
 
     cpu_capability: str | None = None  # said where it is compiled once for each CPU capability
     loops: tuple[LoopRef, ...] = ()  # the loops over elements in its text
+    condition: SourceRef | None = None  # of a predicted one: the line of the innermost condition around the stub's call
 
 
 @dataclass(frozen=True, slots=True)
