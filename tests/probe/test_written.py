@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from ptexplore.capture.own_process import BlockRecorder
 
@@ -34,7 +34,7 @@ def by_method() -> None:
 
 def by_function_of_torch() -> None:
     y = leaf().sigmoid()  # saves
-    F.relu_(y)  # writes
+    functional.relu_(y)  # writes
     y.sum().backward()
 
 
