@@ -95,7 +95,7 @@ COMMANDS = {
     "html": Asked(_searched, ("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "1"), reports=True),
     "notes check": Asked(_noted, ("notes", "check", "mine", "--notes", "notes", "--json")),
     "notes pin": Asked(_noted, ("notes", "pin", "mine", "--notes", "notes", "--yes"), reports=True),
-    "notes trust": Asked(_trusting, ("notes", "trust", "notes/mine.md", "--yes"), reports=True),
+    "notes trust": Asked(_trusting, ("notes", "trust", "notes/mine.md"), reports=True),
     "trace --load --save --svg": Asked(
         _loaded, ("trace", "--load", "{given}/x.json.gz", "--save", "kept.json", "--svg", "kept.svg"), reports=True
     ),
@@ -254,7 +254,14 @@ class Failing:
         """What is wrong with a run in which a call failed."""
         if ended.flaw is None and error == "EINTR" and ended.code and ended.call.startswith(RETRIED):
             return f"a signal is no failure: {ended.err[-300:]}"
-        if ended.flaw is None and not ended.code and not self._asked.reports and ended.out != self._alone.out:
+        unsaid = ended.err == self._alone.err  # notes that cannot be read are left out, and that is told
+        if (
+            ended.flaw is None
+            and not ended.code
+            and not self._asked.reports
+            and unsaid
+            and ended.out != self._alone.out
+        ):
             return f"another answer: {ended.out[:300]!r}, {ended.err[-300:]!r}"
         return ended.flaw
 
