@@ -350,10 +350,10 @@ class ComparedValue:
 
 @dataclass(frozen=True, slots=True)
 class HandedError:
-    """An error that was raised in a worker process or another thread, and handed on in another one's text."""
+    """What an error's text tells of where it comes from: a worker process, a thread, TorchScript, torch.compile."""
 
-    exception: str  # the name of its class
-    where: str  # where it was raised, in the words of who hands it on: `DataLoader worker process 0`
+    exception: str  # the name of the class that was raised there; empty where that is the error itself
+    where: str  # where: `DataLoader worker process 0`, `TorchScript's interpreter`, `torch.compile's tracing`
     message: str  # its own words
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
 
@@ -379,6 +379,7 @@ class Ending:
     check: str = ""  # the condition that did not hold, as the text at that line has it
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
     handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
+    module: str = ""  # of a program: the innermost module that was running, with its name and class
 
 
 @dataclass(frozen=True, slots=True)
