@@ -116,7 +116,8 @@ def outermost_counted(hops: tuple[Hop, ...]) -> Iterator[int]:
 
 def inner_places(hop: Hop) -> tuple[SourceRef | None, ...]:
     yaml = hop.operator.yaml if hop.operator is not None else None
-    return (yaml, *(child.source for child in hop.children))
+    kernels = (part.source for part in walk([hop]) if part.kind == "kernel" and hop.kind == "key")
+    return (yaml, *(child.source for child in hop.children), *kernels)
 
 
 def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means() -> None:
@@ -128,10 +129,11 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
     )
     skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
     page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
-    assert dict(page.legend) == {"~": "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"}
+    assert [sign for sign, _ in page.legend] == ["~", "derived:"]
+    assert page.legend[0][1] == "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"
     assert "Add.cpp:9 ~" in drawn(page, 100)
     certain = view(a_trail(an_operator(1)), Options(view="path"))
-    assert not certain.legend
+    assert [sign for sign, _ in certain.legend] == ["derived:"]
     assert "~" not in drawn(certain, 100)
 
 
