@@ -84,6 +84,10 @@ def trace(
         bool,
         Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
     ] = False,
+    again: Annotated[
+        bool,
+        Option("--again", help="run a script that fails over a saved tensor twice: who wrote", rich_help_panel=RUN),
+    ] = False,
     timeout: Annotated[
         str, Option(metavar="S", help="seconds that each run of it may take (60)", rich_help_panel=RUN)
     ] = "60",
@@ -205,6 +209,7 @@ def trace(
         native_op=native_op,
         native_budget=_budget(native_budget),
         first=first,
+        again=again,
     )
     with open_workspace(python) as workspace:
         traced = workspace.trace(request)

@@ -333,6 +333,7 @@ class PythonPlace(Struct, frozen=True):
     first: Count  # the first line of the function's code
     function: str  # the function that it is in
     text: str = ""  # what is written there
+    exact: bool = True  # else the function alone is known, and the line is its first
 
 
 class TensorWrite(Struct, frozen=True):
@@ -345,7 +346,7 @@ class TensorWrite(Struct, frozen=True):
 
 
 class SavedTensorWrites(Recorded, frozen=True):
-    """A tensor that was written to after a node of the graph had saved it; of a run of its own."""
+    """A tensor that was written to after a node of the graph had saved it; of an expression's from a run of its own."""
 
     tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
     expected: Count  # how many writes it had seen when it was saved
@@ -353,6 +354,8 @@ class SavedTensorWrites(Recorded, frozen=True):
     node: str | None  # the node that had saved it
     saved: PythonPlace | None  # what ran when it was saved: the innermost place of your own Python
     writes: tuple[TensorWrite, ...] = ()  # the writes in between, in order
+    watched: bool = True  # else they are the operators that wrote to its memory, as the profiler saw them
+    certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
 class UnreadableLibraries(Recorded, frozen=True):

@@ -108,6 +108,7 @@ class TraceOptions:
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
     native_budget: float = 60.0  # of a script: seconds in which one call of each kind is stepped
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
+    again: bool = False  # `--again`: a script that fails over a saved tensor runs once more, watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +250,7 @@ class StubKernelRef:
 
     cpu_capability: str | None = None  # said where it is compiled once for each CPU capability
     loops: tuple[LoopRef, ...] = ()  # the loops over elements in its text
+    condition: SourceRef | None = None  # of a predicted one: the line of the innermost condition around the stub's call
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +318,7 @@ class InPlaceWriter:
     before: int  # how many writes the tensor had seen before
     after: int  # and after
     operators: tuple[str, ...] = ()  # the operators that wrote to it there, in order
+    exact: bool = True  # else the function alone is known, and the line is its first
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +330,7 @@ class TensorSaver:
     text: str = ""  # what is written where it was saved
     function: str = ""  # the Python function that this is in
     source: SourceRef | None = None  # the line
+    exact: bool = True  # else the function alone is known, and the line is its first
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +346,8 @@ class ModifiedTensor:
     writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
     certain: bool = False  # whether only one tensor of the expression was written to in this way
     saver: TensorSaver | None = None  # who saved it; null where no further run told
-    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where a further run told
+    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where that is known
+    watched: bool = True  # whether the writers were seen to write; else they follow from the operators that ran
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import hashlib
 import importlib
 import inspect
 import os
+import re
 import signal
 import site
 import struct
@@ -37,7 +38,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import events
+from . import events, written
 from . import torch_api as api
 from .expression import text_of
 from .raising import IN_TEXT, OURS
@@ -73,6 +74,7 @@ FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 # What starts torch's profiler, and what ends it: torch.profiler comes by both too.
 ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
+VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -748,6 +750,19 @@ class Recorder:
             return None
         return self._throws.told(text)
 
+    def modified(self, error: BaseException) -> dict[str, Any] | None:
+        """Who wrote to the saved tensor that an error is about, as an observation's data; None where that is not seen.
+
+        The graph is read, which the program has given up by then.
+        """
+        text = text_of(error)
+        versions = VERSIONS.search(text)
+        if written.REASON not in text or versions is None or not api.can_read_refused():
+            return None
+        now, saved = int(versions[1]), int(versions[2])
+        refused = api.refused_tensor(written.graph_of(error, BACKWARD), text, (saved, now))
+        return self._fold.modified(refused, self._paths, whole=not self.cuts) if refused is not None else None
+
     def not_noted(self) -> None:
         """In a fork whose calls are stepped: errors are made as they would be."""
         if self._throws is not None:
@@ -860,7 +875,8 @@ class Fold:
         self._packed: list[bytes] = []
         self._packer = zlib.compressobj(6)
         self._count = 0
-        self._sequences: dict[int, tuple[int, int]] = {}  # of the call that has a number: its row, the number in it
+        # Of the call that has a number: its row, the number in it, when it ended.
+        self._sequences: dict[int, tuple[int, int, int]] = {}
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
@@ -871,6 +887,7 @@ class Fold:
         self._stepped: list[Stepped] = []  # what was stepped right before what is folded now
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
+        self.writes = written.WriteLog() if api.can_read_refused() else None
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
         """Fold what one profile saw."""
@@ -936,7 +953,8 @@ class Fold:
         path.hot = True
         inputs: list[Any] = []
         kind, sequence = self._kind(event, fields, path, sets, inputs, None)
-        recorded = self._sequences.get(sequence) if self.kinds[kind].first["type"] in NODES else None
+        maker = self._sequences.get(sequence) if self.kinds[kind].first["type"] in NODES else None
+        recorded = maker[:2] if maker is not None else None
         key = (path.index, sets, kind, self._shape(kind, inputs), recorded)
         number = self._rows.get(key)
         if number is None:
@@ -950,7 +968,8 @@ class Fold:
         if self.stepping is not None:
             self._tell_stepping(self.stepping, key, number, path, event, site)
         for seen in self._seen:
-            self._sequences[seen] = number, seen - min(self._seen)
+            ended = event.start_time_ns + event.duration_time_ns
+            self._sequences[seen] = number, seen - min(self._seen), ended
         self._seen, self._first, self._python = outer
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
@@ -994,7 +1013,7 @@ class Fold:
         overload = None
         counted = type_ == "op" and 0 <= sequence < COUNTED
         if type_ == "op":
-            overload = getattr(event, "overload_name", None) if api.records_overloads() else None
+            overload = self._overload(event, path)
             given = tuple(_signature(value, sizes) for value in fields.inputs)
             if counted:
                 self._seen.append(sequence)
@@ -1025,6 +1044,13 @@ class Fold:
             self.kinds.append(Kind(first, tuple(inside)))
         return number, sequence
 
+    def _overload(self, event: Any, path: Path) -> str | None:
+        """An operator call's overload; the call is kept with it if it writes to what it was given."""
+        overload = getattr(event, "overload_name", None) if api.records_overloads() else None
+        if self.writes is not None:
+            self.writes.add(event, overload, path)
+        return overload
+
     def _inside(self, event: Any, fields: Any, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
         """An operator inside of another: its kind, and by how much its sequence number is above that around it."""
         kind, sequence = self._kind(event, fields, path, sets, [], around)
@@ -1045,6 +1071,16 @@ class Fold:
             elif f"sizes beyond the first {SHAPES} of an operator are counted as one" not in self.cuts:
                 self.cuts.append(f"sizes beyond the first {SHAPES} of an operator are counted as one")
         return number
+
+    def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:
+        """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
+        saver = self._sequences.get(refused.sequence)
+        if saver is None or self.writes is None:
+            return None
+        row, _, ended = saver
+        path, _, kind, _, _ = next(key for key, number in self._rows.items() if number == row)
+        operator = self.kinds[kind].first["name"]
+        return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
     def saved(self, nodes: list[Any]) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""

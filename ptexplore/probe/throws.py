@@ -33,6 +33,9 @@ STRTAB, SYMTAB, STRSZ, PLTRELSZ, JMPREL = 5, 6, 10, 2, 23  # tags of the dynamic
 RELOCATION, SYMBOL = 6, 6  # 32-bit words
 WRITABLE = mmap.PROT_READ | mmap.PROT_WRITE
 OWN_FRAMES = 1  # the note's own
+# Names of types are others in Python (processErrorMsg of torch/csrc/Exceptions.cpp).
+_TYPES = rb"(Sparse)?(CUDA|CPU)(Byte|Char|Double|Float|Int|Long|Short|Half)Type"
+TYPES = re.compile(rb"Variable\[%b\]|%b" % (_TYPES, _TYPES))
 TEXT_LIMIT = 200_000  # characters of a stack
 ASK = "TORCH_SHOW_CPP_STACKTRACES=1 in the environment has torch write it into the error's text, and it is read there"
 
@@ -77,9 +80,29 @@ class Note:
     line: int
     stack: tuple[int, ...]
 
+    @property
+    def is_whole(self) -> bool:
+        return self.length == len(self.words)
+
+    @property
+    def in_python(self) -> bytes:
+        """The words as Python has them."""
+        return TYPES.sub(_python_type, self.words)
+
     def says(self, text: bytes) -> bool:
         """Whether an error's whole text is this one's words."""
-        return self.length == len(text) and text.startswith(self.words)
+        words = self.in_python
+        if self.is_whole:
+            return text == words
+        return len(text) >= len(words) and text.startswith(TYPES.sub(_python_type, self.words[:-LONGEST_TYPE]))
+
+
+LONGEST_TYPE = 40  # bytes: where words are cut a type's name may be
+
+
+def _python_type(named: re.Match[bytes]) -> bytes:
+    sparse, backend, kind = (part or b"" for part in (named.groups()[:3] if named[2] else named.groups()[3:]))
+    return b"torch.%b%b%bTensor" % (b"cuda." if backend == b"CUDA" else b"", b"sparse." if sparse else b"", kind)
 
 
 class ThrowLog:
@@ -142,8 +165,8 @@ class ThrowLog:
         notes, own = list(self._noted()), os.getpid()
         note = next((note for note in reversed(notes) if note.process == own and note.says(encoded)), None)
         if note is None:
-            others = (note for note in reversed(notes) if note.process != own and note.length == len(note.words))
-            note = next((note for note in others if b": %b\n" % note.words in encoded + b"\n"), None)
+            others = (note for note in reversed(notes) if note.process != own and note.is_whole)
+            note = next((note for note in others if b": %b\n" % note.in_python in encoded + b"\n"), None)
         if note is None:
             return None
         stack = "".join(self._frames_of(note)) if note.process == own else ""

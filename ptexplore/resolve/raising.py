@@ -456,14 +456,16 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
             write.before,
             write.after,
             write.operators,
+            write.at is None or write.at.exact,
         )
         for write in saved.writes
     )
     node, at = saved.node, saved.saved
     makers = dict.fromkeys(d.source_op for d in context.store.derivative_of_node(node)) if node is not None else ()
-    saver = TensorSaver(node, tuple(makers), at.text if at else "", at.function if at else "", _placed(context, at))
-    texts = tuple(dict.fromkeys(writer.text for writer in writers))
-    return replace(modified, writes=texts, certain=True, saver=saver, writers=writers)
+    where = (at.text, at.function, _placed(context, at), at.exact) if at is not None else ()
+    texts = tuple(dict.fromkeys(writer.text for writer in writers if writer.text))
+    found = replace(modified, writes=texts, certain=saved.certain, writers=writers, watched=saved.watched)
+    return replace(found, saver=TensorSaver(node, tuple(makers), *where))
 
 
 def _sizes(tensor: str) -> str:

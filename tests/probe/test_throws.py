@@ -29,6 +29,7 @@ EXPRESSIONS = (
     "torch.nn.functional.conv2d(torch.ones(1, 2, 3, 3), torch.ones(1, 3, 2, 2))",
     "torch.ones(2).sum().backward()",
     "spent()",
+    "written()",
     "torch.linalg.inv(torch.zeros(2, 2))",
     "torch.gather(torch.ones(2, 2), 0, torch.tensor([[7]]))",
     "torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8) + 1",
@@ -45,6 +46,11 @@ def spent():
     y = torch.ones(2, requires_grad=True).exp().sum()
     y.backward()
     y.backward()
+
+def written():
+    y = torch.ones(2, requires_grad=True).exp()
+    y.add_(1)
+    y.sum().backward()
 
 def in_thread(call):
     kept = []

@@ -66,7 +66,10 @@ class UseGroup:
 
 @dataclass(frozen=True, slots=True)
 class RefsView:
-    """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name."""
+    """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name.
+
+    `lines` counts the lines that use it, each once: the site and the screen say this number of the same name.
+    """
 
     asked: str
     defined: tuple[tuple[str, str, Spot], ...]
@@ -74,6 +77,7 @@ class RefsView:
     groups: tuple[UseGroup, ...]
     remarks: tuple[str, ...]
     trees: tuple[TreeInfo, ...]
+    lines: int = 0
 
 
 class _Raw(NamedTuple):
@@ -113,7 +117,13 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
     remarks = [*_remarks(asked, shown, left_out, copies), *_changed_files(trees, shown)]
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
-    return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos)
+    lines = len({(use.path, use.line) for use in raw.values()})
+    return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, lines)
+
+
+def used_on(lines: int) -> str:
+    """How often a name is used, in the words of every surface: "used on 245 lines"."""
+    return f"used on {lines:,} line{'s' if lines != 1 else ''}"
 
 
 def _known(trees: Sequence[IndexedTree], path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from ptexplore.model.places import SourceRef
@@ -83,6 +84,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
+        yield from _watched_again(trail, ending.modified)
     yield from cause_lines(ending.cause)
 
 
@@ -170,23 +172,42 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
 
 
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
-    """Who saved it and who wrote to it since, as a run of its own saw it."""
+    """Who saved it and who wrote to it since: as a run of its own saw it, else by the operators that ran."""
     node = saver.node or "a node"
     recorded = f", which {' or '.join(saver.operators)} records" if saver.operators else ""
-    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source)
+    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source, exact=saver.exact)
+    if not modified.certain and modified.writers:
+        count = modified.version - modified.expected
+        told = f"operators that wrote to its memory since: {len(modified.writers)}; writes that it counts: {count}"
+        yield Line("text", f"may be from   {told}", indent=1)
     for number, writer in enumerate(modified.writers[:MOST]):
-        label = "changed by" if not number else ""
-        by = f" {' and '.join(writer.operators)}," if writer.operators else ""
-        counts = f"version {writer.before} to {writer.after}"
-        yield _at(f"{label:12} {by} {counts}", writer.text, writer.function, writer.source)
+        label = "changed by" if not number and modified.certain else ""
+        by = f" {' and '.join(writer.operators)}" if writer.operators else ""
+        counts = f"{',' if by else ''} version {writer.before} to {writer.after}" if modified.certain else ""
+        yield _at(f"{label:12} {by}{counts}", writer.text, writer.function, writer.source, exact=writer.exact)
     if len(modified.writers) > MOST:
         yield Line("text", f"{'':12}  and {len(modified.writers) - MOST} more", indent=1)
+    if not modified.watched and modified.certain:
+        derived = "derived: the operators that wrote to its memory since, and it counts as many writes"
+        yield Line("text", f"{'':12}  {derived}", indent=1)
 
 
-def _at(label: str, text: str, function: str, source: SourceRef | None) -> Line:
+def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
+    """What tells who wrote to a tensor, where the one run of a program did not prove it."""
+    if trail.program is None or (modified.saver is not None and modified.watched):
+        return
+    script = trail.expression.removeprefix("--script ")
+    command = f"ptexplore trace --script {'FILE' if script == trail.expression else shlex.quote(script)} --again"
+    known = "to see it      " if modified.saver is not None and modified.certain else "who wrote?    "
+    yield Line("text", f"{known[:14]}{command}  runs it once more, and watches the tensor", indent=1)
+
+
+def _at(label: str, text: str, function: str, source: SourceRef | None, *, exact: bool = True) -> Line:
     """A line about a place of your Python: what is written there, in which function and where."""
     inside = f", in {function}()" if function and not function.startswith("<") else ""
     words = f"{label}: {text}{inside}" if text else label
+    if not exact:
+        words = f"{label}, somewhere in {function}{'' if function.startswith('<') else '()'}, which begins at"
     if source is None or (source.path is None and source.line is None):
         return Line("text", words, indent=1)
     if source.path is None:  # a script's line or one of --setup: its file is named in the reason

@@ -447,7 +447,9 @@ class _Steps:
         if hop.kind == "closed":
             return native.entered(hop)
         if hop.stub_kernel is not None:
-            return _status(hop, f"kernel, {told} code" if (told := _capability(hop)) else "kernel of a stub")
+            told, condition = _capability(hop), hop.stub_kernel.condition
+            hangs = f", as line {condition.line} decides" if condition and hop.status == "predicted" else ""
+            return _status(hop, f"kernel, {told} code" if told else f"kernel of a stub{hangs}")
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             names = {child.name for child in walk(hop.children)}
             base, _, overload = (hop.op or "").partition(".")

@@ -392,7 +392,9 @@ def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
             lines += impl_lines(child, f"→ {short(child.name)}")
             pending = [*child.children, *pending]
         elif child.kind in ("stub", "native") and child.status == "predicted":
-            lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}", child.source))
+            condition = child.stub.condition if child.stub is not None else None
+            hangs = f", as line {condition.line} decides" if condition is not None else ""
+            lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}{hangs}", child.source))
             pending = [*child.children, *pending]
         elif child.kind == "node" and child.node is not None and child.node.recorded:
             lines.append(Line("place", f"records {child.name}", child.source, after=formulas_of(child)))

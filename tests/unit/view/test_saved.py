@@ -68,7 +68,7 @@ def a_trail() -> Trail:
     inner = Hop(
         4, "kernel", "wrapper_CPU_add", "observed", place, key="CPU", registration=place, declaration=several,
         kernel=KernelRef(5, "wrapper", place), stub=StubRef("CPU", place, ("f",), place), instructions=812,
-        stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),)),
+        stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),), place),
         native=NativeCall("f()", "_Z1fv", "libc10.so", 7), not_taken=(CallNotTaken("add_stub", place, place, ("f",)),),
         library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"),
     )  # fmt: skip
@@ -280,7 +280,7 @@ PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 @pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
-    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 19
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 20
     for path in PATHS:
         error = refused(lambda path=path: read(put(document(), path, outside)))
         assert "leads out of a tree" in error.why, path
