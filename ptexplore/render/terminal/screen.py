@@ -17,7 +17,7 @@ WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
 SHORTEST, SHORTEST_OF_NARROW = 14, 12  # columns of a place
 NARROW = 92  # columns: a narrower terminal has no bars
-WIDE_LEVELS, OF_NARROW = 6, 2  # levels that are two columns wide: further ones have one
+WIDE_LEVELS = 7  # levels: where a row is deeper, each level is one column wide, else two
 BAR = 6  # columns
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
@@ -59,7 +59,7 @@ def _footer(console: Console, view: TrailView, width: int) -> None:
     for line in view.left_out:
         _fold(console, Text(clean(line), style="dim"), "", "  ", width)
     steps = [(step.shows or "next", step.command) for step in view.next_steps]
-    steps += [("a stop about it", command) for command in view.read]
+    steps += [("read about it", command) for command in view.read]
     label_width = max((len(label) for label, _ in steps), default=0)
     for label, command in steps:
         print_command(console, command, f"{label:<{label_width}}  ")
@@ -98,8 +98,9 @@ class _Columns:
         ]
         self.bar = BAR + 1 if width >= NARROW else 0
         left = (7 + self.bar if self.has_shares else 2) + sum(size + 2 for size in self.cells)
-        self.wide, self.shortest = (WIDE_LEVELS, SHORTEST) if width >= NARROW else (OF_NARROW, SHORTEST_OF_NARROW)
-        self.guides = dict(zip(map(id, view.table), guides(view.table, self.wide), strict=True))
+        self.step = columns_of_a_level(view.table, width)
+        self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
+        self.guides = dict(zip(map(id, view.table), guides(view.table, self.step), strict=True))
         longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
         self.name = min(longest, max(24, (width - left) * (44 if width >= NARROW else 45) // 100))
         self.hanging = left + self.name + 2
@@ -149,7 +150,7 @@ class _Columns:
             out.append(" " * (self.hanging - out.cell_len))
         self._rest(row, out)
         for line in row.lines:
-            start = self.hanging - self.name + indent(row.level, self.wide)
+            start = self.hanging - self.name + self.step * row.level
             _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
 
     def _least(self, row: ScreenRow) -> int:
@@ -190,7 +191,7 @@ class _Columns:
 
     def _below(self, row: ScreenRow) -> None:
         """What a row is, below it, with all the room there is: a narrow column breaks words."""
-        start = self.hanging - self.name + indent(row.level, self.wide)
+        start = self.hanging - self.name + self.step * row.level
         for line in _wrapped(self.console, Text(clean(row.what)), self.width - start):
             line.stylize("dim")
             self._print(Text.assemble(" " * start, line))
@@ -207,6 +208,8 @@ class _Columns:
         assert row.place is not None
         mark = f" {row.mark}" if row.mark else ""
         text = place_text(row.place, room - len(mark))
+        if cell_len(text) > room - len(mark) >= self.shortest:  # the line is what counts
+            text = f"…{text[len(text) + len(mark) - room + 1 :]}"
         style = linked(self.locate(row.place)) or ("yellow" if row.mark else "green")
         return Text.assemble((clean(text), style), (mark, "yellow"))
 
@@ -240,7 +243,7 @@ def _name(row: ScreenRow) -> str:
     return f"{clean(row.name)}{times}{number}"
 
 
-def guides(rows: Sequence[ScreenRow], wide: int = WIDE_LEVELS) -> list[str]:
+def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
     """What stands before the name of each row: lines that lead to it from the row that it is inside of.
 
     Rows stand in reading order, each `level` deep; a level may be left out.
@@ -253,14 +256,13 @@ def guides(rows: Sequence[ScreenRow], wide: int = WIDE_LEVELS) -> list[str]:
         below = {known: True for known in below if known < level} | ({level: True} if level else {})
         bars = [("│" if below.get(step) else " ") for step in range(1, level)]
         signs = [*bars, "├" if goes_on else "└"] if level else []
-        columns = (indent(step, wide) - indent(step - 1, wide) for step in range(1, level + 1))
-        out[number] = "".join(f"{sign:<{size}}" for sign, size in zip(signs, columns, strict=True))
+        out[number] = "".join(f"{sign:<{columns}}" for sign in signs)
     return out
 
 
-def indent(level: int, wide: int) -> int:
-    """The columns before a name: two a level, and one where it is deep. `wide`: how many levels have two."""
-    return 2 * min(level, wide) + max(0, level - wide)
+def columns_of_a_level(rows: Iterable[ScreenRow], width: int) -> int:
+    """How wide a level is in this table, the same for all: two columns where there is room."""
+    return 2 if width >= NARROW and max((row.level for row in rows), default=0) <= WIDE_LEVELS else 1
 
 
 def _wrapped(console: Console, text: Text, room: int) -> list[Text]:

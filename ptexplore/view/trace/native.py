@@ -280,7 +280,7 @@ def entered(hop: Hop) -> str:
     entry = hop.library
     if entry is None:
         return library_of(hop)
-    how = f" by {entry.implementation}" if entry.implementation else f", by which kernel {entry.library} does not tell"
+    how = f" by {entry.implementation}" if entry.implementation else ""
     return f"{entry.library}: {entry.what} {entry.problem}{how}"
 
 
