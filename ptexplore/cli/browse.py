@@ -72,7 +72,7 @@ def browse(
             raise app.crash
         why = f"{type(app.crash).__name__}: {app.crash}"
         raise PtexploreError("the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows where", FAILED)
-    return 0
+    return app.return_code or 0  # 128 and more: of the signal that ended it
 
 
 def _check(target: str | None, load: str | None) -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from ptexplore.cpp.text import Text
-from ptexplore.model.observed import UserCall, WrittenTensor
+from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, HandedError, MissingKernel, ModifiedTensor
+from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
@@ -47,6 +48,11 @@ _MODIFIED = re.compile(
 _RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):([0-9]{1,9}) \(most recent call first\)")
 
 
+# What torch/_utils.py::ExceptionWrapper makes of an error of a worker's.
+_HANDED = re.compile(r"Caught (\w+) in (.+?)\.\nOriginal Traceback \(most recent call last\):\n(.*)", re.DOTALL)
+_LEFT = re.compile(r'^  File "(.+)", line ([0-9]{1,9}), in (.+)$', re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
     """An error's text, and what it tells. `is_known`: this torch has the operator that it names."""
@@ -57,6 +63,7 @@ class ErrorMessage:
     modified: ModifiedTensor | None = None
     function: str = ""
     source: SourceRef | None = None
+    cause: Cause | None = None  # where the dispatcher's own reason does not say more
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
@@ -69,6 +76,7 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         modified=modified_tensor(lookup, text),
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
+        cause=cause_of(text) if named is None else None,
     )
 
 
@@ -139,6 +147,19 @@ def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
     makers = tuple(dict.fromkeys(d.source_op for node in named for d in lookup.store.derivative_of_node(node)))
     output = int(told[2]) if told[2] else None
     return ModifiedTensor(told[1], told[3], output, int(told[4]), int(told[5]), makers)
+
+
+# --- what another process or thread raised ---
+
+
+def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
+    """The error that a message hands on with its traceback, and the Python functions of that, outermost first."""
+    told = _HANDED.search(text)
+    if told is None:
+        return None
+    frames = [LeftFrame(left[1], 0, left[3], int(left[2])) for left in _LEFT.finditer(told[3])]
+    words = re.search(rf"^(?:[\w.]+\.)?{told[1]}(?:: (.*))?\Z", told[3].rstrip("\n"), re.DOTALL | re.MULTILINE)
+    return HandedError(told[1], told[2], (words[1] or "") if words is not None else ""), tuple(frames)
 
 
 # --- who threw ---

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import App
@@ -125,9 +126,9 @@ class Browser(App[None]):
 
     def on_mount(self) -> None:
         """Show the first screen; the notes are read after it is drawn, and before anyone asks for one."""
-        for name in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                asyncio.get_running_loop().add_signal_handler(name, self.exit)
+                asyncio.get_running_loop().add_signal_handler(name, partial(self.exit, return_code=128 + name))
         end_with_terminal()
         self._switches = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCHES)

@@ -353,7 +353,7 @@ class TrailScreen(Screen[None]):
     def action_view(self) -> None:
         """The next view of the same Trail, with the cursor on the same step where it has a row."""
         node = self._node
-        names = [name for name in VIEW_NAMES if name in ("tree", *available(self.trail))]
+        names = [name for name in VIEW_NAMES if name in available(self.trail)]
         tree = self.tree_of_hops
         tree.shown = names[(names.index(tree.shown) + 1) % len(names)]
         tree.build(full=False)

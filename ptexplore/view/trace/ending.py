@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import ComparedValue, Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
+from ptexplore.model.trace import (
+    Cause,
+    ComparedValue,
+    Ending,
+    LeftFunction,
+    MissingKernel,
+    ModifiedTensor,
+    TensorSaver,
+    Trail,
+    walk,
+)
 from ptexplore.view.line import Line
-from ptexplore.view.trace.causes import cause_of
 
 STAGES = {
     "expression": "the expression",
@@ -19,6 +29,7 @@ EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
+CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
 
 
@@ -32,8 +43,10 @@ def first_words(message: str) -> str:
 
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
-    words = first_words(ending.message)
-    return f"{STAGES[ending.stage]} raised {ending.exception}{f': {words}' if words else ''}"
+    handed = ending.handed
+    words = first_words(handed.message if handed is not None else ending.message)
+    where = f", which was raised in {handed.where}" if handed is not None else ""
+    return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:
@@ -64,17 +77,33 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield Line("text", f"what failed   {ending.check}", indent=1)
     if ending.compared:
         yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
-    for number, left in enumerate(ending.python[:MOST]):
-        yield Line("place", f"{'Python left' if not number else '':12}  {left.name}()", left.source, indent=1)
+    if ending.handed is not None:
+        yield from _left("raised there", ending.handed.python)
+    yield from _left("Python left", ending.python)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
-    cause = cause_of(ending.message, ending.exception) if ending.missing is None else None
+        yield from _watched_again(trail, ending.modified)
+    yield from cause_lines(ending.cause)
+
+
+def cause_lines(cause: Cause | None) -> Iterator[Line]:
+    """What a usual message means, and what mends it."""
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
             yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+
+
+def _left(label: str, python: Sequence[LeftFunction]) -> Iterator[Line]:
+    """The Python functions that were left, innermost first, without those by which a module comes to its forward."""
+    told = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or python
+    for number, left in enumerate(told[:MOST]):
+        name = left.name if left.name.startswith("<") else f"{left.name}()"
+        yield _at(f"{label if not number else '':12}  {name}", "", "", left.source)
+    if len(told) > MOST:
+        yield Line("text", f"{'':12}  and {len(told) - MOST} more: --explain error", indent=1)
 
 
 def _compared(value: ComparedValue) -> str:
@@ -143,23 +172,42 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
 
 
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
-    """Who saved it and who wrote to it since, as a run of its own saw it."""
+    """Who saved it and who wrote to it since: as a run of its own saw it, else by the operators that ran."""
     node = saver.node or "a node"
     recorded = f", which {' or '.join(saver.operators)} records" if saver.operators else ""
-    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source)
+    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source, exact=saver.exact)
+    if not modified.certain and modified.writers:
+        count = modified.version - modified.expected
+        told = f"operators that wrote to its memory since: {len(modified.writers)}; writes that it counts: {count}"
+        yield Line("text", f"may be from   {told}", indent=1)
     for number, writer in enumerate(modified.writers[:MOST]):
-        label = "changed by" if not number else ""
-        by = f" {' and '.join(writer.operators)}," if writer.operators else ""
-        counts = f"version {writer.before} to {writer.after}"
-        yield _at(f"{label:12} {by} {counts}", writer.text, writer.function, writer.source)
+        label = "changed by" if not number and modified.certain else ""
+        by = f" {' and '.join(writer.operators)}" if writer.operators else ""
+        counts = f"{',' if by else ''} version {writer.before} to {writer.after}" if modified.certain else ""
+        yield _at(f"{label:12} {by}{counts}", writer.text, writer.function, writer.source, exact=writer.exact)
     if len(modified.writers) > MOST:
         yield Line("text", f"{'':12}  and {len(modified.writers) - MOST} more", indent=1)
+    if not modified.watched and modified.certain:
+        derived = "derived: the operators that wrote to its memory since, and it counts as many writes"
+        yield Line("text", f"{'':12}  {derived}", indent=1)
 
 
-def _at(label: str, text: str, function: str, source: SourceRef | None) -> Line:
+def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
+    """What tells who wrote to a tensor, where the one run of a program did not prove it."""
+    if trail.program is None or (modified.saver is not None and modified.watched):
+        return
+    script = trail.expression.removeprefix("--script ")
+    command = f"ptexplore trace --script {'FILE' if script == trail.expression else shlex.quote(script)} --again"
+    known = "to see it      " if modified.saver is not None and modified.certain else "who wrote?    "
+    yield Line("text", f"{known[:14]}{command}  runs it once more, and watches the tensor", indent=1)
+
+
+def _at(label: str, text: str, function: str, source: SourceRef | None, *, exact: bool = True) -> Line:
     """A line about a place of your Python: what is written there, in which function and where."""
     inside = f", in {function}()" if function and not function.startswith("<") else ""
     words = f"{label}: {text}{inside}" if text else label
+    if not exact:
+        words = f"{label}, somewhere in {function}{'' if function.startswith('<') else '()'}, which begins at"
     if source is None or (source.path is None and source.line is None):
         return Line("text", words, indent=1)
     if source.path is None:  # a script's line or one of --setup: its file is named in the reason

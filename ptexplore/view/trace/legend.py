@@ -44,7 +44,8 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
     elif any(row.share is not None for row in page.table):
         yield "share", "of the instructions of all that was stepped, with what the row called; the bar is the same"
     if page.table:
-        yield "indent", "inside of the row above that stands further left; rows stand in the order in which they ran"
+        order = "the costliest first" if page.view == "operators" else "in the order in which they ran"
+        yield "indent", f"inside of the row above that stands further left; rows stand {order}"
     if any(row.times > 1 for row in page.table) and "time" not in page.columns:
         yield "×n", "so many equal calls, one after the other, as one row; its share is that of all of them"
     if "instr" in page.columns:
