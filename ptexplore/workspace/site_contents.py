@@ -15,6 +15,7 @@ from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
 from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.view.notes.folder import MAP
 from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.site.site import (
     Scope,
@@ -93,6 +94,7 @@ def plan_site(
     paths |= {"tools/autograd/derivatives.yaml"} & set(names.owner) if settings.scope != "tours" else set()
     if settings.scope == "tours":
         paths |= around(names, trees, extents)
+        paths |= {path for path in _to_begin_with(contents.folder_pages) if path in names.owner}
     operators: dict[str, str] = {}
     if contents.torch is not None:
         every = contents.torch.catalogue.all_names()
@@ -106,6 +108,13 @@ def plan_site(
     site.notes = _margins(contents, site)
     site.at = _generated(contents, site)
     return site
+
+
+def _to_begin_with(pages: FolderPages) -> Iterator[str]:
+    """The files that the pages of the folders on the map, and of those around them, tell to begin with."""
+    for folder, page in pages.pages.items():
+        if any(f"{on_map}/".startswith(f"{folder}/") for on_map in MAP):
+            yield from (entry.path for entry in page.start)
 
 
 def _of_kernels(contents: SiteContents, kernels: Iterable[SourceRef]) -> Iterator[str]:
