@@ -167,7 +167,19 @@ def test_every_record_of_a_hop_is_in_the_round_trip_and_explained() -> None:
     hops = list(walk(a_trail().hops))
     assert [name for name in RECORDS if all(getattr(hop, name) is None for hop in hops)] == []
     optional = {name for name, value in document()["hops"][0].items() if value is None or isinstance(value, dict)}
-    others = {"op", "key", "registration", "declaration", "source", "derivative", "instructions", "parent", "saved", "time", "sequence"}
+    others = {
+        "op",
+        "key",
+        "registration",
+        "declaration",
+        "source",
+        "derivative",
+        "instructions",
+        "parent",
+        "saved",
+        "time",
+        "sequence",
+    }
     assert optional - others == set(RECORDS)
 
 
