@@ -123,6 +123,9 @@ class Program(Struct, frozen=True):
     overhead: Nanoseconds  # about how much of that recording took
     folding: Nanoseconds = 0  # the part of the overhead that is in no path's time: what was seen was folded meanwhile
     backwards: Count = 0  # how often backward was called
+    is_block: bool = False  # it is a part of a process: there may have been tensors before it began
+    named: bool = False  # a tensor had names for its dimensions when the recording ended
+    forward_level: Count | None = None  # of forward-mode differentiation, where that was on when the recording began
     failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
     cuts: tuple[str, ...] = ()  # what is not told, in words
     elsewhere: TimesElsewhere | None = None  # whose times these are, where they are of another run

@@ -13,6 +13,7 @@ from .expression import text_of
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, which may be beside it
+IN_TEXT = "\nException raised from "  # what torch writes behind an error's words where it is asked to
 FRAMES = 200  # Python functions told of, those that are left first
 
 
@@ -28,7 +29,7 @@ class Raised(Exception):
         return {
             "stage": self.stage,
             "exception": type(self.error).__name__,
-            "message": text_of(self.error)[:TEXT_LIMIT],
+            "message": text_of(self.error).partition(IN_TEXT)[0][:TEXT_LIMIT],
             "close": near_names(self.error),
             "frames": frames_of(self.error),
             "calls": list(calls),
