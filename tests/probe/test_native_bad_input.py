@@ -9,12 +9,11 @@ import importlib
 import json
 import platform
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.stepping import Forks, forks
+from tests.stepping import Forks
 
 stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
@@ -31,12 +30,6 @@ PLAIN: dict[str, Any] = {
     "variables": [], "contexts": [], "grad": False, "backward": False, "once": False, "timeout": 60.0,
     "native_op": None, "script": None,
 }  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def child() -> Iterator[Forks]:
-    with forks() as given:
-        yield given
 
 
 def native(child: Forks, expression: str, *setup: str, patience: float = 10_000, **more: Any) -> dict[str, Any]:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.stepping import Forks, forks
+from tests.stepping import Forks
 
 stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
-
-
-@pytest.fixture(scope="module")
-def child() -> Iterator[Forks]:
-    with forks() as given:
-        yield given
 
 
 # `recorded` records a function with so many seconds for stepping; `stepped` are the names and rows of what was stepped.

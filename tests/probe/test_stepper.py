@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from tests.stepping import Forks, forks
+from tests.stepping import Forks
 
 machine_code = importlib.import_module("ptexplore.probe.machine_code")
 stepper = importlib.import_module("ptexplore.probe.stepper")
@@ -58,12 +57,6 @@ def plain(text: str, labels: dict[str, int]) -> str:
 def test_what_is_no_instruction_or_label_is_an_error(program: str) -> None:
     with pytest.raises(KeyError):
         machine_code.assemble(program)
-
-
-@pytest.fixture(scope="session")
-def child() -> Iterator[Forks]:
-    with forks() as given:
-        yield given
 
 
 WARM = """
