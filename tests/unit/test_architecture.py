@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "ptexplore"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PROBES = sorted((PACKAGE / "probe").rglob("*.py"))
-ids = [str(path.relative_to(ROOT)) for path in MODULES]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
 
 
 class Facts(NamedTuple):
@@ -90,9 +93,10 @@ def test_only_probe_names_private_torch() -> None:
             assert "torch" not in facts(path).imports, path
 
 
-@pytest.mark.parametrize("path", MODULES, ids=ids)
-def test_a_module_names_its_subject(path: Path) -> None:
-    assert facts(path).docstring, "its first line says what it is about"
+def test_a_module_names_its_subject() -> None:
+    assert [name_of(path) for path in MODULES if not facts(path).docstring] == [], (
+        "its first line says what it is about"
+    )
 
 
 def tracked() -> list[Path]:
@@ -107,7 +111,7 @@ def test_a_public_type_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
     for path in MODULES:
         for name in facts(path).types:
-            places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+            places.setdefault(name, []).append(name_of(path))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
@@ -175,6 +179,6 @@ assert parser.cache_info().misses == 1 and _functions.cache_info().hits == 1
 _RIDDLES = frozenset(("one", "ones", "found", "here", "there", "said", "looking", "noted", "below", "got"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=ids)
-def test_names_say_what_they_hold(path: Path) -> None:
-    assert not _RIDDLES & {name.strip("_") for name in facts(path).names}
+def test_names_say_what_they_hold() -> None:
+    riddles = {name_of(path): _RIDDLES & {name.strip("_") for name in facts(path).names} for path in MODULES}
+    assert {path: names for path, names in riddles.items() if names} == {}
