@@ -379,7 +379,7 @@ class Ending:
     check: str = ""  # the condition that did not hold, as the text at that line has it
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
     handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
-    module: str = ""  # of a program: the innermost module that was running, with its name and class
+    module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ import torch
 from . import events, written
 from . import torch_api as api
 from .expression import text_of
-from .raising import IN_TEXT, OURS
+from .raising import CALL, IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
 )
-CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+
 TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}

@@ -100,6 +100,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         check=condition_at(context.lookup, source),
         compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
         handed=_handed(context, raised.message),
+        module=raised.module,
     )
 
 
