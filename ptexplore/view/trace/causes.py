@@ -141,6 +141,24 @@ RULES = (
         Cause("this torch is a CPU build: it has no kernels for cuda", "tensors on the CPU, or a CUDA build"),
     ),
     CauseRule(
+        re.compile(r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\)"),
+        Cause(
+            "shapes are broadcast from the right: of two sizes under one another one must be 1, or both equal",
+            "print both shapes; unsqueeze puts a 1 in, transpose and reshape move sizes under one another",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"shape '\[[-\d, ]*\]' is invalid for input of size \d+"),
+        Cause(
+            "view and reshape keep the number of elements: the sizes asked for must multiply to it",
+            "-1 for one size, which is then counted; x.flatten(1) keeps the batch and joins the rest",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Dimension out of range \(expected to be in range of"),
+        Cause("a tensor of n dimensions has the dimensions 0 to n - 1, or -n to -1 from the right", "print its shape"),
+    ),
+    CauseRule(
         re.compile(r"mat1 and mat2 shapes cannot be multiplied"),
         Cause(
             "the columns of mat1 must be as many as the rows of mat2; of an nn.Linear mat1 is what comes in, "

@@ -104,9 +104,14 @@ def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
     there = ending.handed.python if ending.handed is not None else ()
     yours = next((left for left in (*there, *ending.python) if _is_yours(left)), None)
     if yours is not None and trail.program is not None:
-        yield _at(f"your line     {_named(yours)}", "", "", yours.source)
+        yield place_of_yours("your line    ", yours)
     if ending.module:
         yield Line("text", f"in module     {ending.module}", indent=1)
+
+
+def place_of_yours(label: str, left: LeftFunction) -> Line:
+    """A line about a function of your own that an error left."""
+    return _at(f"{label} {_named(left)}", "", "", left.source)
 
 
 def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
