@@ -48,9 +48,17 @@ _MODIFIED = re.compile(
 _RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):([0-9]{1,9}) \(most recent call first\)")
 
 
-# What torch/_utils.py::ExceptionWrapper makes of an error of a worker's.
+# An error in another one's text: of a worker (ExceptionWrapper of torch/_utils.py), of TorchScript's interpreter
+# (handleError of jit/runtime/interpreter.cpp), of its compiler (ErrorReport), of Dynamo (torch/_dynamo/exc.py).
 _HANDED = re.compile(r"Caught (\w+) in (.+?)\.\nOriginal Traceback \(most recent call last\):\n(.*)", re.DOTALL)
-_LEFT = re.compile(r'^  File "(.+)", line ([0-9]{1,9}), in (.+)$', re.MULTILINE)
+_INTERPRETED = re.compile(
+    r"The following operation failed in the TorchScript interpreter\.\n(Traceback of TorchScript.*\n)(\w+): (.*)",
+    re.DOTALL,
+)
+_COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n.*<--- HERE)", re.DOTALL)
+_TRACED = re.compile(r"(.*?)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
+_LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:, in (.+))?$', re.MULTILINE)
+TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +161,26 @@ def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
 
 
 def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
-    """The error that a message hands on with its traceback, and the Python functions of that, outermost first."""
-    told = _HANDED.search(text)
-    if told is None:
-        return None
-    frames = [LeftFrame(left[1], 0, left[3], int(left[2])) for left in _LEFT.finditer(told[3])]
-    words = re.search(rf"^(?:[\w.]+\.)?{told[1]}(?:: (.*))?\Z", told[3].rstrip("\n"), re.DOTALL | re.MULTILINE)
-    return HandedError(told[1], told[2], (words[1] or "") if words is not None else ""), tuple(frames)
+    """What a message tells of an error that was raised elsewhere, with the functions left there, outermost first."""
+    worker, interpreted, compiled, traced = (rule.search(text) for rule in (_HANDED, _INTERPRETED, _COMPILED, _TRACED))
+    if worker is not None:
+        at = rf"^(?:[\w.]+\.)?{worker[1]}(?:: (.*))?\Z"
+        words = re.search(at, worker[3].rstrip("\n"), re.DOTALL | re.MULTILINE)
+        message = (words[1] or "") if words is not None else ""
+        return HandedError(worker[1], worker[2], message), _frames_in(worker[3])
+    if interpreted is not None:
+        handed = HandedError(interpreted[2], INTERPRETER, interpreted[3].strip())
+        return handed, _frames_in(interpreted[1])
+    if traced is not None:
+        return HandedError("", TRACED, traced[1].strip()), _frames_in(traced[2])
+    if compiled is not None:
+        return HandedError("", SCRIPTED, compiled[1].strip()), _frames_in(compiled[2])
+    return None
+
+
+def _frames_in(text: str) -> tuple[LeftFrame, ...]:
+    """The functions that a traceback in a text names; TorchScript's compiler names none."""
+    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in _LEFT.finditer(text))
 
 
 # --- who threw ---

@@ -116,6 +116,14 @@ def _handed(context: Context, message: str) -> HandedError | None:
     return replace(handed, python=python)
 
 
+def is_on_stack(context: Context, claims: Sequence[Claim]) -> bool:
+    """Whether C++'s stack had the entry point of one of these operator calls when the error was thrown."""
+    raised = records(context.session.observations, "raised", RaisedError)
+    thrown = _thrown(context, raised[0]) if raised else None
+    calls = [claim for claim in walk(claims) if claim.hop.kind == "op"]
+    return thrown is not None and any(_is_of(seen.name, call) for seen in thrown.stack for call in calls)
+
+
 def innermost(claims: Sequence[Claim], stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Claim | None:
     """The innermost claim that an error left; None where none is known to be.
 

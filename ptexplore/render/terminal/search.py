@@ -11,11 +11,12 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
 from ptexplore.view.line import after_name, place_spans
+from ptexplore.view.search.refs import used_on
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.view.search.find import FindView
-    from ptexplore.view.search.refs import NameUse, RefsView, UseGroup, used_on
+    from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.trees import Candidate, Spot
 

@@ -141,7 +141,8 @@ def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
 def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterator[_Raw]:
     """What one tree's index has on the name, less what another qualifier says is something else."""
     for row in _rows(indexed, asked):
-        if row.target is not None and row.name not in asked.row_names and not fits(asked, row.path, row.target):
+        named = row.name in asked.row_names and (asked.row_kinds is None or row.kind in asked.row_kinds)
+        if row.target is not None and not named and not fits(asked, row.path, row.target):
             left_out[row.target] += 1
         else:
             yield _raw_row(indexed, row)
@@ -266,7 +267,7 @@ class Asked:
     three it was not qualified, and every use of the name counts. `member` is False where every C++ symbol of it is
     known to stand in a namespace, so that `x.f()` cannot mean it. `row_names` are the names under which the dialect
     has it, in rows of `row_kinds` (None: of any kind): a row for "add" is an operator, or a method, but not
-    at::native::add.
+    at::native::add; and a row of C++'s is not torch._C.TensorBase.add.
     """
 
     name: str
@@ -318,7 +319,7 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
         operators=operators,
         member=_may_be_member(trees, symbols, containers),
         row_names=(operator, plain) if operator else (plain, parts[-1]),
-        row_kinds=None if operator else _NAMED_IN_CPP,
+        row_kinds=None if operator else _NAMED_IN_CPP if in_cpp else (),
     )
 
 

@@ -16,7 +16,7 @@ from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.calls import CallReader
-from ptexplore.view.search.refs import refs
+from ptexplore.view.search.refs import asked_for, refs
 from ptexplore.view.site.site import source_url
 from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, SiteUses, file_uses, shard_of
 from ptexplore.view.trees import IndexedTree
@@ -29,6 +29,7 @@ struct Fastest : FastMixer { int turn(int a) override { return 3; } };
 struct Own : elsewhere::Mixer { int turn(int a) { return 4; } };
 int far(int a) { return mix(a) + other::mix(a) + at::native::mix(a); }
 int farther(int a) { return far(a); }
+void bind(py::module m) { py::class_<Own>(m, "Own").def("mix", &Own::mix); }
 """ + "".join(f"int many_{n}(int a) {{ return farther(a); }}\n" for n in range(LISTED + 20)) + "}\n"  # fmt: skip
 
 
@@ -91,6 +92,24 @@ def test_the_uses_are_those_that_refs_finds(uses: SiteUses, indexed: IndexedTree
     }
     assert lines_of(entry, row) == told
     assert told or qualified == "other::through"
+
+
+def test_a_binding_of_another_class_is_no_use(uses: SiteUses, indexed: IndexedTree) -> None:
+    bound = [row for row in indexed.store.dialect("mix") if row.kind == "pybind"]
+    assert [(row.path, row.target) for row in bound] == [(MORE, "Own::mix")]
+    view = refs([indexed], "at::native::mix", None)
+    assert "bindings" not in {group.name for group in view.groups}
+    assert any("Own::mix" in remark for remark in view.remarks), "it is said to be left out"
+    _entry, row = row_of(uses, "at::native::mix")
+    assert row.used == view.lines
+
+
+def test_a_row_of_a_macro_of_cpp_is_no_use_of_a_python_name(indexed: IndexedTree) -> None:
+    rows = [row for row in indexed.store.every_dialect(("structured-impl", "stub-define")) if "::" not in row.name]
+    assert rows
+    for row in rows:
+        asked = asked_for([indexed], f"torch._C.TensorBase.{row.name}")
+        assert not any(indexed.store.dialect(name, asked.row_kinds) for name in asked.row_names), row.name
 
 
 def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: SiteUses, indexed: IndexedTree) -> None:
