@@ -108,9 +108,11 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         recording = f"about {seconds(program.overhead)} of it recording, most where calls are many"
         yield f"one run: {seconds(whole.time)}, {recording}{apart}"
         if program.processor:
-            of = f"{seconds(program.processor)} of the {seconds(program.wall)}, imports included"
-            threads = f"; torch had {program.threads} threads" if program.threads > 1 else "; torch had 1 thread"
-            yield f"on processors, all threads together: {of}{threads}"
+            threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
+            of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports included; {threads}"
+            waited = program.wall - program.processor
+            idle = f"; it waited {seconds(waited)} or more of that" if waited > NOTICED * program.wall else ""
+            yield f"on processors, all threads together: {of}{idle}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
