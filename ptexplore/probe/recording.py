@@ -603,7 +603,7 @@ class Recorder:
         self.began = time.perf_counter_ns()
         self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
-        self.began = time.perf_counter_ns()
+        self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
         if frame is not None:
             self._runs_already(thread, frame)
         sys.setprofile(self.hook)
@@ -641,6 +641,7 @@ class Recorder:
             for slot in reversed(thread.stack):
                 self._close(slot)
         self.ended = time.perf_counter_ns()
+        self.processor += time.process_time_ns()
         if self._profile is not None:
             self._fold_profile()
             self._profile = None
@@ -689,6 +690,8 @@ class Recorder:
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
+            "processor": self.processor,
+            "threads": torch.get_num_threads(),
             "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
             "is_block": self.is_block,

@@ -67,7 +67,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
     if "instr" in page.columns:
         yield "instr", "instructions of these calls, with what they called; (n stepped): only so many were counted"
     if page.view == "path":
-        yield "name …", "more ran inside of it, and is not shown"
+        yield "▸", "more ran inside of it, and has no rows"
 
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
