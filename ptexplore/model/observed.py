@@ -57,6 +57,15 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
+class ModuleCalled(Struct, frozen=True):
+    """The nn.Module that a frame of Module.__call__ calls."""
+
+    type: str  # the qualified name of its class
+    name: str | None = None  # within the outermost module that runs, "" for that itself; null if it isn't in there
+    root: Count = 0  # the number of that outermost module
+    bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
+
+
 class Event(Recorded, frozen=True):
     """One event of a recorder's tree."""
 
@@ -80,6 +89,7 @@ class Event(Recorded, frozen=True):
     tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it; of `sets`: from here on
     transforms: tuple[Transform, ...] = ()  # of a `builtin` or `sets`: the transforms that are on, outermost first
     tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then, or if Python dispatches: what its caller holds
+    module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 
@@ -175,6 +185,25 @@ class GraphNode(Recorded, frozen=True):
     next: tuple[Count, ...]  # the numbers of the nodes that backward goes on to
     sequence: int | None = None  # the sequence number of the call that recorded it
     needed: tuple[bool, ...] = ()  # of each of its edges, whether a gradient goes on over it
+
+
+class KeptForBackward(Recorded, frozen=True):
+    """What the graph of the result keeps for backward of one call, each storage told once, at the first that saved it.
+
+    What leaves hold is not counted.
+    """
+
+    sequence: Count  # the sequence number of the call
+    bytes: Count  # of the storages
+
+
+class OperatorTimes(Recorded, frozen=True):
+    """The operators and nodes of further runs under the profiler, warm ones, in order, with their times."""
+
+    names: tuple[str, ...]  # as the profiler has them
+    times: tuple[Count, ...]  # nanoseconds from entry to exit, of each call in the run where it took least
+    runs: Count = 1  # how many runs
+    threads: int = 1  # how many torch had
 
 
 class ChangedTable(Recorded, frozen=True):
@@ -341,6 +370,8 @@ KINDS: Mapping[str, type[Recorded]] = {
     "call": UserCall,
     "held": HeldTensors,
     "graph": GraphNode,
+    "kept": KeptForBackward,
+    "times": OperatorTimes,
     "table": ChangedTable,
     "output": Remark,
     "cut": Remark,

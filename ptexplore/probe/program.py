@@ -99,7 +99,7 @@ def why_not_here() -> tuple[str, str] | None:
 
 def begin(frame: FrameType | None, files: Iterable[str]) -> Recorder:
     """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
-    recorder = Recorder(files)
+    recorder = Recorder(files, is_block=True)
     recorder.start(frame)
     return recorder
 

@@ -42,7 +42,7 @@ from . import events, written
 from . import torch_api as api
 from .expression import text_of
 from .paths import Label, Path
-from .raising import CALL, IN_TEXT, OURS
+from .raising import IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
 )
-
 TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
@@ -107,7 +106,17 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None) -> None:
+    def __init__(
+        self,
+        user_files: Iterable[str] = (),
+        native_budget: float = 0.0,
+        limit: float | None = None,
+        *,
+        is_block: bool = False,
+    ) -> None:
+        self.is_block = is_block  # whether it records a part of a process that has made tensors before
+        self.named = False  # whether a tensor has names at the end
+        self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
         self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
         self.late = False  # it was
@@ -143,8 +152,7 @@ class Recorder:
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_time = 0
-        self.slicing = 0  # nanoseconds
+        self._hook_calls = self._hook_time = self.slicing = 0  # times in nanoseconds
         self._backwards = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
@@ -253,7 +261,7 @@ class Recorder:
     def _classified(self, code: CodeType) -> Label | None:
         """What a function is to us: None for Python's own, other packages', comprehensions and our own."""
         file, name = code.co_filename, code.co_name
-        if code is CALL:
+        if code is api.MODULE_CALL:
             return Label("module", "")
         if code in FOLDED or (name.startswith("<") and name not in ("<module>", "<lambda>")):
             return None
@@ -283,7 +291,7 @@ class Recorder:
         key: Any = (code, back.f_lasti if direct and back is not None else None)
         if code is ITS_PROFILER[0]:
             self._suspend()
-        if code is CALL:
+        if code is api.MODULE_CALL:
             label = self._module(thread, frame)
             key = (label, key[1])
         elif label.timed:
@@ -309,7 +317,7 @@ class Recorder:
             thread.names = {}
         held = thread.names.get(id(module))
         if held is None and not thread.names and isinstance(module, torch.nn.Module):
-            thread.names = _names(module)
+            thread.names = api.module_names(module)
             held = thread.names.get(id(module))
         name = held[1] if held is not None and held[0] is module else "?"
         known = self._module_labels.get((name, kind))
@@ -580,6 +588,7 @@ class Recorder:
         api.compile_never(Recorder.hook.__code__)
         if self._budget > 0:
             self._prepare_stepping()
+        self._forward_level = api.forward_level()
         try:
             self._throws = ThrowLog.here()
             self._throws.on()
@@ -594,7 +603,7 @@ class Recorder:
         self.began = time.perf_counter_ns()
         self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
-        self.began = time.perf_counter_ns()
+        self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
         if frame is not None:
             self._runs_already(thread, frame)
         sys.setprofile(self.hook)
@@ -632,12 +641,14 @@ class Recorder:
             for slot in reversed(thread.stack):
                 self._close(slot)
         self.ended = time.perf_counter_ns()
+        self.processor += time.process_time_ns()
         if self._profile is not None:
             self._fold_profile()
             self._profile = None
         if self._throws is not None:
             self._throws.off()
         self._watcher.join()
+        self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
     def imported(self, load: Callable[..., Any], *given: Any) -> Any:
@@ -679,8 +690,13 @@ class Recorder:
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
+            "processor": self.processor,
+            "threads": torch.get_num_threads(),
             "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
+            "is_block": self.is_block,
+            "named": self.named,
+            **({"forward_level": self._forward_level} if self._forward_level is not None else {}),
             **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
@@ -782,11 +798,6 @@ def _import_function(recorder: Recorder) -> Callable[..., Any]:
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]
     return function
-
-
-def _names(root: Any) -> dict[int, tuple[Any, str]]:
-    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
-    return {id(module): (module, name) for name, module in root.named_modules()}
 
 
 # --- folding ---

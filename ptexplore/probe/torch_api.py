@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import hashlib
 import operator
 import os
@@ -33,6 +34,8 @@ TABLES = {
 }
 
 TENSOR_BASE = torch._C.TensorBase
+
+MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 
 TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))  # of the imported torch package
 
@@ -143,6 +146,16 @@ def key_set(tensor: Any) -> tuple[int, list[str]]:
 def raw_key_set(tensor: Any) -> int:
     """A tensor's dispatch key set as a number."""
     return int(torch._C._dispatch_keys(tensor).raw_repr())
+
+
+def tensors_have_names() -> bool:
+    """Whether a tensor that is a Python object now has names for its dimensions. Newer torches have no such names."""
+    key = getattr(torch._C.DispatchKey, "Named", None)
+    if key is None:
+        return False
+    with without_overrides():
+        tensors = (value for value in gc.get_objects() if issubclass(type(value), TENSOR_BASE))
+        return any(torch._C._dispatch_keys(tensor).has(key) for tensor in tensors)
 
 
 def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
@@ -627,6 +640,16 @@ def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
     return names
 
 
+def module_names(root: Any) -> dict[int, tuple[Any, str]]:
+    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
+    return {id(module): (module, name) for name, module in root.named_modules()}
+
+
+def tells_saved_unread() -> bool:
+    """Whether what a node saved can be told without unpacking it, which may run a hook of the user's: since 2.13."""
+    return hasattr(torch._C._autograd.SavedTensor, "data")
+
+
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
     """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
 
@@ -661,7 +684,7 @@ def _saved_names(kind: type) -> tuple[str, ...]:
     """The attributes of a node's class by which it tells the tensors that it saved, raw where that can be."""
     names = dir(kind)
     raw = tuple(name for name in names if name.startswith("_raw_saved_"))
-    if raw and hasattr(torch._C._autograd.SavedTensor, "data"):
+    if raw and tells_saved_unread():
         return raw
     return tuple(name for name in names if name.startswith("_saved_"))
 

@@ -16,7 +16,8 @@ from ptexplore.cpp.text import Text
 from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import HandedError, LeftFunction, MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, HandedError, LeftFunction, MissingKernel, ModifiedTensor
+from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
@@ -72,6 +73,7 @@ class ErrorMessage:
     modified: ModifiedTensor | None = None
     function: str = ""
     source: SourceRef | None = None
+    cause: Cause | None = None  # where the dispatcher's own reason does not say more
     yours: LeftFunction | None = None  # the innermost function of a traceback that is none of a package's
     is_cut: bool = False  # it ends within the words that name operator and dispatch key
 
@@ -86,6 +88,7 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         modified=modified_tensor(lookup, text),
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
+        cause=cause_of(text) if named is None else None,
         yours=_innermost_of_yours(text),
         is_cut=named is None and CUT.search(text) is not None,
     )

@@ -36,6 +36,7 @@ from ptexplore.model.trace import (
     TensorSaver,
     walk,
 )
+from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.error_message import (
@@ -82,6 +83,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         else _raised_in_python(context, raised, python)
     )
     tensors = list(_tensors(operator)) if operator is not None else []
+    missing = _missing(context, raised.message, claims, operator, call)
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
@@ -93,12 +95,13 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         given=_given(tensors),
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
-        missing=_missing(context, raised.message, claims, operator, call),
+        missing=missing,
         modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, thrown),
         close=raised.close,
         check=condition_at(context.lookup, source),
         compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
+        cause=cause_of(raised.message, raised.exception) if missing is None else None,
         handed=_handed(context, raised.message),
         module=raised.module,
     )

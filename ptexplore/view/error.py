@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from ptexplore.resolve.error_message import ErrorMessage
 from ptexplore.view.line import Line
-from ptexplore.view.trace.causes import cause_of
-from ptexplore.view.trace.ending import first_words, missing_lines, modified_lines, place_of_yours
+from ptexplore.view.trace.ending import cause_lines, first_words, missing_lines, modified_lines, place_of_yours
 
 _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
 ERROR_FORMAT = 1  # of `explain-error --json`
@@ -36,11 +35,7 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
         yield from modified_lines(message.modified)
     if message.source is not None:
         yield Line("place", f"thrown by     {message.function}", message.source, indent=1)
-    cause = cause_of(message.text) if message.missing is None else None
-    if cause is not None:
-        yield Line("text", f"why           {cause.why}", indent=1)
-        if cause.remedy:
-            yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+    yield from cause_lines(message.cause)
 
 
 def heading(message: ErrorMessage) -> str:
@@ -53,7 +48,7 @@ def error_to_document(message: ErrorMessage) -> dict[str, object]:
     """The document that `explain-error --json` prints."""
     from msgspec import to_builtins
 
-    cause = cause_of(message.text) if message.missing is None else None
+    cause = message.cause
     return {
         "format": ERROR_FORMAT,
         "message": heading(message),

@@ -19,6 +19,7 @@ import pytest
 
 import ptexplore
 from ptexplore.capture.program import in_order
+from ptexplore.model.trace import walk
 from tests.harness import TARGET, InProcess
 
 torch = pytest.importorskip("torch")
@@ -125,6 +126,24 @@ def test_the_function_around_the_block_has_its_lines() -> None:
     assert (paths[outer].name.rpartition(".")[2], paths[outer].first) == ("around", first)
     assert paths[outer].time <= trail.program.wall
     assert not trail.findings
+
+
+def test_what_was_made_before_it_may_be_a_view_or_a_dual_tensor() -> None:
+    """No recorder reads a tensor in a block. A set that is stated is the tensor's own, by torch's word."""
+    plain = torch.randn(3)
+    conjugate = torch.randn(3, dtype=torch.complex64).conj()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(plain, plain)
+        with ptexplore.record() as recording:
+            conjugate.exp()
+            dual.sin()
+    given = {"aten::exp": conjugate, "aten::sin": dual}
+    keys = [(hop.op, hop.dispatch) for hop in walk(recording.trail.hops) if hop.dispatch is not None]
+    starts = {op: dispatch for op, dispatch in keys if dispatch.redispatch is None}
+    for op, tensor in given.items():
+        stated, torchs = starts[op].arguments.get("self"), repr(torch._C._dispatch_keys(tensor))
+        assert stated is None or set(stated.split(", ")) == set(torchs[torchs.index("(") + 1 : -1].split(", ")), op
+    assert "aten::cos" not in starts, "of the tangent's operators nothing tells which kernel called them"
 
 
 def test_a_saved_one_is_read_back(tmp_path: Any) -> None:

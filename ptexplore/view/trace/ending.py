@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import (
+    Cause,
     ComparedValue,
     Ending,
     LeftFunction,
@@ -18,7 +19,6 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.view.line import Line
-from ptexplore.view.trace.causes import cause_of
 
 STAGES = {
     "expression": "the expression",
@@ -134,7 +134,11 @@ def _advice(ending: Ending) -> Iterator[Line]:
     """Why, and what mends it: by torch's own hints, and by a rule that knows the message."""
     for hint in hints(ending.message)[:HINTS]:
         yield Line("text", f"torch's hint  {hint}", indent=1)
-    cause = cause_of(ending.message, ending.exception) if ending.missing is None else None
+    yield from cause_lines(ending.cause)
+
+
+def cause_lines(cause: Cause | None) -> Iterator[Line]:
+    """What a usual message means, and what mends it."""
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:

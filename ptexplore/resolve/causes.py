@@ -9,13 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Why an error is raised, and what mends it: plain sentences."""
-
-    why: str
-    remedy: str = ""
+from ptexplore.model.trace import Cause
 
 
 @dataclass(frozen=True, slots=True)

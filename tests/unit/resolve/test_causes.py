@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.error_message import CUT, handed_on
-from ptexplore.view.trace.causes import cause_of
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
