@@ -103,6 +103,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
         cause=cause_of(raised.message, raised.exception) if missing is None else None,
         handed=_handed(context, raised.message),
+        module=raised.module,
     )
 
 

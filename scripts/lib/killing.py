@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests import searched_source, small_source
-from tests.harness import TARGET, Cli
+from tests.harness import REPOSITORY, TARGET, Cli
 from tests.upstream import make_upstream, write_tree
 
 MARK = "PTEXPLORE_KILLED_RUN"  # in the environment of all that a run starts
@@ -185,7 +185,8 @@ class Killing:
         return subprocess.Popen(
             [sys.executable, "-m", "ptexplore", *arguments], cwd=cli.cwd, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            env=cli.environment() | {MARK: self._mark(), "PTEXPLORE_DATA": f"{self._folder}/data"},
+            env=cli.environment()
+            | {MARK: self._mark(), "PTEXPLORE_DATA": f"{self._folder}/data", "PYTHONPATH": str(REPOSITORY)},
         )  # fmt: skip
 
     def _mark(self) -> str:
