@@ -399,7 +399,7 @@ class Ending:
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
     cause: Cause | None = None  # what the message means in plain words, where it is a usual one
     handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
-    module: str = ""  # of a program: the innermost module that was running, with its name and class
+    module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
 
 
 @dataclass(frozen=True, slots=True)

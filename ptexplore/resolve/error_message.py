@@ -16,7 +16,7 @@ from ptexplore.cpp.text import Text
 from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Cause, HandedError, MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, HandedError, LeftFunction, MissingKernel, ModifiedTensor
 from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
@@ -45,6 +45,8 @@ _MODIFIED = re.compile(
     r"has been modified by an inplace operation: \[([^\]]*\]?)\](?:, which is output ([0-9]{1,9}) of (\w+),)? "
     r"is at version ([0-9]{1,9}); expected version ([0-9]{1,9})"
 )
+CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n])*\s*\Z")
+PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
 _RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):([0-9]{1,9}) \(most recent call first\)")
 
 
@@ -72,6 +74,8 @@ class ErrorMessage:
     function: str = ""
     source: SourceRef | None = None
     cause: Cause | None = None  # where the dispatcher's own reason does not say more
+    yours: LeftFunction | None = None  # the innermost function of a traceback that is none of a package's
+    is_cut: bool = False  # it ends within the words that name operator and dispatch key
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
@@ -85,7 +89,18 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
         cause=cause_of(text) if named is None else None,
+        yours=_innermost_of_yours(text),
+        is_cut=named is None and CUT.search(text) is not None,
     )
+
+
+def _innermost_of_yours(text: str) -> LeftFunction | None:
+    """The innermost function of a traceback whose file is in no folder of packages; of several tracebacks the last."""
+    yours = [left for left in _frames_in(text) if not PACKAGES.search(left.file)]
+    if not yours:
+        return None
+    left = yours[-1]
+    return LeftFunction(left.function, unknown(f"outside torch: {left.file}", None, left.line))
 
 
 def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> ModifiedTensor:

@@ -103,6 +103,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
         cause=cause_of(raised.message, raised.exception) if missing is None else None,
         handed=_handed(context, raised.message),
+        module=raised.module,
     )
 
 
@@ -280,6 +281,8 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     for number, function in enumerate(segment):
         for kind in (_is_of, _is_target):
             inner = _last(None, inside.children, partial(kind, function.name)) if function.name else None
+            # A kernel may be on the stack twice: in the type of the functor that calls it, and by itself.
+            inner = inside if inner is None and inside.hop.kind == "kernel" and kind(function.name, inside) else inner
             if inner is not None:
                 inside, rest = inner, list(segment[number + 1 :])
     sites = Sites(context.lookup)

@@ -13,7 +13,7 @@ from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
-from ptexplore.model.program import CallPath, Program, StepBudget
+from ptexplore.model.program import Program, StepBudget
 from ptexplore.model.trace import Finding, Hop, Session, TraceOptions, Trail, walk
 from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
@@ -98,11 +98,9 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     left = claims if program is None else _left_by_error(context, program, claims)
     numbered = numbers(claims)
     ending = raising.conclude(context, left, numbered)
-    if program is not None and ending is not None and ending.hop is None:
+    if program is not None and ending is not None and ending.hop is None and not ending.stack:
         raised = next((claim for top in left for claim in top.walk() if claim.hop.kind == "op"), None)
         ending = replace(ending, hop=numbered[id(raised)] if raised is not None else None)
-    if program is not None and ending is not None:
-        ending = replace(ending, module=_module_left(program, known_path=bool(left)))
     return Trail(
         expression=session.expression,
         bound=session.bound,
@@ -130,21 +128,6 @@ def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]
     made = tuple(claim for claim in claims if bisect_right(first, seen(claim)) - 1 == wanted)
     is_left = program.failed is not None and program.calls[last].path == program.failed
     return made if is_left or raising.is_on_stack(context, made) else ()
-
-
-def _module_left(program: Program, *, known_path: bool) -> str:
-    """The innermost module that the error left, by the path of the call that raised: "0.attn (Linear) of Net"."""
-    last = last_calls(program) if known_path else None
-    number = program.failed if program.failed is not None else program.calls[last].path if last is not None else None
-    modules: list[CallPath] = []
-    while number is not None:
-        path = program.paths[number]
-        modules += [path] if path.kind == "module" else []
-        number = path.parent
-    if not modules:
-        return ""
-    inner, outer = modules[0], modules[-1]
-    return f"{inner.name} ({inner.type}) of {outer.type}" if inner.name and inner is not outer else str(inner.type)
 
 
 def _first_observation(claim: Claim) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,24 +87,24 @@ def around(hop: dict[str, Any], parents: dict[int, dict[str, Any]]) -> list[dict
     return out
 
 
-def test_the_first_screen_of_an_encoder_layer(command: InProcess) -> None:
-    file = "encoder.trail"
+def test_the_first_screen_of_an_encoder_layer(command: InProcess, tmp_path: Path) -> None:
+    file = str(tmp_path / "x.trail")
     given = ("nn.TransformerEncoderLayer(16, 2)(x)", "--var", "x=torch.randn(5, 1, 16)", "--backward")
     assert command("trace", *given, "--save", file, target=None).code == 0
     for width in (80, 100, 120, 200):
-        shown = command("trace", "--load", file, env={"COLUMNS": str(width)}, target=None).out
+        shown = command("trace", "--load", file, "--view", "modules", env={"COLUMNS": str(width)}, target=None).out
         assert len(shown.splitlines()) <= 60, shown
         for row in ("self_attn  MultiheadAttention", "linear1  Linear", "norm2  LayerNorm", "backward", "saved"):
             assert row in shown, shown
         assert "--open self_attn" in shown.replace("\\\n", "") or "--open linear" in shown
-    plain = command("trace", "--load", file, "--plain", target=None).out
+    plain = command("trace", "--load", file, "--view", "modules", "--plain", target=None).out
     assert "level 3: linear1  Linear; linear; " in plain
     assert not set(plain) & set("│└├█")
 
 
 def test_a_module_opens_natively(command: InProcess) -> None:
     given = ("m(x)", "--setup", "m = nn.Sequential(nn.Linear(3, 4), nn.ReLU())", "--var", "x=torch.randn(2, 3)")
-    shown = command("trace", *given, "--open", "1", target=None).out
+    shown = command("trace", *given, "--open", "1", "--view", "path", target=None).out
     assert "1  ReLU.forward()" in shown
     assert "aten::relu" in shown
     assert "aten::addmm" not in shown

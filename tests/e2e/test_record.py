@@ -222,7 +222,7 @@ def test_an_operator_by_syntax_and_its_module_are_named() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(3, 3), Added())
     trail = ptexplore.trace(lambda: net(torch.ones(2, 3)))
     assert trail.ending is not None
-    assert trail.ending.module == "1 (test_an_operator_by_syntax_and_its_module_are_named.<locals>.Added) of Sequential"
+    assert trail.ending.module == "1 (Added) of Sequential"
     assert trail.ending.given == (("self", "float32[2, 3] cpu"), ("other", "float32[4] cpu"))
     assert "aten::mul.Tensor, in it at::wrapper_CPU_mul_Tensor" in " ".join(trail.text().split())
 

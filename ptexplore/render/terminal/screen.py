@@ -21,6 +21,7 @@ WIDE_LEVELS = 7  # levels: where a row is deeper, each level is one column wide,
 BAR = 6  # columns
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
+MORE = " ▸"  # behind the name of a row that has more inside
 _STATUSES = ("derived", "predicted", "inlined", "cut")
 
 
@@ -34,7 +35,7 @@ def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bo
         _print_plain(console, view)
     else:
         _Columns(console, view, locate, width).draw()
-    _footer(console, view, width)
+    _footer(console, view, width, plain=plain)
 
 
 def _header(console: Console, view: TrailView, locate: Locate, width: int) -> None:
@@ -51,13 +52,15 @@ def _header(console: Console, view: TrailView, locate: Locate, width: int) -> No
         _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
 
 
-def _footer(console: Console, view: TrailView, width: int) -> None:
+def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> None:
     if width >= NARROW:
         console.print()
     for sign, meaning in view.legend:
-        _fold(console, Text(f"{sign} {meaning}", style="dim"), "", "  ", width)
+        told = f"{'places' if plain and sign == '~' else sign} {meaning}"
+        _fold(console, Text(told, style="dim"), "", "  ", width)
     for line in view.left_out:
-        _fold(console, Text(clean(line), style="dim"), "", "  ", width)
+        told = line.partition(f";{MORE}")[0] if plain else line  # a sentence a row has words in place of signs
+        _fold(console, Text(clean(told), style="dim"), "", "  ", width)
     steps = [(step.shows or "next", step.command) for step in view.next_steps]
     steps += [("read about it", command) for command in view.read]
     label_width = max((len(label) for label, _ in steps), default=0)
@@ -139,10 +142,10 @@ class _Columns:
                 if row.what and row.place is not None and out.cell_len + 2 + cell_len(_file(row)) <= self.width:
                     out.append(_GAP)
                     self._print(self._right(out, self._place(row, room := self.width - out.cell_len), room))
-                    self._below(row)
+                    self._under_it(row)
                     return
                 self._print(out)
-                out = Text(" " * self.hanging)
+                out = self._margin(row, self.hanging)
             else:
                 out.append(_GAP)
         else:
@@ -168,7 +171,8 @@ class _Columns:
         if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
             lines = _wrapped(self.console, what, room)
             self._print(out + lines[0] if lines else out)
-            self._further(lines[1:])
+            for line in lines[1:]:
+                self._print(self._margin(row, self.hanging) + line)
             return
         short = _file(row)
         if what.cell_len + 2 + cell_len(short) <= room:
@@ -184,24 +188,27 @@ class _Columns:
             return
         if what.plain and room < cell_len(short):
             self._print(out)
-            out, room = Text(" " * self.hanging), self.width - self.hanging
+            out, room = self._margin(row, self.hanging), self.width - self.hanging
         self._print(self._right(out, self._place(row, room), room))
         if what.plain:
-            self._below(row)
+            self._under_it(row)
 
-    def _below(self, row: ScreenRow) -> None:
+    def _under_it(self, row: ScreenRow) -> None:
         """What a row is, below it, with all the room there is: a narrow column breaks words."""
         start = self.hanging - self.name + self.step * row.level
         for line in _wrapped(self.console, Text(clean(row.what)), self.width - start):
             line.stylize("dim")
-            self._print(Text.assemble(" " * start, line))
+            self._print(self._margin(row, start) + line)
+
+    def _margin(self, row: ScreenRow, columns: int) -> Text:
+        """What stands before a further line of a row: the lines that go on past it."""
+        bars = self.guides[id(row)].replace("├", "│").replace("└", " ")
+        return Text.assemble(
+            " " * (self.hanging - self.name - 2), (f"{bars:<{columns - self.hanging + self.name + 2}}", "dim")
+        )
 
     def _right(self, out: Text, place: Text, room: int) -> Text:
         return Text.assemble(out, " " * max(0, room - place.cell_len), place)
-
-    def _further(self, lines: Iterable[Text]) -> None:
-        for line in lines:
-            self._print(Text.assemble(" " * self.hanging, line))
 
     def _place(self, row: ScreenRow, room: int) -> Text:
         """A place in so many columns: folders at the beginning of its path are left out where they do not fit."""
@@ -240,7 +247,7 @@ def place_text(ref: SourceRef, room: int) -> str:
 def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
     number = f"  [{row.hop}]" if row.lines else ""
-    return f"{clean(row.name)}{times}{number}"
+    return f"{clean(row.name)}{times}{number}{MORE if row.has_more else ''}"
 
 
 def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
@@ -249,12 +256,12 @@ def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
     Rows stand in reading order, each `level` deep; a level may be left out.
     """
     out = [""] * len(rows)
-    below: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
+    further: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
     for number in range(len(rows) - 1, -1, -1):
         level = rows[number].level
-        goes_on = below.get(level, False)
-        below = {known: True for known in below if known < level} | ({level: True} if level else {})
-        bars = [("│" if below.get(step) else " ") for step in range(1, level)]
+        goes_on = further.get(level, False)
+        further = {known: True for known in further if known < level} | ({level: True} if level else {})
+        bars = [("│" if further.get(step) else " ") for step in range(1, level)]
         signs = [*bars, "├" if goes_on else "└"] if level else []
         out[number] = "".join(f"{sign:<{columns}}" for sign in signs)
     return out
@@ -278,10 +285,12 @@ def bar(share: float | None) -> str:
 
 def _print_plain(console: Console, view: TrailView) -> None:
     """The rows as sentences: level, name, what, cost, place, how certain; nothing that is only seen."""
+    of = "time" if "time" in view.columns else "instructions"
     for row in view.table:
         parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]
         parts += [clean(row.what)] if row.what else []
-        parts += [f"{percent(row.share)} of the instructions"] if row.share is not None else []
+        parts += ["more inside, not listed"] if row.has_more else []
+        parts += [f"{percent(row.share)} of the {of}"] if row.share is not None else []
         parts += [f"{name} {cell}" for name, cell in zip(view.columns, row.cells, strict=False) if cell]
         if row.place is not None:
             sure = {"~": ", found by name in another version", "?": ", not certain"}.get(row.mark, "")

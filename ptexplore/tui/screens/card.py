@@ -17,7 +17,7 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job, hand_over
 from ptexplore.tui.messages import GoBack, OpenPlace, message_for
 from ptexplore.tui.places import CARD, Place
-from ptexplore.tui.widgets.colours import content
+from ptexplore.tui.widgets.colours import content, hung
 from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.view.card import HIDDEN, Card, card_lines
 from ptexplore.view.opening import open_line
@@ -79,13 +79,19 @@ class CardScreen(Screen[Message | None]):
         left = self._back if self._card is None else None
         self._card = card
         self._lines = list(card_lines(card, full=self._full))
-        options = [Option(_prompt(line), disabled=not line.leads) for line in self._lines]
+        room = self.size.width - 4
+        options = [Option(_prompt(line, room), disabled=not line.leads) for line in self._lines]
         choices = self.query_one(Choices)
         choices.fill(options, keep=True)
         if left is not None and left.top < len(options):
             choices.highlighted = left.top
         hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
         self._tell("f shows every dispatch key" if hidden else "")
+
+    def on_resize(self) -> None:
+        """Lines as long as there is room for."""
+        if self._card is not None:
+            self._show(self._card)
 
     def _tell(self, text: str) -> None:
         if self.is_attached:
@@ -114,5 +120,6 @@ class CardScreen(Screen[Message | None]):
             self._tell(opening.why)
 
 
-def _prompt(line: Line) -> Content:
-    return Content.assemble("\n" if line.style == "heading" else " " * line.indent, content(line.spans))
+def _prompt(line: Line, room: int) -> Content:
+    text = Content.assemble(" " * line.indent, content(line.spans))
+    return Content.assemble("\n", text) if line.style == "heading" else hung(text, room, line.indent + 2)

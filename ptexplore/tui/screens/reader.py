@@ -59,6 +59,8 @@ class ReadingScreen(Screen[None]):
     #notice { height: auto; max-height: 4; padding: 0 1; background: $warning; color: $text; display: none; }
     #files { width: 34; border-right: vkey $panel; }
     #side { width: 46; border-left: vkey $panel; overflow-y: auto; padding: 0 1; }
+    #files:focus, #files:focus-within, StopList:focus { border-right: vkey $accent; }
+    #side:focus-within { border-left: vkey $accent; }
     #middle { width: 1fr; }
     #source { height: 1fr; }
     ReadingScreen.-tight #files { width: 24; }
@@ -67,6 +69,7 @@ class ReadingScreen(Screen[None]):
     ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
     ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel;
         layout: horizontal; }
+    ReadingScreen.-small #side:focus-within { border-left: none; border-top: solid $accent; }
     ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
         max-height: 100%; margin: 0; }
     ReadingScreen.-small NotesPane { width: 1fr; }

@@ -11,7 +11,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.facts import Answer, FactsReader, Pointed
 from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
-from ptexplore.tui.widgets.colours import content
+from ptexplore.tui.widgets.colours import content, hung
 from ptexplore.view.opening import Opening, open_line
 from ptexplore.view.search.symbol_facts import (
     callee_lines,
@@ -160,7 +160,7 @@ class SymbolPane(Links):
             some = list(lines)
             if some:
                 maybe = "; ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
-                in_all = f"  of {calls.calls:,} {_CALLS[calls.calls == 1]}" if title == "called by" else ""
+                in_all = f"  {calls.calls:,} {_CALLS[calls.calls == 1]}" if title == "called by" else ""
                 yield _heading(
                     title, f"{in_all}{',' if in_all else ' '} found by name{maybe}" if calls.remarks else maybe
                 )
@@ -191,7 +191,11 @@ class SymbolPane(Links):
             text = text.stylize("bold $text-accent")
         elif message is not None:
             text = text.stylize("$text-accent")
-        return Leads(text, leads)
+        return Leads(hung(text, self.size.width - 1, line.indent + 2), leads)
+
+    def on_resize(self) -> None:
+        """Lines as long as there is room for."""
+        self.show_again()
 
 
 def _heading(text: str, after: str = "") -> Leads:

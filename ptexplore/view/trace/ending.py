@@ -85,7 +85,8 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
     if ending.handed is not None:
         yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
-    yield from _left("Python left", ending.python)
+    if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
+        yield from _left("Python left", ending.python)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
@@ -103,9 +104,14 @@ def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
     there = ending.handed.python if ending.handed is not None else ()
     yours = next((left for left in (*there, *ending.python) if _is_yours(left)), None)
     if yours is not None and trail.program is not None:
-        yield _at(f"your line     {_named(yours)}", "", "", yours.source)
+        yield place_of_yours("your line    ", yours)
     if ending.module:
         yield Line("text", f"in module     {ending.module}", indent=1)
+
+
+def place_of_yours(label: str, left: LeftFunction) -> Line:
+    """A line about a function of your own that an error left."""
+    return _at(f"{label} {_named(left)}", "", "", left.source)
 
 
 def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
@@ -113,8 +119,10 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
     steps = {hop.id: hop for hop in walk(trail.hops)}
     step = steps.get(ending.hop) if ending.hop is not None else None
     if step is not None:
-        operator = next((number for number in reversed(left_by_error(trail)) if steps[number].kind == "op"), step.id)
-        number, title = shown or (operator, steps[operator].op or steps[operator].name)
+        kinds = ("op", "node")
+        around = next((number for number in reversed(left_by_error(trail)) if steps[number].kind in kinds), step.id)
+        named = steps[around]
+        number, title = shown or (around, (named.op if named.kind == "op" else None) or named.name)
         inner = f", in it {step.name}" if step.name.rpartition("::")[2] not in title else ""
         yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
     if ending.given:

@@ -24,7 +24,7 @@ NOTHING = 0.001  # the share from which on a part that called no operator is sho
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-ORDER = "rows stand in the order of their first calls; itself: what no row beside it did"
+ORDER = "rows in the order of first calls, nodes and operators by cost; itself: what no row beside it did"
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
 
@@ -105,8 +105,18 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        recording = f"about {seconds(program.overhead)} of it recording, spread over the rows"
+        recording = f"about {seconds(program.overhead)} of it recording, most where calls are many"
         yield f"one run: {seconds(whole.time)}, {recording}{apart}"
+        if program.processor:
+            threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
+            of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports included; {threads}"
+            waited = program.wall - program.processor
+            idle = (
+                f"; it waited {seconds(waited)} or more of that, which is in the times below"
+                if waited > NOTICED * program.wall
+                else ""
+            )
+            yield f"on processors, all threads together: {of}{idle}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -190,15 +200,11 @@ def _rest_of_backward(part: Part, rest: Sequence[OwnOperators], shown: Shown, le
         time = sum(own.time for own in rest)
         cells = (shown.told(time) if time else "", *[""] * 4)
         what = "kinds of nodes and operators" if shown.of_expression else "kinds of nodes"
-        yield ScreenRow(f"… {len(rest)} more {what}", level, cells=cells, share=_of_rest(shown, time))
+        yield ScreenRow(f"… {len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if shown.of_expression and between:
         cells = (shown.told(between), *[""] * 4)
         yield ScreenRow("between nodes: the engine, Python", level, cells=cells, share=shown.share(between))
-
-
-def _of_rest(shown: Shown, time: int) -> float | None:
-    return shown.share(time) if shown.of_expression else None
 
 
 def _hidden(part: Part, shown: Shown) -> int:
@@ -261,7 +267,7 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
     first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
     if first and root.time:
         shares = (f"{name} {time / root.time:.0%}" for name, time in first if time / root.time >= LEAST_NAMED)
-        yield f"costliest: {', '.join(shares)} of the {of}"
+        yield f"costliest operators and nodes: {', '.join(shares)} of the {of}"
 
 
 def backward_and_saved(root: Part) -> Iterator[str]:
@@ -289,7 +295,7 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
         if finding.kind == STEPPED and not options.verbose:
             cut = sum(map(_is_of_stepping, trail.findings))
             told = f"{finding.text.partition(';')[0]}{f' ({cut} not to the end)' if cut else ''}"
-            yield f"down to C++, by --open: {told}; --native-budget SECONDS gives it longer, -v says why not all"
+            yield f"recorded down to C++, for --view tree: {told}; --native-budget SECONDS gives it longer"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
@@ -298,7 +304,7 @@ def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
     widest = max((part for part in parts if times[part.name] == 1 and part.name), key=_own_time, default=None)
     if widest is not None:
         yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
-    yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")
+    yield typed(options, "operators by cost, with keys and kernels", "--view", "operators")
 
 
 def _own_time(part: Part) -> int:

@@ -136,6 +136,7 @@ class ScreenRow:
     hop: int | None = None
     opens: str = ""
     heading: bool = False
+    has_more: bool = False  # more ran inside of it, and has no rows
     is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
     lines: tuple[Line, ...] = ()  # what a verbose view adds below it
 

@@ -40,7 +40,7 @@ MOST = 38  # rows of any other: with what stands above and below, it fits a scre
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-SHARES = "share: of the single-stepped instructions, callees too; small ones have no row"
+SHARES = "share: of single-stepped instructions, callees too; ▸ more inside, not listed"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
@@ -182,8 +182,8 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
         is_closed = bool(step.opened) and not step.is_open
-        name = step.row.name if step.is_open or not step.inner else f"{step.row.name} …"
-        yield replace(step.row, name=name, level=level, what=what, is_closed=is_closed)
+        has_more = bool(step.inner) and not step.is_open
+        yield replace(step.row, level=level, what=what, is_closed=is_closed, has_more=has_more)
         if step.is_open:
             yield from _flat(step.inner, level + 1)
 
@@ -257,7 +257,7 @@ class _Steps:
         cost = self.parts.get(phase, 0)
         beside = cost - sum(step.row.instructions or 0 for step in inner)
         if cost and beside >= self.least:
-            row = ScreenRow("the rest: Python, small calls", share=self._share(beside), instructions=beside)
+            row = ScreenRow("Python's interpreter, in all of these", share=self._share(beside), instructions=beside)
             inner = [*inner, _Step(row, beside, 0.0, is_call=True)]
         row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
         return _Step(row, cost, 3.0, inner, is_open=True)

@@ -21,7 +21,7 @@ ROLE = 26  # characters of what a function does: more would cost its row a secon
 _NOT_SEEN = {  # words for rows that were not seen to run
     "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
     "predicted": "the table or a kernel's text says so; not seen to run",
-    "inlined": "compiled into what called it, so it is no call of its own to see",
+    "inlined": "compiled into what called it; its share is that of what it called",
 }
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 
