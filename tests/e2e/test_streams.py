@@ -110,7 +110,7 @@ def test_halves_of_characters_in_names(command: InProcess) -> None:
 
 
 def test_a_limit_of_many_digits(command: InProcess) -> None:
-    result = command("find", "add", "--limit", "9" * 23)
+    result = command("find", "TensorIteratorBase", "--limit", "9" * 23)
     assert (result.code, "error:" in result.err) == (0, False), result
 
 
