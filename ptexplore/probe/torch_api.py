@@ -383,7 +383,8 @@ def event_roots(profile: Any) -> list[Any]:
 def operator_writing_to(event: Any, memory: int) -> str | None:
     """The operator of a tree event, if its schema says that it writes to a tensor of this memory; None if it does not.
 
-    With its overload where the profiler records that; else every overload is asked.
+    0 is the memory of all tensors that have none: those without elements, compressed sparse ones. The name has its
+    overload where the profiler records that; else every overload is asked.
     """
     fields = operator_fields(event)
     if fields is None or "::" not in event.name:
@@ -396,7 +397,7 @@ def operator_writing_to(event: Any, memory: int) -> str | None:
             if argument.alias_info is None or not argument.alias_info.is_write:
                 continue
             given = value if isinstance(value, (list, tuple)) else (value,)
-            if any(is_tensor_metadata(item) and item.storage_data_ptr == memory for item in given):
+            if any(is_tensor_metadata(item) and (item.storage_data_ptr or 0) == memory for item in given):
                 return f"{event.name}.{overload}" if overload else str(event.name)
     return None
 
