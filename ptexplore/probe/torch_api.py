@@ -447,7 +447,7 @@ def refused_tensor(
     Of several nodes that hold the same memory, that which the engine ran first: the one that was recorded last. None
     where they hold several. What has hooks of its own is not asked for.
     """
-    found: list[RefusedTensor] = []
+    refused: list[RefusedTensor] = []
     pending, known = list(starts), set[Any]()
     with without_overrides():
         while pending and len(known) < limit:
@@ -460,10 +460,10 @@ def refused_tensor(
                 kind, place = kind_and_sizes(tensor), memory(tensor)
                 if place and kind.partition(" [")[2] in text:
                     number = sequence_number(node)
-                    found.append(RefusedTensor(str(node.name()), number, place, kind, *versions))
-    if len({refused.memory for refused in found}) != 1:
+                    refused.append(RefusedTensor(str(node.name()), number, place, kind, *versions))
+    if len({tensor.memory for tensor in refused}) != 1:
         return None
-    return max(found, key=lambda refused: refused.sequence)
+    return max(refused, key=lambda tensor: tensor.sequence)
 
 
 def _refused_by(node: Any, text: str) -> Iterator[Any]:
@@ -475,18 +475,20 @@ def _refused_by(node: Any, text: str) -> Iterator[Any]:
             continue
         held = getattr(node, name, None)
         held = held if isinstance(held, (list, tuple)) else (held,)
-        if any(getattr(one, "unpack_hook", None) is not None for one in held):
+        if any(getattr(saved, "unpack_hook", None) is not None for saved in held):
             continue
         try:
             getattr(node, checked)
         except RuntimeError as error:
             if str(error) == text:
-                yield from (one.data for one in held if isinstance(getattr(one, "data", None), torch.Tensor))
+                yield from (saved.data for saved in held if isinstance(getattr(saved, "data", None), torch.Tensor))
 
 
 def tensors_in(given: Any) -> list[Any]:
     """The tensors of what backward was given: one, or several."""
-    return [one for one in (given if isinstance(given, (list, tuple)) else (given,)) if isinstance(one, torch.Tensor)]
+    return [
+        item for item in (given if isinstance(given, (list, tuple)) else (given,)) if isinstance(item, torch.Tensor)
+    ]
 
 
 def grad_fn(tensor: Any) -> Any:
