@@ -88,7 +88,9 @@ COMMANDS = {
     "fetch --use": Asked(_mini, ("fetch", "--use", "mini")),
     "fetch --remove": Asked(_mini, ("fetch", "--remove", "mini"), reports=True),
     "index": Asked(_mini, ("index", "--checkout", "mini"), reports=True),
-    "index --export": Asked(_searched, ("index", "--checkout", "mini", "--export", "ctags", "tags"), reports=True),
+    "index --export": Asked(
+        _searched, ("index", "--checkout", "mini", "--export", "ctags", "tags", "--force"), reports=True
+    ),
     "find": Asked(_searched, ("find", "--tree", "mini", "mix", "--json")),
     "refs": Asked(_searched, ("refs", "--tree", "mini", "mix", "--json")),
     "show": Asked(_searched, ("show", "--tree", "mini", "at::native::mix")),

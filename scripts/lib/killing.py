@@ -287,7 +287,9 @@ def _prints(file: Path) -> Prints:
     if not file.is_file():
         return ("",)
     data = file.read_bytes()
-    if data.startswith(b"SQLite format 3\0"):
+    if data.startswith(b"SQLite format 3\0") and file.parent.name == "index":
+        further = repr(sorted(small_source.rows(file).items())).encode()  # whatever the numbers of files and symbols
+    elif data.startswith(b"SQLite format 3\0"):
         connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
         try:
             further = "\n".join(sorted(connection.iterdump())).encode()

@@ -289,10 +289,10 @@ IN_A_DEF = {
 
 @pytest.mark.parametrize("expression", IN_A_DEF)
 def test_writes_in_a_function_of_yours_and_by_an_optimizer_are_named_by_line(
-    command: InProcess, expression: str
+    compiler_command: InProcess, expression: str
 ) -> None:
     (node, line), writes = IN_A_DEF[expression]
-    modified = ending_of(command, expression, "--setup", STEP, "--no-native")["modified"]
+    modified = ending_of(compiler_command, expression, "--setup", STEP, "--no-native")["modified"]
     saver, writers = modified["saver"], modified["writers"]
     assert (saver["node"], saver["source"]["line"]) == (node, line)
     if torch_version().startswith("2.6"):  # whose profiler does not tell overloads

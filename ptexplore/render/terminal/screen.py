@@ -142,7 +142,7 @@ class _Columns:
                 if row.what and row.place is not None and out.cell_len + 2 + cell_len(_file(row)) <= self.width:
                     out.append(_GAP)
                     self._print(self._right(out, self._place(row, room := self.width - out.cell_len), room))
-                    self._below(row)
+                    self._under_it(row)
                     return
                 self._print(out)
                 out = self._margin(row, self.hanging)
@@ -191,9 +191,9 @@ class _Columns:
             out, room = self._margin(row, self.hanging), self.width - self.hanging
         self._print(self._right(out, self._place(row, room), room))
         if what.plain:
-            self._below(row)
+            self._under_it(row)
 
-    def _below(self, row: ScreenRow) -> None:
+    def _under_it(self, row: ScreenRow) -> None:
         """What a row is, below it, with all the room there is: a narrow column breaks words."""
         start = self.hanging - self.name + self.step * row.level
         for line in _wrapped(self.console, Text(clean(row.what)), self.width - start):
@@ -256,12 +256,12 @@ def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
     Rows stand in reading order, each `level` deep; a level may be left out.
     """
     out = [""] * len(rows)
-    below: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
+    further: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
     for number in range(len(rows) - 1, -1, -1):
         level = rows[number].level
-        goes_on = below.get(level, False)
-        below = {known: True for known in below if known < level} | ({level: True} if level else {})
-        bars = [("│" if below.get(step) else " ") for step in range(1, level)]
+        goes_on = further.get(level, False)
+        further = {known: True for known in further if known < level} | ({level: True} if level else {})
+        bars = [("│" if further.get(step) else " ") for step in range(1, level)]
         signs = [*bars, "├" if goes_on else "└"] if level else []
         out[number] = "".join(f"{sign:<{columns}}" for sign in signs)
     return out

@@ -15,7 +15,7 @@ _OF_ROWS = {
     "loop over elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "CompositeImplicit": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
     "CompositeExplicit": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
-    "redispatches to it": "the kernel before it calls the operator again, without its own key: the next one is chosen",
+    "redispatches": "the kernel before it calls the operator again, without its own key: the next one is chosen",
     "highest of …": "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
     "and that is not excluded, is chosen",
     "the only key left": "no other key was left to choose",

@@ -111,7 +111,11 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
             threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
             of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports included; {threads}"
             waited = program.wall - program.processor
-            idle = f"; it waited {seconds(waited)} or more of that" if waited > NOTICED * program.wall else ""
+            idle = (
+                f"; it waited {seconds(waited)} or more of that, which is in the times below"
+                if waited > NOTICED * program.wall
+                else ""
+            )
             yield f"on processors, all threads together: {of}{idle}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
