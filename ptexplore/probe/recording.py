@@ -590,7 +590,7 @@ class Recorder:
             self._prepare_stepping()
         self._forward_level = api.forward_level()
         try:
-            self._throws = ThrowLog.here()
+            self._throws = ThrowLog.of_this_process()
             self._throws.on()
         except NoNotes as error:
             self._no_throws = str(error)

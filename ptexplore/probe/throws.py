@@ -112,7 +112,7 @@ class ThrowLog:
     _made: ThrowLog | None = None
 
     @classmethod
-    def here(cls) -> ThrowLog:
+    def of_this_process(cls) -> ThrowLog:
         """That of this process. Raises NoNotes where there can be none."""
         if cls._made is None:
             cls._made = cls()
@@ -163,7 +163,7 @@ class ThrowLog:
         there is no stack: what it left is not what was left here.
         """
         encoded = text.encode("utf-8", "surrogateescape")
-        notes, own = list(self._noted()), os.getpid()
+        notes, own = list(self._notes_made()), os.getpid()
         note = next((note for note in reversed(notes) if note.process == own and note.says(encoded)), None)
         if note is None and text.startswith(INTERPRETED):
             own_notes = (note for note in reversed(notes) if note.process == own and note.is_whole)
@@ -182,7 +182,7 @@ class ThrowLog:
     def _count(self) -> int:
         return int(ctypes.c_uint64.from_address(self._begin).value)
 
-    def _noted(self) -> Iterator[Note]:
+    def _notes_made(self) -> Iterator[Note]:
         """The notes since the log is on, in order."""
         count = self._count()
         for number in range(max(self._since, count - code.NOTES), count):
@@ -198,8 +198,8 @@ class ThrowLog:
     def _frames_of(self, note: Note) -> Iterator[str]:
         """The stack as torch writes it: a library and an address in it, one before that which the call returns to."""
         for number, address in enumerate(note.stack):
-            found, library = _Address(), ctypes.POINTER(_Library)()
-            told = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(found), ctypes.byref(library), 2)
+            place, library = _Address(), ctypes.POINTER(_Library)()
+            told = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
             if told and bool(library) and library.contents.name:
                 name = os.fsdecode(library.contents.name)
                 yield f"#{number} ?? from {name}:{address - 1 - library.contents.bias}\n"
@@ -219,9 +219,9 @@ class ThrowLog:
         )
         opened = ctypes.CDLL(os.fsdecode(core)) if core is not None else None
         for counted, string in enumerate(STRINGS):
-            found = getattr(opened, (MAKES_ERRORS + string).format(2), None)
-            if found is not None:
-                return MAKES_ERRORS + string, _address(found), bool(counted)
+            function = getattr(opened, (MAKES_ERRORS + string).format(2), None)
+            if function is not None:
+                return MAKES_ERRORS + string, _address(function), bool(counted)
         raise NoNotes("this torch makes its errors in another way")
 
     def _entries(self) -> Iterator[int]:
@@ -237,7 +237,7 @@ class ThrowLog:
         if JMPREL not in table or not table.keys() >= {STRTAB, SYMTAB, STRSZ, PLTRELSZ}:
             return
         names = _memory(table[STRTAB], table[STRSZ])
-        wanted = {found.start() for found in self._names.finditer(names)}
+        wanted = {name.start() for name in self._names.finditer(names)}
         if not wanted:
             return
         words = _memory(table[JMPREL], table[PLTRELSZ]).cast("I")

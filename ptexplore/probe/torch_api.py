@@ -383,7 +383,8 @@ def event_roots(profile: Any) -> list[Any]:
 def operator_writing_to(event: Any, memory: int) -> str | None:
     """The operator of a tree event, if its schema says that it writes to a tensor of this memory; None if it does not.
 
-    With its overload where the profiler records that; else every overload is asked.
+    0 is the memory of all tensors that have none: those without elements, compressed sparse ones. The name has its
+    overload where the profiler records that; else every overload is asked.
     """
     fields = operator_fields(event)
     if fields is None or "::" not in event.name:
@@ -396,7 +397,7 @@ def operator_writing_to(event: Any, memory: int) -> str | None:
             if argument.alias_info is None or not argument.alias_info.is_write:
                 continue
             given = value if isinstance(value, (list, tuple)) else (value,)
-            if any(is_tensor_metadata(item) and item.storage_data_ptr == memory for item in given):
+            if any(is_tensor_metadata(item) and (item.storage_data_ptr or 0) == memory for item in given):
                 return f"{event.name}.{overload}" if overload else str(event.name)
     return None
 
@@ -446,7 +447,7 @@ def refused_tensor(
     Of several nodes that hold the same memory, that which the engine ran first: the one that was recorded last. None
     where they hold several. What has hooks of its own is not asked for.
     """
-    found: list[RefusedTensor] = []
+    refused: list[RefusedTensor] = []
     pending, known = list(starts), set[Any]()
     with without_overrides():
         while pending and len(known) < limit:
@@ -459,10 +460,10 @@ def refused_tensor(
                 kind, place = kind_and_sizes(tensor), memory(tensor)
                 if place and kind.partition(" [")[2] in text:
                     number = sequence_number(node)
-                    found.append(RefusedTensor(str(node.name()), number, place, kind, *versions))
-    if len({refused.memory for refused in found}) != 1:
+                    refused.append(RefusedTensor(str(node.name()), number, place, kind, *versions))
+    if len({tensor.memory for tensor in refused}) != 1:
         return None
-    return max(found, key=lambda refused: refused.sequence)
+    return max(refused, key=lambda tensor: tensor.sequence)
 
 
 def _refused_by(node: Any, text: str) -> Iterator[Any]:
@@ -474,18 +475,20 @@ def _refused_by(node: Any, text: str) -> Iterator[Any]:
             continue
         held = getattr(node, name, None)
         held = held if isinstance(held, (list, tuple)) else (held,)
-        if any(getattr(one, "unpack_hook", None) is not None for one in held):
+        if any(getattr(saved, "unpack_hook", None) is not None for saved in held):
             continue
         try:
             getattr(node, checked)
         except RuntimeError as error:
             if str(error) == text:
-                yield from (one.data for one in held if isinstance(getattr(one, "data", None), torch.Tensor))
+                yield from (saved.data for saved in held if isinstance(getattr(saved, "data", None), torch.Tensor))
 
 
 def tensors_in(given: Any) -> list[Any]:
     """The tensors of what backward was given: one, or several."""
-    return [one for one in (given if isinstance(given, (list, tuple)) else (given,)) if isinstance(one, torch.Tensor)]
+    return [
+        item for item in (given if isinstance(given, (list, tuple)) else (given,)) if isinstance(item, torch.Tensor)
+    ]
 
 
 def grad_fn(tensor: Any) -> Any:

@@ -223,7 +223,9 @@ class WriteRecorder:
         boundary = f"saved:{saved.number}"
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
-            operators = list(dict.fromkeys(_writing(events, boundary, mark, asked.memory)))
+            written = list(_writing(events, boundary, mark, asked.memory or 0))
+            # Tensors without memory are not told apart: where one operator wrote to one of them, it was this one.
+            operators = list(dict.fromkeys(written)) if asked.memory or len(written) == 1 else []
             counts = {"before": write.before, "after": write.after, "operators": operators}
             writes.append({"at": self._place(write.at), **counts})
             boundary = mark
@@ -281,7 +283,7 @@ def _flattened(profile: Any) -> Iterator[tuple[Any, int]]:
         pending += [(child, depth + 1) for child in reversed(event.children)]
 
 
-def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int | None) -> Iterator[str]:
+def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -> Iterator[str]:
     """The outermost operators between two markers that write to this memory by their schema."""
     begun, within = False, -1
     for event, depth in events:
@@ -290,7 +292,7 @@ def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int | 
             return
         if name == api.MARK + begin:
             begun, within = True, -1
-        elif begun and memory:  # tensors without elements have one address, 0
+        elif begun:
             if 0 <= within < depth:
                 continue
             within = -1

@@ -475,8 +475,8 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
     makers = dict.fromkeys(d.source_op for d in context.store.derivative_of_node(node)) if node is not None else ()
     where = (at.text, at.function, _placed(context, at), at.exact) if at is not None else ()
     texts = tuple(dict.fromkeys(writer.text for writer in writers if writer.text))
-    found = replace(modified, writes=texts, certain=saved.certain, writers=writers, watched=saved.watched)
-    return replace(found, saver=TensorSaver(node, tuple(makers), *where))
+    told = replace(modified, writes=texts, certain=saved.certain, writers=writers, watched=saved.watched)
+    return replace(told, saver=TensorSaver(node, tuple(makers), *where))
 
 
 def _sizes(tensor: str) -> str:

@@ -260,6 +260,18 @@ def written(x):
     z.add_(1); y[0] = 5
     y += 1
     return y.view(-1)
+def without_elements(others):
+    y = torch.ones(0, requires_grad=True).exp()
+    torch.ones(2).add_(1)
+    others()
+    y.mul_(2)
+    return y.sum()
+def compressed():
+    s = torch.eye(3).to_sparse_csr().requires_grad_()
+    y = s.sin()
+    with torch.no_grad():
+        s.mul_(2)
+    return y.to_dense().sum()
 """
 # the expression -> the node and the line that saved it, and of each write the line, the operator and the text
 IN_A_DEF = {
@@ -268,6 +280,10 @@ IN_A_DEF = {
         ("ExpBackward0", 10),
         [(12, "aten::copy_", "z.add_(1); y[0] = 5"), (13, "aten::add_.Tensor", "y += 1")],
     ),
+    # Tensors without memory of their own: the one operator that wrote to one of them; none where two did.
+    "without_elements(int).backward()": (("ExpBackward0", 16), [(19, "aten::mul_.Tensor", "y.mul_(2)")]),
+    "without_elements(torch.ones(0).zero_).backward()": (("ExpBackward0", 16), [(19, "y.mul_(2)")]),
+    "compressed().backward()": (("SinBackward0", 23), [(25, "aten::mul_.Tensor", "s.mul_(2)")]),
 }
 
 
@@ -280,7 +296,7 @@ def test_writes_in_a_function_of_yours_and_by_an_optimizer_are_named_by_line(
     saver, writers = modified["saver"], modified["writers"]
     assert (saver["node"], saver["source"]["line"]) == (node, line)
     if torch_version().startswith("2.6"):  # whose profiler does not tell overloads
-        writes = [(line, operator.partition(".")[0], text) for line, operator, text in writes]
+        writes = [(line, *(name.partition(".")[0] for name in names), text) for line, *names, text in writes]
     assert [(w["source"]["line"], *w["operators"], w["text"]) for w in writers] == writes
     assert [w["after"] - w["before"] for w in writers] == [1] * len(writes)
 

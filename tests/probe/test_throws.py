@@ -65,7 +65,7 @@ def in_thread(call):
     raise kept[0]
 
 IN_TEXT = "\\nException raised from "
-log = throws.ThrowLog.here()
+log = throws.ThrowLog.of_this_process()
 entries = list(log._entries())
 words = lambda: [throws.ctypes.c_uint64.from_address(entry).value for entry in entries]
 try:

@@ -31,7 +31,7 @@ LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
 HINTS = 2  # of Dynamo's
 INNERMOST = 3  # of them, at least, the innermost
-GOT = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE)  # what Dynamo got of what it ran
+RAISED_INSIDE = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE)  # what Dynamo got of what it ran
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
 CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
@@ -43,8 +43,8 @@ def first_words(message: str) -> str:
     text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # what is told below, and torch's advice
     title, explained, explanation = text.partition("\n  Explanation: ")  # of Dynamo's
     if explained:
-        got = GOT.search(explanation)
-        text = f"{title.strip()}: {got[1] if got is not None else explanation}"
+        inside = RAISED_INSIDE.search(explanation)
+        text = f"{title.strip()}: {inside[1] if inside is not None else explanation}"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
@@ -101,8 +101,8 @@ def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
         yield Line("text", f"did you mean  {' or '.join(ending.close)}?", indent=1)
     if ending.call is not None and ending.call != trail.expression:
         yield Line("text", f"in the call   {ending.call}", indent=1)
-    there = ending.handed.python if ending.handed is not None else ()
-    yours = next((left for left in (*there, *ending.python) if _is_yours(left)), None)
+    elsewhere = ending.handed.python if ending.handed is not None else ()
+    yours = next((left for left in (*elsewhere, *ending.python) if _is_yours(left)), None)
     if yours is not None and trail.program is not None:
         yield place_of_yours("your line    ", yours)
     if ending.module:
