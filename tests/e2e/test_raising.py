@@ -106,6 +106,8 @@ def test_the_screen_says_it_first_and_where_it_was_left(command: InProcess) -> N
     assert ".to_dense() first" in before
     [row] = re.findall(r"NotImplementedError left it here", result.out)
     assert row
+    again = command("trace", "torch.ones(2).to_sparse().cumsum(0)", "--no-native", "--view", "operators")
+    assert "the expression raised NotImplementedError" in again.out
 
 
 def test_python_that_raises_is_placed_at_its_own_line(command: InProcess, runtime: Runtime) -> None:
@@ -132,6 +134,9 @@ def test_a_script_that_raises(command: InProcess, tmp_path: Path) -> None:
     script.write_text("import torch\na = torch.ones(2)\nb = a + 1\ntorch.stack([a, torch.ones(3)])\n", encoding="utf-8")
     ending = ending_of(command, "--script", str(script))
     assert (ending["stage"], ending["exception"]) == ("script", "RuntimeError")
+    for view in ("modules", "operators"):
+        screen = command("trace", "--script", str(script), "--no-native", "--view", view)
+        assert "the script raised RuntimeError: stack expects" in screen.out, view
     assert ending["python"][-1]["source"]["line"] == 4
     assert [hop["op"] for hop in left(ending) if hop["kind"] == "op"] == ["aten::stack"]
     assert any(hop["op"] == "aten::add.Tensor" for hop in ending["hops"])
