@@ -166,7 +166,8 @@ def test_every_example_is_recorded_and_fits_a_screen(compiler_command: InProcess
     assert any(f"{example}.py" in row for row in rows)
 
 
-def test_ctrl_c_keeps_what_ran_until_then(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_keeps_what_ran_until_then(cli: Cli, tmp_path: Path, name: str) -> None:
     started = tmp_path / "started"
     file = tmp_path / "long.py"
     text = f"import torch, pathlib, time\ntorch.ones(3) + 1\npathlib.Path({str(started)!r}).touch()\ntime.sleep(600)\n"
@@ -177,9 +178,9 @@ def test_ctrl_c_keeps_what_ran_until_then(cli: Cli, tmp_path: Path) -> None:
         env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
     )  # fmt: skip
     wait_for(started.exists, child)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(getattr(signal, name))
     out, err = child.communicate(timeout=120)
-    assert child.returncode == 130, err
+    assert child.returncode == 128 + getattr(signal, name), err
     assert "KeyboardInterrupt" in out
     document = json.loads(gzip.decompress(saved.read_bytes()))
     assert "aten::ones" in {kind["name"] for kind in document["program"]["kinds"]}

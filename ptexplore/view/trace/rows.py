@@ -68,11 +68,10 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
 
 
 def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
-    """What the tree does not show, in words, and how to see it."""
+    """What the tree does not show, in words."""
     out = []
     if hidden > 0:
-        how = "--full shows all, --open NAME opens what holds NAME"
-        out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: inside a row): {how}")
+        out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: inside a row)")
     if helpers:
         calls = "calls that ran no operator are" if helpers > 1 else "call that ran no operator is"
         out.append(f"{helpers} Python helper {calls} not shown")
@@ -106,7 +105,7 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
             steps.append(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)]))
         key = next((c for c in operator.children if c.kind == "key"), operator)
         steps.append(f"{repeated} --explain {key.id}")
-    if not options.full and not native.frames(trail.hops):  # of native frames it is said where they are counted
+    if not options.full:
         steps.append(f"{repeated} --full")
     return tuple(map(NextStep, steps))
 
