@@ -104,6 +104,10 @@ class KeySets:
         """The set without that key's functionality; backend bits stay, as other functionalities need them."""
         return raw & ~self.functionality(name)
 
+    def difference(self, raw: int, other: int) -> int:
+        """The set without another's functionalities, as C++'s `operator-` of sets has it: backend bits stay."""
+        return raw & (self._backend_mask | ~other)
+
     def after(self, name: str) -> int:
         """`DispatchKeySet(FULL_AFTER, key)`."""
         return self.keys[name].after if name in self.keys else 0

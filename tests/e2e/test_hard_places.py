@@ -240,6 +240,37 @@ def test_no_entry_point_is_named_that_a_call_does_not_go_through(command: InProc
     }
 
 
+OLDER_VMAP = "torch._vmap_internals._vmap"
+
+
+@pytest.mark.parametrize(
+    "expression, operator, key",
+    [
+        ("torch.func.vjp(torch.prod, a)[1](a[0, 0])", "aten::div.Tensor", "FuncTorchGradWrapper"),
+        (f"{OLDER_VMAP}(torch.exp)(a)", "aten::exp", "Batched"),
+    ],
+)
+def test_no_set_is_stated_of_what_a_transform_wrapped_that_left_no_trace(
+    compiler_command: InProcess, expression: str, operator: str, key: str
+) -> None:
+    """vjp's graph holds wrappers of a level that is over; the older vmap has no level. Torch says what they carry."""
+    read = "lambda t: (kept.append(repr(torch._C._dispatch_keys(t))), t.exp().prod())[1]"
+    (kept,) = torch_says(
+        f"import torch._vmap_internals\na, kept = torch.ones(1, 3), []\n"
+        f"{expression.replace('torch.prod', read).replace('torch.exp', read).replace('a[0, 0]', 'a.sum()')}\n"
+        "print(json.dumps(kept))"
+    )
+    assert key in kept
+    setup = ("--setup", "import torch._vmap_internals")
+    hops = compiler_command("trace", expression, *setup, "--no-native", "--json").hops
+    called = {hop["id"]: hop for hop in hops if hop["op"] == operator and hop["kind"] == "op"}
+    below = [hop for hop in hops if hop["kind"] == "key" and hop["parent"] in called]
+    assert called
+    if key == "Batched":
+        assert not below
+    assert not any("AutogradCPU" in hop["dispatch"]["arguments"].get("self", "") for hop in below)
+
+
 def test_no_overload_is_named_that_only_a_whole_stack_fits(command: InProcess) -> None:
     """Under jvp the profiler keeps the stack of boxed calls: sin(x) with one more tensor looks like sin.out.
 

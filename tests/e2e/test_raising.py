@@ -106,6 +106,8 @@ def test_the_screen_says_it_first_and_where_it_was_left(command: InProcess) -> N
     assert ".to_dense() first" in before
     [row] = re.findall(r"NotImplementedError left it here", result.out)
     assert row
+    again = command("trace", "torch.ones(2).to_sparse().cumsum(0)", "--no-native", "--view", "operators")
+    assert "the expression raised NotImplementedError" in again.out
     # The kernel is on C++'s stack by the functor that calls it and by itself: it is one step.
     assert len(re.findall(r"^ +VariableType::cumsum ", result.out, re.MULTILINE)) == 1
 
@@ -134,6 +136,9 @@ def test_a_script_that_raises(command: InProcess, tmp_path: Path) -> None:
     script.write_text("import torch\na = torch.ones(2)\nb = a + 1\ntorch.stack([a, torch.ones(3)])\n", encoding="utf-8")
     ending = ending_of(command, "--script", str(script))
     assert (ending["stage"], ending["exception"]) == ("script", "RuntimeError")
+    for view in ("modules", "operators"):
+        screen = command("trace", "--script", str(script), "--no-native", "--view", view)
+        assert "the script raised RuntimeError: stack expects" in screen.out, view
     assert ending["python"][-1]["source"]["line"] == 4
     assert ending["function"] == "check_stack_inputs"
     assert ending["source"]["path"] == "aten/src/ATen/native/TensorShape.cpp"

@@ -45,12 +45,16 @@ from ptexplore.resolve.dispatch.starting_sets import (
     lifted,
     state_at,
 )
+from ptexplore.resolve.keyset import union
 
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
 NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named
 ANOTHER_THREAD = "it ran in another thread, whose thread-local sets were not read"
 # What a saved tensor's copy is made of: tensor_data() of a sparse one (SparseTensorImpl of aten/src/ATen).
 COPIED = "a copy of a sparse tensor begins with empty ones"
+# Included where a tensor may be a wrapper: below a transform of torch.func, or in the older vmap that
+# torch.autograd.functional has for vectorize=True (torch/_vmap_internals.py): its wrappers have Batched, and no CPU.
+MAPPED = (LAYERS[0], "VmapMode")
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
 
@@ -152,7 +156,7 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
     """What an operator call's keys follow from, and its steps as far as they can be told."""
     op = claim.hop.op or ""
     arguments = _arguments(context, tensors, claim, state, by_python=by_python)
-    keys = (arguments.raw | state.include) & ~state.exclude
+    keys = context.keys.difference(arguments.raw | state.include, state.exclude)
     start, masked = _masked(context, op, keys)
     if state.known and arguments.unrecorded:
         names = ", ".join(arguments.unrecorded)
@@ -161,7 +165,9 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
     if not state.known:
         unknown_state = (f"{NO_KEY} is not known: {state.why}",) if state.why else ()
         return OperatorCall(claim, arguments, state, masked, [], unknown_state)
-    doubt = _masked(context, op, keys | arguments.doubt & ~state.exclude)[0] & ~start
+    if arguments.unread and not state.include & context.keys.functionality(LAYERS[0]):
+        return OperatorCall(claim, arguments, state, masked, [], (f"{NO_KEY} is not known: {arguments.why[-1]}",))
+    doubt = _masked(context, op, keys | context.keys.difference(arguments.doubt, state.exclude))[0] & ~start
     steps = list(_walk(context, claim, start, doubt))
     return OperatorCall(claim, arguments, state, masked, steps, _unsaid(context, arguments, start, doubt, steps))
 
@@ -170,7 +176,7 @@ def _arguments(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = True
 ) -> Arguments:
     """What is known of an operator call's tensors where these are the thread-local sets."""
-    transformed = bool(state.include & ~state.exclude & context.keys.functionality(LAYERS[0]))
+    transformed = bool(state.include & ~state.exclude & union(map(context.keys.functionality, MAPPED)))
     inference = not state.include & context.keys.functionality("ADInplaceOrView")
     return tensors.arguments(claim, transformed=transformed, inference=inference, by_python=by_python)
 
@@ -237,7 +243,7 @@ def _is_sparse(call: Claim) -> bool:
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
     """The sets inside an operator whose overload is not known: known only if every possible overload gives the same."""
     state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
-    keys = (_arguments(context, tensors, claim, state).raw | state.include) & ~state.exclude
+    keys = context.keys.difference(_arguments(context, tensors, claim, state).raw | state.include, state.exclude)
     states = set()
     for overload in overloads_of(context, claim)[1]:
         may_be = claim.but(replace(claim.hop, op=overload.name, operator=OperatorRef(overload.schema)))

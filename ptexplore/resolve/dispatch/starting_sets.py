@@ -34,11 +34,13 @@ from ptexplore.resolve.keyset import BACKENDS, KeySets, union
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 PYTHON = ("Python", "PythonTLSSnapshot")
+EAGER = "torch/_functorch/eager_transforms.py"  # torch.func's grad, vjp and jvp
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
 NAMED = "Named"  # the key of a tensor with names, which what is made of it has too
 FRESH = (
     "the tensor was made during the call, or no Python object was it; one of its device and layout carries these keys"
 )
+KEPT = "a graph that torch.func.vjp kept holds the tensors that it had wrapped"
 NOT_READ = "no recorder read the tensor; one of its device and layout carries these keys"
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
 UNLISTED = "the profiler tells nothing of its tensors; an undefined one carries AutogradOther and ADInplaceOrView"
@@ -108,6 +110,7 @@ class KnownTensors:
     generators: bool = False  # whether an operator may have been given one
     inference: bool = False  # whether a program ran something in inference mode
     nothing_read: bool = False  # whether no tensor was read at all
+    kept: frozenset[int] = frozenset()  # the positions of what runs over the graph that torch.func.vjp kept
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -127,7 +130,10 @@ class KnownTensors:
         made, layered = _made(context), _layered(context.base)
         generators, program = context.may_give_generators, context.session.program
         inference = any(not sets.include & context.keys.functionality("ADInplaceOrView") for sets in _sets(context))
-        return cls(context.keys, by_impl, inputs, position, made, layered, generators, inference, program is not None)
+        kept = frozenset(position[event] for event in _over_kept_graph(context.base) if event in position)
+        return cls(
+            context.keys, by_impl, inputs, position, made, layered, generators, inference, program is not None, kept
+        )
 
     def arguments(
         self, claim: Claim, *, transformed: bool = False, inference: bool = False, by_python: bool = True
@@ -245,6 +251,7 @@ class KnownTensors:
         known, doubt = self.fresh(tensor), self._doubt(tensor, position)
         keys = ", ".join(self.keys.names(doubt))
         of = "a class that dispatches in Python may have made it" if doubt & self._python else VIEW
+        of = KEPT if doubt & self._wrapper else of
         of = "names come from what it was made of" if doubt == self.keys.functionality(NAMED) else of
         why = f"made during the call, it may carry {keys}: {of}" if doubt else ""
         left = known & ~self._autograd
@@ -260,6 +267,11 @@ class KnownTensors:
         return self.keys.raw(PYTHON)
 
     @cached_property
+    def _wrapper(self) -> int:
+        """The bit of a tensor that torch.func.grad, or vjp, wraps."""
+        return self.keys.functionality("FuncTorchGradWrapper")
+
+    @cached_property
     def _undefined(self) -> int:
         """The bits of an undefined tensor: its constructor adds those of no backend."""
         return self.keys.raw(("AutogradOther", "ADInplaceOrView"))
@@ -273,9 +285,10 @@ class KnownTensors:
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor may have from a tensor that it is a view of."""
         is_complex = tensor.dtype.removeprefix("torch.").startswith("complex")
-        return self.keys.raw(
+        doubt = self.keys.raw(
             key for key, since in self.made.items() if since < position and (is_complex or key != "Conjugate")
         )
+        return doubt | self._wrapper if position in self.kept else doubt
 
     def fresh(self, tensor: RecordedTensor) -> int:
         """The keys that TensorImpl gives a tensor of this device, layout and dtype."""
@@ -301,6 +314,19 @@ def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
                     readings.append(Layered(position, event.observation, layers[number:]))
         position += event.is_operator
     return layered
+
+
+def _over_kept_graph(base: Sequence[Event]) -> set[int]:
+    """The events inside of the function by which torch.func differentiates.
+
+    vjp calls it when its level is over: the thread-local sets are then plain, and the tensors of the graph are not.
+    """
+    inside: set[int] = set()
+    for event in base:
+        is_it = event.function == "_autograd_grad" and (event.file or "").endswith(EAGER)
+        if is_it or event.parent in inside:
+            inside.add(event.event)
+    return inside
 
 
 def _sets(context: Context) -> tuple[LocalSets, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
+from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import formulas_of, lines_of
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
@@ -84,6 +85,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         counted=counted,
         next_steps=_next_steps(trail, options, ordered),
         read=reads(trail),
+        ending=ending_lines(trail, None),
         view="operators",
         table=tuple(rows),
         columns=("calls", "instr") if counted else ("calls",),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ptexplore.model.program import OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import script_name, seconds, size
 from ptexplore.view.trace.operators import kernel_of
@@ -53,6 +54,7 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
         table=rows,
         columns=COLUMNS,
         legend=legend(trail, rows),
+        ending=ending_lines(trail, None),
     )
 
 

@@ -82,3 +82,10 @@ def test_without_keeps_backend_bits(keys: KeySets) -> None:
 def test_after_autograd_leaves_the_backend(keys: KeySets) -> None:
     ks = keys.raw(("AutogradCPU", "ADInplaceOrView", "CPU", "AutocastCPU"))
     assert keys.names(ks & keys.after("AutogradOther")) == ["ADInplaceOrView", "CPU"]
+
+
+def test_what_is_taken_out_of_a_set_leaves_its_backends(keys: KeySets) -> None:
+    """functorch excludes sets that have every backend's bit; torch's own difference keeps those."""
+    sets = list(random_sets(keys, 200))
+    for one, other in zip(sets, reversed(sets), strict=True):
+        assert keys.difference(one.raw_repr(), other.raw_repr()) == (one - other).raw_repr()
