@@ -386,7 +386,9 @@ class _Steps:
         if kernel is not None and not _is_body_alone(kernel):  # else the function that it calls is what ran
             of_kernel = self._row(kernel, "", "")
             told = _status(kernel, "") if kernel.status != hop.status else ""
-            row = replace(row, name=f"{row.name}  {of_kernel.name}", place=of_kernel.place, what=_and(told, row.what))
+            lines = (*(line for line in row.lines if line.ref is None), *of_kernel.lines)  # which has its record
+            row = replace(row, name=f"{row.name}  {of_kernel.name}", place=of_kernel.place, lines=lines)
+            row = replace(row, what=_and(told, row.what))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (part.children if part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), self._all(inner, within), around)
