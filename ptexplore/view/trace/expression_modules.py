@@ -102,6 +102,5 @@ def _next_steps(trail: Trail, options: Options, root: Part) -> Iterator[NextStep
     times = Counter(part.name for part in leaves)
     costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
     if costly is not None:
-        how = "and its costliest operator in C++" if trail.captured.native else "with all it called"
-        yield typed(options, f"{costly.name} {how}", "--open", costly.name)
+        yield typed(options, f"{costly.name} opened", "--open", costly.name)
     yield typed(options, "operators by cost", "--view", "operators")
