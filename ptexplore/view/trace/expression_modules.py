@@ -45,7 +45,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         findings=findings(trail),
         left_out=tuple(_left_out(session, root, unit, hidden)),
         counted=whole.time > 0,
-        next_steps=tuple(_next_steps(trail, options, root)),
+        next_steps=tuple(_next_steps(options, root)),
         read=reads(trail),
         view="modules",
         table=rows,
@@ -97,7 +97,7 @@ def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> I
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 
-def _next_steps(trail: Trail, options: Options, root: Part) -> Iterator[NextStep]:
+def _next_steps(options: Options, root: Part) -> Iterator[NextStep]:
     leaves = [part for part in root.walk() if part.kind == "module" and part.name and part.own]
     times = Counter(part.name for part in leaves)
     costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
