@@ -49,8 +49,8 @@ def test_the_first_screen_answers_or_names_what_does(
     done = command("trace", *shlex.split(trace), "--save", file)
     assert Path(file).is_file(), done
 
-    def shown(*options: str) -> str:
-        told = command("trace", "--load", file, *options, env={"COLUMNS": str(COLUMNS)}, target=None)
+    def shown(*options: str, columns: int = COLUMNS) -> str:
+        told = command("trace", "--load", file, *options, env={"COLUMNS": str(columns)}, target=None)
         assert told.out, told
         return told.out
 
@@ -58,6 +58,8 @@ def test_the_first_screen_answers_or_names_what_does(
     lines = first.splitlines()
     assert len(lines) <= (20 if trace == '"torch.add(a, b)"' else ROWS), first
     assert max(map(len, lines)) <= COLUMNS, first
+    for columns in (80, 120, 200) if trace == '"torch.add(a, b)"' else ():
+        assert len(shown("--view", "path", columns=columns).splitlines()) <= 20
     unanswered = []
     for question in BY_TRACE[trace]:
         where = question.where

@@ -135,26 +135,29 @@ class _Columns:
         name = Text.assemble((self.guides[id(row)], "dim"), (_name(row), style))
         if cell_len(name.plain) > self.name:
             out.append_text(name)
-            if not (row.what or row.place):
-                self._print(out)
-                return
-            if out.cell_len + 2 > self.width - self._least(row):
-                if row.what and row.place is not None and out.cell_len + 2 + cell_len(_file(row)) <= self.width:
-                    out.append(_GAP)
-                    self._print(self._right(out, self._place(row, room := self.width - out.cell_len), room))
-                    self._under_it(row)
-                    return
-                self._print(out)
-                out = self._margin(row, self.hanging)
-            else:
-                out.append(_GAP)
+            self._behind_a_long_name(row, out)
         else:
             out.append_text(name)
             out.append(" " * (self.hanging - out.cell_len))
-        self._rest(row, out)
+            self._rest(row, out)
         for line in row.lines:
             start = self.hanging - self.name + self.step * row.level
             _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
+
+    def _behind_a_long_name(self, row: ScreenRow, out: Text) -> None:
+        """The row on one line where all of it fits; else what it is, or all but its name, below."""
+        if not (row.what or row.place):
+            self._print(out)
+        elif out.cell_len + 2 <= self.width - self._least(row):
+            self._rest(row, out.append(_GAP))
+        elif row.what and row.place is not None and out.cell_len + 2 + cell_len(_file(row)) <= self.width:
+            out.append(_GAP)
+            room = self.width - out.cell_len
+            self._print(self._right(out, self._place(row, room), room))
+            self._under_it(row)
+        else:
+            self._print(out)
+            self._rest(row, self._margin(row, self.hanging))
 
     def _least(self, row: ScreenRow) -> int:
         """The columns that what stands behind a name needs at least."""

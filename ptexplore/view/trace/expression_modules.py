@@ -45,7 +45,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         findings=findings(trail),
         left_out=tuple(_left_out(session, root, unit, hidden)),
         counted=whole.time > 0,
-        next_steps=tuple(_next_steps(trail, options, root)),
+        next_steps=tuple(_next_steps(options, root)),
         read=reads(trail),
         view="modules",
         table=rows,
@@ -87,21 +87,20 @@ def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> I
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     seen = session.observations if session is not None and unit == "nanoseconds" else ()
     for timed in records(seen, "times", OperatorTimes):
-        runs = f"the fastest of {timed.runs} warm runs" if timed.runs > 1 else "a warm run"
+        runs = f"of each call the fastest in {timed.runs} warm runs" if timed.runs > 1 else "in a warm run"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
         nodes = " and nodes of backward" if any(part.kind == "backward" for part in root.walk()) else ""
-        yield f"time: of operator calls{nodes} alone, each in {runs}, {threads}; Python's own is not in it"
+        yield f"time: of operator calls{nodes} alone, {runs}, {threads}; Python's own is not in it"
     if any(part.parts and part.own for part in root.walk()):
         yield ORDER
     yield from backward_and_saved(root)
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 
-def _next_steps(trail: Trail, options: Options, root: Part) -> Iterator[NextStep]:
+def _next_steps(options: Options, root: Part) -> Iterator[NextStep]:
     leaves = [part for part in root.walk() if part.kind == "module" and part.name and part.own]
     times = Counter(part.name for part in leaves)
     costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
     if costly is not None:
-        how = "down to C++" if trail.captured.native else "with all it called"
-        yield typed(options, f"{costly.name} {how}", "--open", costly.name)
+        yield typed(options, f"{costly.name} opened", "--open", costly.name)
     yield typed(options, "operators by cost", "--view", "operators")

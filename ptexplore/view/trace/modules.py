@@ -24,7 +24,7 @@ NOTHING = 0.001  # the share from which on a part that called no operator is sho
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-ORDER = "rows in the order of first calls, nodes and operators by cost; itself: what no row beside it did"
+ORDER = "rows in order of first calls (nodes, operators: by cost); last, itself: what no row beside it did"
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
 
@@ -112,7 +112,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
             of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports included; {threads}"
             waited = program.wall - program.processor
             idle = (
-                f"; it waited {seconds(waited)} or more of that, which is in the times below"
+                f"; for {seconds(waited)} or more none ran, which is in the times below"
                 if waited > NOTICED * program.wall
                 else ""
             )
@@ -221,7 +221,7 @@ def _rest_row(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
     """Everything that a part did and none of its parts: the operators that it called itself, and Python."""
     inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
     time = max(part.time - sum(inner.time for inner in inside), sum(own.time for own in part.own))
-    backward = 0 if _runs_backward(part) else part.backward - sum(inner.backward for inner in part.parts)
+    backward = part.backward - sum(inner.backward for inner in part.parts)
     operators = part.operators - sum(inner.operators for inner in part.parts)
     saved = part.saved - sum(inner.saved for inner in part.parts)
     if not operators and time < NOTHING * shown.wall:
@@ -294,7 +294,7 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
             cut = sum(map(_is_of_stepping, trail.findings))
-            told = f"{finding.text.partition(';')[0]}{f' ({cut} not to the end)' if cut else ''}"
+            told = f"{finding.text.partition(';')[0]} more{f' ({cut} not to the end)' if cut else ''}"
             yield f"recorded down to C++, for --view tree: {told}; --native-budget SECONDS gives it longer"
 
 

@@ -79,6 +79,7 @@ class _Step:
     is_work: bool = False  # the elements are computed there
     is_key: bool = False
     is_choice: bool = False  # it decides what computes: shown however little it cost
+    has_unlisted: bool = False  # of a function of Python: what it called in C has no rows, and is not little
     is_open: bool = False
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
 
@@ -182,7 +183,7 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
         is_closed = bool(step.opened) and not step.is_open
-        has_more = bool(step.inner) and not step.is_open
+        has_more = step.has_unlisted or (bool(step.inner) and not step.is_open)
         yield replace(step.row, level=level, what=what, is_closed=is_closed, has_more=has_more)
         if step.is_open:
             yield from _flat(step.inner, level + 1)
@@ -257,7 +258,7 @@ class _Steps:
         cost = self.parts.get(phase, 0)
         beside = cost - sum(step.row.instructions or 0 for step in inner)
         if cost and beside >= self.least:
-            row = ScreenRow("Python's interpreter, in all of these", share=self._share(beside), instructions=beside)
+            row = ScreenRow("Python's interpreter, apart from these", share=self._share(beside), instructions=beside)
             inner = [*inner, _Step(row, beside, 0.0, is_call=True)]
         row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
         return _Step(row, cost, 3.0, inner, is_open=True)
@@ -386,7 +387,9 @@ class _Steps:
         if kernel is not None and not _is_body_alone(kernel):  # else the function that it calls is what ran
             of_kernel = self._row(kernel, "", "")
             told = _status(kernel, "") if kernel.status != hop.status else ""
-            row = replace(row, name=f"{row.name}  {of_kernel.name}", place=of_kernel.place, what=_and(told, row.what))
+            lines = (*(line for line in row.lines if line.ref is None), *of_kernel.lines)  # which has its record
+            row = replace(row, name=f"{row.name}  {of_kernel.name}", place=of_kernel.place, lines=lines)
+            row = replace(row, what=_and(told, row.what))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (part.children if part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), self._all(inner, within), around)
@@ -467,6 +470,9 @@ class _Steps:
     def _step(self, hop: Hop, name: str, what: str, around: _Around) -> _Step:
         made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around), around)
         made.is_call = around.op is None and hop.kind in ("python", "binding", "node")
+        if hop.kind == "python" and hop.id in self.called:
+            listed = sum(inner.row.instructions or 0 for inner in made.inner)
+            made.has_unlisted = self.called[hop.id] - listed >= max(self.least, 1)
         made.is_outline = made.is_call and (
             hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.inner)
         )
