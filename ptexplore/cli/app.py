@@ -148,9 +148,21 @@ def _told(error: Exception) -> PtexploreError:
         return _from_os(error)
     if isinstance(error, MemoryError):
         return PtexploreError(NO_MEMORY, str(error) or "the system gives no more", "free some, or raise ulimit -v")
+    if _has_no_thread(error):
+        why = "no thread can be started: the limit on processes is reached"
+        return PtexploreError("the system gives no more", why, "raise the limit: ulimit -u")
     what = f"{type(error).__name__}: {str(error)[:200]}".rstrip(": ")
     hint = "PTEXPLORE_DEBUG=1 shows where: please report it (SECURITY.md, CONTRIBUTING.md)"
     return PtexploreError(FAULT, what, hint)
+
+
+def _has_no_thread(error: BaseException | None) -> bool:
+    """Whether it comes of a thread that the system did not start: Python has no error of its own for that."""
+    while error is not None:
+        if isinstance(error, RuntimeError) and "start new thread" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _run(arguments: list[str]) -> int:

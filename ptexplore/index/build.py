@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +92,8 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress, start
         unread = tuple(Unread(*row) for row in unread_files(store))
         return Built(0, len(known), 0, unread, anew=False, seconds=time.monotonic() - started)
     ahead = _read_ahead(source) if store is None else None
-    macros = functools.cache(functools.partial(_macros, source, store, plan, ahead, watcher))
+    unheard: dict[str, str] = {}
+    macros = functools.cache(functools.partial(_macros, source, store, plan, ahead, watcher, unheard))
     if store is not None:
         plan = what_to_read(source.files, known, _users(store, macros()))
     anew = store is None or 2 * plan.sure > len(source.files) or _is_worn(store, len(known))
@@ -108,7 +109,7 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress, start
         store.close()
     early, later = in_turn([Task(0, *rest) for rest in plan.read], first, jobs)
     tasks = early + later
-    changes = _Changes(source, target, anew, known, macros)
+    changes = _Changes(source, target, anew, known, macros, unheard)
     waves = (Wave(part, table()) for part, table in ((early, lambda: None), (later, macros)))
     with contextlib.closing(read_all(waves, worth_starting(tasks, jobs), read_rows, _given_up)) as results:
         watched = _watched(results, tasks, watcher, f"{source.tree}: reading {len(tasks):,} files")
@@ -156,17 +157,25 @@ def header_state(files: Iterable[Listed]) -> str:
 
 
 def _macros(
-    source: IndexInput, store: IndexStore | None, plan: ReadingPlan, ahead: ReadAhead | None, watcher: Progress
+    source: IndexInput,
+    store: IndexStore | None,
+    plan: ReadingPlan,
+    ahead: ReadAhead | None,
+    watcher: Progress,
+    unheard: dict[str, str],
 ) -> MacroTable:
-    """The macros of the headers: those some files were read with, where no header is to be read or gone."""
+    """The macros of the headers: those some files were read with, where no header is to be read or gone.
+
+    A header that cannot be read is put into `unheard`, with the reason.
+    """
     if ahead is not None:
         return MacroTable.from_text(ahead.macros)
     touched = {task[0] for task in plan.read} | set(plan.removed)
     kept = store.meta("macro_table") if store is not None and not source.headers else None
-    if kept is not None and not any(path.endswith(HEADERS) for path in touched):
+    if kept and not any(path.endswith(HEADERS) for path in touched):
         return MacroTable.from_text(kept)
     watcher.step(f"{source.tree}: collecting macros")
-    return collect(headers((*source.headers, *source.files)))
+    return collect(headers((*source.headers, *source.files), unheard))
 
 
 def _users(store: IndexStore, macros: MacroTable) -> set[str]:
@@ -179,9 +188,16 @@ class _Changes:
     """Results on their way into the index. The index is opened for writing when there is something to write."""
 
     def __init__(
-        self, source: IndexInput, target: Path, anew: bool, known: dict[str, Known], macros: Callable[[], MacroTable]
+        self,
+        source: IndexInput,
+        target: Path,
+        anew: bool,
+        known: dict[str, Known],
+        macros: Callable[[], MacroTable],
+        unheard: Mapping[str, str],
     ) -> None:
         self.source, self.target, self.anew, self.known, self.macros = source, target, anew, known, macros
+        self.unheard = unheard  # headers whose macros nothing was read with, and why: a bad disk, for a moment
         self.read = self.replaced = 0
         self.unread: list[Unread] = []
 
@@ -190,11 +206,13 @@ class _Changes:
         with IndexWriter(self.target, anew=self.anew) as writer:
             writer.remove(removed)
             stamps: list[tuple[str, int]] = []
-            for result in results:
-                if isinstance(result, Same):
-                    stamps.append((result.path, result.stamp))
+            for read in results:
+                if isinstance(read, Same):
+                    stamps.append((read.path, read.stamp))
                     continue
-                path = result.path if isinstance(result, Unread) else str(result.file[1])
+                path = read.path if isinstance(read, Unread) else str(read.file[1])
+                # The others did not hear of what is defined in it: it is read again next time, and they are.
+                result = Unread(path, self.unheard[path]) if path in self.unheard else read
                 if path in self.known:
                     writer.remove([path])
                     self.replaced += 1
@@ -205,6 +223,9 @@ class _Changes:
                     self.read += 1
             writer.restamp(stamps)
             worn = int(writer.meta("worn") or 0) + self.replaced + len(removed)
+            table = self.macros().as_text()
+            others = self.unheard.keys() - {file.path for file in self.unread}
+            self.unread += [Unread(path, self.unheard[path]) for path in others]
             self.unread.sort(key=lambda file: file.path)
             writer.put_meta(
                 {
@@ -212,7 +233,7 @@ class _Changes:
                     "source": self.source.identity,
                     "worn": str(worn),
                     "unread": json.dumps([[file.path, file.why] for file in self.unread]),
-                    "macro_table": self.macros().as_text(),
+                    "macro_table": "" if others else table,
                 }
             )
 
@@ -230,12 +251,18 @@ def _watched(results: Iterable[Result], tasks: Sequence[Task], watcher: Progress
         yield result
 
 
-def headers(files: Iterable[Listed]) -> Iterator[tuple[str, str]]:
-    """Path and text of every header among `files`; what cannot be read is said by its reader."""
+def headers(files: Iterable[Listed], unheard: dict[str, str] | None = None) -> Iterator[tuple[str, str]]:
+    """Path and text of every header among `files`; of what cannot be read `unheard` gets the path and the reason."""
     for path, where, *_ in files:
         if path.endswith(HEADERS):
-            with contextlib.suppress(OSError), open(where, encoding="utf-8", errors="replace") as file:
-                yield path, file.read()
+            try:
+                with open(where, encoding="utf-8", errors="replace") as file:
+                    text = file.read()
+            except OSError as error:
+                if unheard is not None:
+                    unheard[path] = error.strerror or str(error)
+                continue
+            yield path, text
 
 
 def _is_worn(store: IndexStore, files: int) -> bool:

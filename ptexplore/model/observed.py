@@ -304,6 +304,7 @@ class RaisedError(Recorded, frozen=True):
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
     calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
     close: tuple[str, ...] = ()  # names near the one that was not found
+    module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class
 
 
 class CppFunction(Struct, frozen=True):

@@ -369,10 +369,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class HandedError:
-    """An error that was raised in a worker process or another thread, and handed on in another one's text."""
+    """What an error's text tells of where it comes from: a worker process, a thread, TorchScript, torch.compile."""
 
-    exception: str  # the name of its class
-    where: str  # where it was raised, in the words of who hands it on: `DataLoader worker process 0`
+    exception: str  # the name of the class that was raised there; empty where that is the error itself
+    where: str  # where: `DataLoader worker process 0`, `TorchScript's interpreter`, `torch.compile's tracing`
     message: str  # its own words
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
 
@@ -399,6 +399,7 @@ class Ending:
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
     cause: Cause | None = None  # what the message means in plain words, where it is a usual one
     handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
+    module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ import torch
 from . import events, written
 from . import torch_api as api
 from .expression import text_of
+from .paths import Label, Path
 from .raising import IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
 
@@ -77,47 +78,6 @@ ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 BOOTSTRAP: Any = importlib._bootstrap
-
-
-class Path:
-    """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
-
-    __slots__ = (
-        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "parent", "seen", "site",
-        "time",
-    )  # fmt: skip
-
-    def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
-        self.index, self.parent, self.label, self.line = index, parent, label, line
-        self.children: dict[Any, Path] = {}
-        self.depth: int = parent.depth + 1 if parent is not None else 0
-        self.calls = self.time = self.inside = self.seen = 0
-        self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
-        self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
-        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
-        self.cold = False
-
-    def told(self) -> dict[str, Any]:
-        parent = self.parent.index if self.parent is not None else None
-        told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
-        return told | ({"inside": self.inside} if self.inside else {})
-
-
-@dataclass(frozen=True)
-class Label:
-    """What a path ends with: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`."""
-
-    kind: str
-    name: str  # qualified: of a function its own, of a module that within the outermost module
-    file: str | None = None
-    first: int | None = None  # the line of its def
-    type: str | None = None  # of a module its class
-    table: str | None = None  # of a builtin
-    method: str | None = None
-    timed: bool = False  # a function of torch's that has a row of its own
-
-    def told(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if value is not None and key != "timed"}
 
 
 @dataclass
@@ -643,7 +603,7 @@ class Recorder:
         self.began = time.perf_counter_ns()
         self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
-        self.began = time.perf_counter_ns()
+        self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
         if frame is not None:
             self._runs_already(thread, frame)
         sys.setprofile(self.hook)
@@ -681,6 +641,7 @@ class Recorder:
             for slot in reversed(thread.stack):
                 self._close(slot)
         self.ended = time.perf_counter_ns()
+        self.processor += time.process_time_ns()
         if self._profile is not None:
             self._fold_profile()
             self._profile = None
@@ -729,6 +690,8 @@ class Recorder:
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
+            "processor": self.processor,
+            "threads": torch.get_num_threads(),
             "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
             "is_block": self.is_block,

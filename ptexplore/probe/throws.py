@@ -37,6 +37,7 @@ OWN_FRAMES = 1  # the note's own
 _TYPES = rb"(Sparse)?(CUDA|CPU)(Byte|Char|Double|Float|Int|Long|Short|Half)Type"
 TYPES = re.compile(rb"Variable\[%b\]|%b" % (_TYPES, _TYPES))
 TEXT_LIMIT = 200_000  # characters of a stack
+INTERPRETED = "The following operation failed in the TorchScript interpreter."  # and then the error's own words
 ASK = "TORCH_SHOW_CPP_STACKTRACES=1 in the environment has torch write it into the error's text, and it is read there"
 
 
@@ -164,6 +165,9 @@ class ThrowLog:
         encoded = text.encode("utf-8", "surrogateescape")
         notes, own = list(self._noted()), os.getpid()
         note = next((note for note in reversed(notes) if note.process == own and note.says(encoded)), None)
+        if note is None and text.startswith(INTERPRETED):
+            own_notes = (note for note in reversed(notes) if note.process == own and note.is_whole)
+            note = next((note for note in own_notes if encoded.rstrip().endswith(b": " + note.in_python)), None)
         if note is None:
             others = (note for note in reversed(notes) if note.process != own and note.is_whole)
             note = next((note for note in others if b": %b\n" % note.in_python in encoded + b"\n"), None)

@@ -39,6 +39,7 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         if request.get("native") and request.get("native_op"):
             _step(request, known, channel)
         return
+    dispatch.settle()
     wanted = ("once",) if request["once"] else PASSES
     first, request = _warmed(wanted[0], request, known, channel)
     passed = PASSED.match(first.answer)

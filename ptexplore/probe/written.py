@@ -14,12 +14,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import torch_api as api
-
-if TYPE_CHECKING:
-    from .recording import Path
+from .paths import Path
 
 RECORDER = "writes"
 REASON = "has been modified by an inplace operation"

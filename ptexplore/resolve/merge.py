@@ -72,9 +72,9 @@ def _times(context: Context, base: Sequence[Event]) -> dict[int, int]:
 
 def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
     inside: dict[int | None, list[Event]] = {}
-    there = {event.event for event in events}
+    in_tree = {event.event for event in events}
     for event in events:
-        inside.setdefault(event.parent if event.parent in there else None, []).append(event)
+        inside.setdefault(event.parent if event.parent in in_tree else None, []).append(event)
 
     def claims_in(
         parent: int | None, sets: Event | None, by_python: bool = True

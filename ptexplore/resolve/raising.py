@@ -103,6 +103,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
         cause=cause_of(raised.message, raised.exception) if missing is None else None,
         handed=_handed(context, raised.message),
+        module=raised.module,
     )
 
 
@@ -114,6 +115,14 @@ def _handed(context: Context, message: str) -> HandedError | None:
     handed, frames = told
     python = tuple(_left(context, frame) for frame in reversed(frames))
     return replace(handed, python=python)
+
+
+def is_on_stack(context: Context, claims: Sequence[Claim]) -> bool:
+    """Whether C++'s stack had the entry point of one of these operator calls when the error was thrown."""
+    raised = records(context.session.observations, "raised", RaisedError)
+    thrown = _thrown(context, raised[0]) if raised else None
+    calls = [claim for claim in walk(claims) if claim.hop.kind == "op"]
+    return thrown is not None and any(_is_of(seen.name, call) for seen in thrown.stack for call in calls)
 
 
 def innermost(claims: Sequence[Claim], stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Claim | None:
@@ -272,6 +281,8 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     for number, function in enumerate(segment):
         for kind in (_is_of, _is_target):
             inner = _last(None, inside.children, partial(kind, function.name)) if function.name else None
+            # A kernel may be on the stack twice: in the type of the functor that calls it, and by itself.
+            inner = inside if inner is None and inside.hop.kind == "kernel" and kind(function.name, inside) else inner
             if inner is not None:
                 inside, rest = inner, list(segment[number + 1 :])
     sites = Sites(context.lookup)

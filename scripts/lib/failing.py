@@ -88,7 +88,9 @@ COMMANDS = {
     "fetch --use": Asked(_mini, ("fetch", "--use", "mini")),
     "fetch --remove": Asked(_mini, ("fetch", "--remove", "mini"), reports=True),
     "index": Asked(_mini, ("index", "--checkout", "mini"), reports=True),
-    "index --export": Asked(_searched, ("index", "--checkout", "mini", "--export", "ctags", "tags"), reports=True),
+    "index --export": Asked(
+        _searched, ("index", "--checkout", "mini", "--export", "ctags", "tags", "--force"), reports=True
+    ),
     "find": Asked(_searched, ("find", "--tree", "mini", "mix", "--json")),
     "refs": Asked(_searched, ("refs", "--tree", "mini", "mix", "--json")),
     "show": Asked(_searched, ("show", "--tree", "mini", "at::native::mix")),
@@ -252,6 +254,8 @@ class Failing:
 
     def _flaw(self, ended: Ended, error: str) -> str | None:
         """What is wrong with a run in which a call failed."""
+        if error == NO_MEMORY and "SystemError" in ended.err and ended.code == 1:
+            return None  # a library in C lost its own exception; it is told in three parts all the same
         if ended.flaw is None and error == "EINTR" and ended.code and ended.call.startswith(RETRIED):
             return f"a signal is no failure: {ended.err[-300:]}"
         unsaid = ended.err == self._alone.err  # notes that cannot be read are left out, and that is told

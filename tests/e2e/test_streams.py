@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import resource
@@ -12,13 +13,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ptexplore.cli import streams
+from ptexplore.cli import app, streams
+from ptexplore.errors import PtexploreError, cache_errors
 from ptexplore.render.html import serve
 from tests.harness import Cli, InProcess
 
@@ -212,3 +215,32 @@ def test_idle_connections_hold_few_threads_and_others_wait_their_turn(
     assert get(site, "/index.html", "localhost") == 200
     for connection in idle:
         connection.close()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EAGAIN, errno.EFBIG])
+def test_a_limit_that_is_met_while_the_cache_is_written_is_not_told_as_a_full_disk(tmp_path: Path, number: int) -> None:
+    with pytest.raises(OSError, match=os.strerror(number)) as raised, cache_errors("it cannot be kept", tmp_path):
+        raise OSError(number, os.strerror(number), str(tmp_path))
+    told = app._told(raised.value)
+    assert "ulimit" in told.hint
+    assert "room" not in told.hint
+    with pytest.raises(PtexploreError, match="it cannot be kept"), cache_errors("it cannot be kept", tmp_path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path))
+
+
+def test_a_thread_that_the_system_does_not_start_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `ulimit -u`: of the pool's own complaint about its thread too."""
+
+    def refuse(*_given: object) -> None:
+        raise RuntimeError("can't start new thread")  # as CPython says it
+
+    monkeypatch.setattr(threading, "_start_new_thread", refuse)
+    pool = ThreadPoolExecutor(1)
+    with pytest.raises(RuntimeError) as raised:
+        pool.submit(print)
+    monkeypatch.undo()
+    assert "ulimit -u" in app._told(raised.value).hint
+    joined = RuntimeError("cannot join thread before it is started")
+    joined.__context__ = raised.value
+    assert "ulimit -u" in app._told(joined).hint
+    assert app._told(RuntimeError("another")).message == app.FAULT

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from msgspec import Struct, structs
 from rich.console import Console
 
 from ptexplore.annotations.files import read_bytes
@@ -27,6 +28,7 @@ from ptexplore.model.trace import Trail
 from ptexplore.processes import _decode
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.prose import html_of
+from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.render.terminal.console import make_console, picture
 from ptexplore.render.terminal.trace import print_explanation, print_trail
 from ptexplore.safe_text import UNSAFE, clean, clean_document, clean_json, clean_lines, unsafe_in
@@ -36,6 +38,7 @@ from ptexplore.view.line import Line, Span
 from ptexplore.view.trace.explain import explain
 from ptexplore.view.trace.page import Options
 from ptexplore.view.trace.saved import trail_from_json
+from ptexplore.view.trace.stacks import stacks_of
 from ptexplore.view.trace.views import view
 from tests.unit.view.test_saved import SAVED, a_trail, document, places, put
 
@@ -57,6 +60,9 @@ def strings(value: Any) -> Iterator[str]:
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield from strings(getattr(value, field.name))
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from strings(getattr(value, name))
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from strings(key)
@@ -78,6 +84,10 @@ def spoilt(value: Any) -> Any:
             if field.init and field.name not in kept
         }
         return dataclasses.replace(value, **changes)
+    if isinstance(value, Struct):
+        hints = get_type_hints(type(value))
+        changes = {name: spoilt(getattr(value, name)) for name in hints if "Literal" not in str(hints[name])}
+        return structs.replace(value, **{name: new for name, new in changes.items() if name != "order"})  # packed
     if isinstance(value, dict):
         return {spoilt(key): spoilt(inner) for key, inner in value.items()}
     return tuple(map(spoilt, value)) if isinstance(value, tuple) else value
@@ -144,12 +154,43 @@ def test_no_renderer_lets_anything_of_a_trail_through() -> None:
             assert not unsafe(text), renderer
 
 
+def of_program() -> Any:
+    """A program's trace that was saved, with few of its hops and routes' hops: enough for each renderer."""
+    saved = json.loads(gzip.decompress((SAVED / "format2-program.json.gz").read_bytes()))
+    saved["hops"], saved["generators"] = saved["hops"][:12], {}
+    kept = {row["id"] for row in saved["hops"]}
+    for route in saved["program"]["routes"]:
+        route["hops"] = [number for number in route.get("hops", ()) if number in kept]
+    return saved
+
+
+def test_no_renderer_lets_anything_of_a_program_through() -> None:
+    """Its paths, kinds, routes and sets too, in each of its views and in the stacks for viewers of profiles."""
+    trail = spoilt(trail_from_json(json.dumps(of_program()).encode(), "x")[0])
+    assert NASTY in trail.program.paths[0].name
+    assert NASTY in trail.program.kinds[0].name
+    for options in (Options(), Options(view="operators", verbose=True), Options(view="tree"), Options(full=True)):
+        page = view(trail, options)
+        for plain in (False, True):
+            text = printed(
+                lambda console, page=page, plain=plain: print_trail(console, page, lambda _: None, plain=plain)
+            )
+            assert len(text) > 300
+            assert not unsafe(text), options
+        assert not unsafe(
+            picture(lambda console, page=page: print_trail(console, page, lambda _: None), trail.expression)
+        )
+    for form in FORMATS:
+        assert not unsafe(exported(stacks_of(trail), form)), form
+    assert not unsafe(to_json(trail))
+
+
 def of_format_1() -> Any:
     """A trace that an earlier ptexplore saved."""
     return json.loads(gzip.decompress((SAVED / "format1-softmax-backward.json.gz").read_bytes()))
 
 
-@pytest.mark.parametrize("made", [document, of_format_1])
+@pytest.mark.parametrize("made", [document, of_format_1, of_program])
 def test_every_string_of_a_saved_trace_is_cleaned_where_it_is_read(made: Callable[[], Any]) -> None:
     """One at a time: what is read is refused in words, or holds nothing unsafe."""
     saved, read = made(), 0

@@ -17,10 +17,11 @@ WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
 SHORTEST, SHORTEST_OF_NARROW = 14, 12  # columns of a place
 NARROW = 92  # columns: a narrower terminal has no bars
-WIDE_LEVELS, OF_NARROW = 6, 2  # levels that are two columns wide: further ones have one
+WIDE_LEVELS = 7  # levels: where a row is deeper, each level is one column wide, else two
 BAR = 6  # columns
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
+MORE = " ▸"  # behind the name of a row that has more inside
 _STATUSES = ("derived", "predicted", "inlined", "cut")
 
 
@@ -34,7 +35,7 @@ def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bo
         _print_plain(console, view)
     else:
         _Columns(console, view, locate, width).draw()
-    _footer(console, view, width)
+    _footer(console, view, width, plain=plain)
 
 
 def _header(console: Console, view: TrailView, locate: Locate, width: int) -> None:
@@ -51,15 +52,17 @@ def _header(console: Console, view: TrailView, locate: Locate, width: int) -> No
         _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
 
 
-def _footer(console: Console, view: TrailView, width: int) -> None:
+def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> None:
     if width >= NARROW:
         console.print()
     for sign, meaning in view.legend:
-        _fold(console, Text(f"{sign} {meaning}", style="dim"), "", "  ", width)
+        told = f"{'places' if plain and sign == '~' else sign} {meaning}"
+        _fold(console, Text(told, style="dim"), "", "  ", width)
     for line in view.left_out:
-        _fold(console, Text(clean(line), style="dim"), "", "  ", width)
+        told = line.partition(f";{MORE}")[0] if plain else line  # a sentence a row has words in place of signs
+        _fold(console, Text(clean(told), style="dim"), "", "  ", width)
     steps = [(step.shows or "next", step.command) for step in view.next_steps]
-    steps += [("a stop about it", command) for command in view.read]
+    steps += [("read about it", command) for command in view.read]
     label_width = max((len(label) for label, _ in steps), default=0)
     for label, command in steps:
         print_command(console, command, f"{label:<{label_width}}  ")
@@ -98,8 +101,9 @@ class _Columns:
         ]
         self.bar = BAR + 1 if width >= NARROW else 0
         left = (7 + self.bar if self.has_shares else 2) + sum(size + 2 for size in self.cells)
-        self.wide, self.shortest = (WIDE_LEVELS, SHORTEST) if width >= NARROW else (OF_NARROW, SHORTEST_OF_NARROW)
-        self.guides = dict(zip(map(id, view.table), guides(view.table, self.wide), strict=True))
+        self.step = columns_of_a_level(view.table, width)
+        self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
+        self.guides = dict(zip(map(id, view.table), guides(view.table, self.step), strict=True))
         longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
         self.name = min(longest, max(24, (width - left) * (44 if width >= NARROW else 45) // 100))
         self.hanging = left + self.name + 2
@@ -138,10 +142,10 @@ class _Columns:
                 if row.what and row.place is not None and out.cell_len + 2 + cell_len(_file(row)) <= self.width:
                     out.append(_GAP)
                     self._print(self._right(out, self._place(row, room := self.width - out.cell_len), room))
-                    self._below(row)
+                    self._under_it(row)
                     return
                 self._print(out)
-                out = Text(" " * self.hanging)
+                out = self._margin(row, self.hanging)
             else:
                 out.append(_GAP)
         else:
@@ -149,7 +153,7 @@ class _Columns:
             out.append(" " * (self.hanging - out.cell_len))
         self._rest(row, out)
         for line in row.lines:
-            start = self.hanging - self.name + indent(row.level, self.wide)
+            start = self.hanging - self.name + self.step * row.level
             _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
 
     def _least(self, row: ScreenRow) -> int:
@@ -167,7 +171,8 @@ class _Columns:
         if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
             lines = _wrapped(self.console, what, room)
             self._print(out + lines[0] if lines else out)
-            self._further(lines[1:])
+            for line in lines[1:]:
+                self._print(self._margin(row, self.hanging) + line)
             return
         short = _file(row)
         if what.cell_len + 2 + cell_len(short) <= room:
@@ -183,30 +188,35 @@ class _Columns:
             return
         if what.plain and room < cell_len(short):
             self._print(out)
-            out, room = Text(" " * self.hanging), self.width - self.hanging
+            out, room = self._margin(row, self.hanging), self.width - self.hanging
         self._print(self._right(out, self._place(row, room), room))
         if what.plain:
-            self._below(row)
+            self._under_it(row)
 
-    def _below(self, row: ScreenRow) -> None:
+    def _under_it(self, row: ScreenRow) -> None:
         """What a row is, below it, with all the room there is: a narrow column breaks words."""
-        start = self.hanging - self.name + indent(row.level, self.wide)
+        start = self.hanging - self.name + self.step * row.level
         for line in _wrapped(self.console, Text(clean(row.what)), self.width - start):
             line.stylize("dim")
-            self._print(Text.assemble(" " * start, line))
+            self._print(self._margin(row, start) + line)
+
+    def _margin(self, row: ScreenRow, columns: int) -> Text:
+        """What stands before a further line of a row: the lines that go on past it."""
+        bars = self.guides[id(row)].replace("├", "│").replace("└", " ")
+        return Text.assemble(
+            " " * (self.hanging - self.name - 2), (f"{bars:<{columns - self.hanging + self.name + 2}}", "dim")
+        )
 
     def _right(self, out: Text, place: Text, room: int) -> Text:
         return Text.assemble(out, " " * max(0, room - place.cell_len), place)
-
-    def _further(self, lines: Iterable[Text]) -> None:
-        for line in lines:
-            self._print(Text.assemble(" " * self.hanging, line))
 
     def _place(self, row: ScreenRow, room: int) -> Text:
         """A place in so many columns: folders at the beginning of its path are left out where they do not fit."""
         assert row.place is not None
         mark = f" {row.mark}" if row.mark else ""
         text = place_text(row.place, room - len(mark))
+        if cell_len(text) > room - len(mark) >= self.shortest:  # the line is what counts
+            text = f"…{text[len(text) + len(mark) - room + 1 :]}"
         style = linked(self.locate(row.place)) or ("yellow" if row.mark else "green")
         return Text.assemble((clean(text), style), (mark, "yellow"))
 
@@ -237,30 +247,29 @@ def place_text(ref: SourceRef, room: int) -> str:
 def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
     number = f"  [{row.hop}]" if row.lines else ""
-    return f"{clean(row.name)}{times}{number}"
+    return f"{clean(row.name)}{times}{number}{MORE if row.has_more else ''}"
 
 
-def guides(rows: Sequence[ScreenRow], wide: int = WIDE_LEVELS) -> list[str]:
+def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
     """What stands before the name of each row: lines that lead to it from the row that it is inside of.
 
     Rows stand in reading order, each `level` deep; a level may be left out.
     """
     out = [""] * len(rows)
-    below: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
+    further: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
     for number in range(len(rows) - 1, -1, -1):
         level = rows[number].level
-        goes_on = below.get(level, False)
-        below = {known: True for known in below if known < level} | ({level: True} if level else {})
-        bars = [("│" if below.get(step) else " ") for step in range(1, level)]
+        goes_on = further.get(level, False)
+        further = {known: True for known in further if known < level} | ({level: True} if level else {})
+        bars = [("│" if further.get(step) else " ") for step in range(1, level)]
         signs = [*bars, "├" if goes_on else "└"] if level else []
-        columns = (indent(step, wide) - indent(step - 1, wide) for step in range(1, level + 1))
-        out[number] = "".join(f"{sign:<{size}}" for sign, size in zip(signs, columns, strict=True))
+        out[number] = "".join(f"{sign:<{columns}}" for sign in signs)
     return out
 
 
-def indent(level: int, wide: int) -> int:
-    """The columns before a name: two a level, and one where it is deep. `wide`: how many levels have two."""
-    return 2 * min(level, wide) + max(0, level - wide)
+def columns_of_a_level(rows: Iterable[ScreenRow], width: int) -> int:
+    """How wide a level is in this table, the same for all: two columns where there is room."""
+    return 2 if width >= NARROW and max((row.level for row in rows), default=0) <= WIDE_LEVELS else 1
 
 
 def _wrapped(console: Console, text: Text, room: int) -> list[Text]:
@@ -276,10 +285,12 @@ def bar(share: float | None) -> str:
 
 def _print_plain(console: Console, view: TrailView) -> None:
     """The rows as sentences: level, name, what, cost, place, how certain; nothing that is only seen."""
+    of = "time" if "time" in view.columns else "instructions"
     for row in view.table:
         parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]
         parts += [clean(row.what)] if row.what else []
-        parts += [f"{percent(row.share)} of the instructions"] if row.share is not None else []
+        parts += ["more inside, not listed"] if row.has_more else []
+        parts += [f"{percent(row.share)} of the {of}"] if row.share is not None else []
         parts += [f"{name} {cell}" for name, cell in zip(view.columns, row.cells, strict=False) if cell]
         if row.place is not None:
             sure = {"~": ", found by name in another version", "?": ", not certain"}.get(row.mark, "")

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -109,8 +110,11 @@ def is_in_place(checkout: Checkout) -> bool:
 
 
 def is_there(checkout: Checkout) -> bool:
-    """Whether its folder still is; one used in place may have gone."""
-    return os.path.isdir(checkout.root)
+    """Whether its folder still is; one used in place may have gone, or be closed to us. Raises other OSErrors."""
+    try:
+        return stat.S_ISDIR(os.stat(checkout.root).st_mode)
+    except (FileNotFoundError, NotADirectoryError, PermissionError, ValueError):
+        return False
 
 
 def locked(waiting: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:

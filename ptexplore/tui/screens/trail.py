@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static, Tree
@@ -221,13 +221,16 @@ class TrailScreen(Screen[None]):
     """
 
     DEFAULT_CSS = """
-    TrailScreen > #facts { height: auto; max-height: 20%; color: $text-muted; padding: 0 1; }
+    TrailScreen > #above { height: auto; max-height: 20%; }
+    TrailScreen > #above.raised { max-height: 55%; }
+    TrailScreen #facts { height: auto; color: $text-muted; padding: 0 1; }
     TrailScreen > #row { height: auto; max-height: 6; padding: 0 1; border-top: solid $panel; }
     TrailScreen Horizontal { height: 1fr; }
     TrailScreen #trail { width: 1fr; }
     TrailScreen #beside { width: 1fr; border-left: solid $panel; }
     TrailScreen #beside > Static { height: 1; padding: 0 1; color: $text-muted; }
     """
+    AUTO_FOCUS = "#trail"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Source"),
         Binding("v", "view", "View"),
@@ -248,7 +251,10 @@ class TrailScreen(Screen[None]):
         self._files: dict[tuple[str, str], OpenFile] = {}
 
     def compose(self) -> ComposeResult:
-        yield Static(id="facts")
+        # What was raised may take more lines than there are: Tab goes there, and the arrows scroll it.
+        above = VerticalScroll(Static(id="facts"), id="above", classes="raised" if self.trail.ending else "")
+        above.can_focus = self.trail.ending is not None
+        yield above
         with Horizontal():
             yield self.tree_of_hops
             with Vertical(id="beside"):

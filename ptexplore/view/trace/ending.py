@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -28,6 +29,9 @@ STAGES = {
 EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
+HINTS = 2  # of Dynamo's
+INNERMOST = 3  # of them, at least, the innermost
+GOT = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE)  # what Dynamo got of what it ran
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
 CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
@@ -37,15 +41,27 @@ def first_words(message: str) -> str:
     """What an error says first: up to where it goes on with what is true of every such error."""
     text = message.strip().split("\n\n")[0]
     text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # what is told below, and torch's advice
+    title, explained, explanation = text.partition("\n  Explanation: ")  # of Dynamo's
+    if explained:
+        got = GOT.search(explanation)
+        text = f"{title.strip()}: {got[1] if got is not None else explanation}"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def hints(message: str) -> tuple[str, ...]:
+    """What Dynamo advises in its errors, but for what it advises in all of them."""
+    told = (line.strip().removeprefix("Hint: ") for line in message.splitlines() if line.strip().startswith("Hint: "))
+    return tuple(hint for hint in told if not hint.startswith(("Please report", "It may be possible to write Dynamo")))
 
 
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
     handed = ending.handed
     words = first_words(handed.message if handed is not None else ending.message)
-    where = f", which was raised in {handed.where}" if handed is not None else ""
+    where = ""
+    if handed is not None:
+        where = f", which was raised in {handed.where}" if handed.exception else f", in {handed.where}"
     return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
 
 
@@ -60,31 +76,64 @@ def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...
 
 
 def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
-    if ending.close:
-        yield Line("text", f"did you mean  {' or '.join(ending.close)}?", indent=1)
-    if ending.call is not None and ending.call != trail.expression:
-        yield Line("text", f"in the call   {ending.call}", indent=1)
+    yield from _where(trail, ending)
     yield from _thrown(ending)
-    step = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
-    if step is not None:
-        number, title = shown or (step.id, step.name)
-        inner = f", in it {step.name}" if step.name.rpartition("::")[2] not in title else ""
-        yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
-    if ending.given:
-        given = ", ".join(f"{name}: {what}" for name, what in ending.given)
-        yield Line("text", f"it was given  {given}", indent=1)
+    yield from _step(trail, ending, shown)
     if ending.check:
         yield Line("text", f"what failed   {ending.check}", indent=1)
     if ending.compared:
         yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
     if ending.handed is not None:
-        yield from _left("raised there", ending.handed.python)
-    yield from _left("Python left", ending.python)
+        yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
+    if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
+        yield from _left("Python left", ending.python)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
         yield from _watched_again(trail, ending.modified)
+    yield from _advice(ending)
+
+
+def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
+    """Where in your own code it was: names near a misspelt one, the call, your innermost line, the module."""
+    if ending.close:
+        yield Line("text", f"did you mean  {' or '.join(ending.close)}?", indent=1)
+    if ending.call is not None and ending.call != trail.expression:
+        yield Line("text", f"in the call   {ending.call}", indent=1)
+    there = ending.handed.python if ending.handed is not None else ()
+    yours = next((left for left in (*there, *ending.python) if _is_yours(left)), None)
+    if yours is not None and trail.program is not None:
+        yield place_of_yours("your line    ", yours)
+    if ending.module:
+        yield Line("text", f"in module     {ending.module}", indent=1)
+
+
+def place_of_yours(label: str, left: LeftFunction) -> Line:
+    """A line about a function of your own that an error left."""
+    return _at(f"{label} {_named(left)}", "", "", left.source)
+
+
+def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
+    """The innermost step that was left, and what its operator was given."""
+    steps = {hop.id: hop for hop in walk(trail.hops)}
+    step = steps.get(ending.hop) if ending.hop is not None else None
+    if step is not None:
+        kinds = ("op", "node")
+        around = next((number for number in reversed(left_by_error(trail)) if steps[number].kind in kinds), step.id)
+        named = steps[around]
+        number, title = shown or (around, (named.op if named.kind == "op" else None) or named.name)
+        inner = f", in it {step.name}" if step.name.rpartition("::")[2] not in title else ""
+        yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
+    if ending.given:
+        given = ", ".join(f"{name}: {what}" for name, what in ending.given)
+        yield Line("text", f"it was given  {given}", indent=1)
+
+
+def _advice(ending: Ending) -> Iterator[Line]:
+    """Why, and what mends it: by torch's own hints, and by a rule that knows the message."""
+    for hint in hints(ending.message)[:HINTS]:
+        yield Line("text", f"torch's hint  {hint}", indent=1)
     yield from cause_lines(ending.cause)
 
 
@@ -96,14 +145,32 @@ def cause_lines(cause: Cause | None) -> Iterator[Line]:
             yield Line("text", f"to mend it    {cause.remedy}", indent=1)
 
 
+def _is_yours(left: LeftFunction) -> bool:
+    """Whether a function is in a file of the user's own, or is one of other packages."""
+    return left.source.path is None and left.source.line is not None
+
+
+def _named(left: LeftFunction) -> str:
+    return left.name if left.name.startswith("<") or not left.name else f"{left.name}()"
+
+
 def _left(label: str, python: Sequence[LeftFunction]) -> Iterator[Line]:
-    """The Python functions that were left, innermost first, without those by which a module comes to its forward."""
-    told = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or python
-    for number, left in enumerate(told[:MOST]):
-        name = left.name if left.name.startswith("<") else f"{left.name}()"
-        yield _at(f"{label if not number else '':12}  {name}", "", "", left.source)
-    if len(told) > MOST:
-        yield Line("text", f"{'':12}  and {len(told) - MOST} more: --explain error", indent=1)
+    """The Python functions that were left, innermost first, without those by which a module comes to its forward.
+
+    Of many the innermost and your own: what is neither is counted.
+    """
+    told = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or list(python)
+    yours = [number for number, left in enumerate(told) if left.source.path is None]
+    most = MOST if len(told) <= MOST else max(MOST - len(yours), INNERMOST)
+    chosen = sorted({*range(min(most, len(told))), *yours[: MOST - INNERMOST], *yours[-1:]})
+    before = -1
+    for number in chosen:
+        if number - before > 1:
+            yield Line("text", f"{'':12}  … {number - before - 1} more", indent=1)
+        left, before = told[number], number
+        yield _at(f"{label if not number else '':12}  {_named(left)}", "", "", left.source)
+    if before < len(told) - 1:
+        yield Line("text", f"{'':12}  … {len(told) - 1 - before} more: --explain error", indent=1)
 
 
 def _compared(value: ComparedValue) -> str:

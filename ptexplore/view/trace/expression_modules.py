@@ -10,8 +10,18 @@ from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
-from ptexplore.view.trace.modules import COLUMNS, SAVED_MEANS, Shown, costliest, fitting, opened, seconds, size
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.modules import (
+    COLUMNS,
+    ORDER,
+    Shown,
+    backward_and_saved,
+    costliest,
+    fitting,
+    opened,
+    seconds,
+    size,
+)
+from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.screen import bound_names, findings, how_stepped, legend, reads, typed
 
@@ -40,7 +50,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         view="modules",
         table=rows,
         columns=columns,
-        told="operators that it calls",
+        told=OPERATORS,
         legend=legend(trail, rows),
     )
 
@@ -57,7 +67,7 @@ def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[
 def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> Iterator[str]:
     yield from bound_names(trail)
     modules = sum(hop.module is not None for hop in walk(trail.hops))
-    called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)}"
+    called = f"{whole.operators:,} outermost operator call{'s' * (whole.operators != 1)}"
     called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
     kept = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"torch {trail.torch.version}; {called}{kept}"
@@ -67,25 +77,23 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         return
     projected = max(part.projected or 0.0 for part in parts)
     long = f" (that would take about {projected:.0f} s)" if projected >= native.LONG else ""
-    yield f"not stepped as a whole{long}, so rows have times; --open NAME steps its costliest call"
+    yield f"not single-stepped as a whole{long}, so rows have times; --open NAME steps the costliest operator in NAME"
 
 
 def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:
     if hidden:
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
-        yield "instr: of the row with all that is inside of it; rows of one level add up to the row that they are in"
+        yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     seen = session.observations if session is not None and unit == "nanoseconds" else ()
     for timed in records(seen, "times", OperatorTimes):
         runs = f"the fastest of {timed.runs} warm runs" if timed.runs > 1 else "a warm run"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
-        yield f"time: of operator calls and nodes alone, each in {runs}, {threads}; Python's own is not in it"
+        nodes = " and nodes of backward" if any(part.kind == "backward" for part in root.walk()) else ""
+        yield f"time: of operator calls{nodes} alone, each in {runs}, {threads}; Python's own is not in it"
     if any(part.parts and part.own for part in root.walk()):
-        yield "rows stand in the order of their first calls; itself: called outside of the rows in it"
-    if any(part.backward for part in root.walk()):
-        yield "backward: that of the nodes that a row's operators recorded"
-    if root.saved:
-        yield SAVED_MEANS
+        yield ORDER
+    yield from backward_and_saved(root)
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 
@@ -97,4 +105,3 @@ def _next_steps(trail: Trail, options: Options, root: Part) -> Iterator[NextStep
         how = "down to C++" if trail.captured.native else "with all it called"
         yield typed(options, f"{costly.name} {how}", "--open", costly.name)
     yield typed(options, "operators by cost", "--view", "operators")
-    yield typed(options, "every step", "--view", "tree")

@@ -19,11 +19,12 @@ ROWS = 84  # of the table: a program's first screen has a hundred, with what sta
 NODES = 4  # of backward, those that took longest
 NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
+NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-SAVED_MEANS = "saved: the bytes kept for them, once each, where they were kept first"
+ORDER = "rows in the order of first calls, nodes and operators by cost; itself: what no row beside it did"
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
 
@@ -52,8 +53,10 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
-    if any(part.backward or part.saved for part in root.walk()):
-        left_out.append(f"backward: the time of the nodes that a row's operators recorded; {SAVED_MEANS}")
+    if program.elsewhere is None:
+        left_out.append("time: wall time of this one run, with what recording took")
+    left_out.append(ORDER)
+    left_out += backward_and_saved(root)
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
@@ -98,11 +101,22 @@ def opened(whole: Part, name: str) -> Part:
 def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     yield f"torch {trail.torch.version}"
     imports = next((part for part in whole.parts if part.kind == "imports"), None)
-    apart = f", and {seconds(imports.time)} more of imports, which no other row counts" if imports is not None else ""
+    apart = f"; imports took {seconds(imports.time)} more" if imports is not None else ""
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        yield f"one run: {seconds(whole.time)} (about {seconds(program.overhead)} of it recording){apart}"
+        recording = f"about {seconds(program.overhead)} of it recording, most where calls are many"
+        yield f"one run: {seconds(whole.time)}, {recording}{apart}"
+        if program.processor:
+            threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
+            of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports included; {threads}"
+            waited = program.wall - program.processor
+            idle = (
+                f"; it waited {seconds(waited)} or more of that, which is in the times below"
+                if waited > NOTICED * program.wall
+                else ""
+            )
+            yield f"on processors, all threads together: {of}{idle}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -140,7 +154,8 @@ def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...],
     rows: tuple[ScreenRow, ...] = ()
     for least in LEAST:
         shown = replace(shown, least=least)
-        rows = tuple(_rows(root, "", shown, 0))
+        imports = (part for part in root.parts if part.kind == "imports" and shown.has(part))
+        rows = tuple(row for part in (*imports, root) for row in _rows(part, "", shown, 0))
         if len(rows) <= most:
             break
     return rows[:most], _hidden(root, shown) + max(len(rows) - most, 0)
@@ -166,8 +181,6 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         times=max(len(part.names), 1),
         opens=part.name,
     )
-    if part.parts and (part.own or shown.of_expression) and not shown.opened and part.kind != "backward":
-        yield from _rest_row(part, shown, level + 1)
     own = part.own if shown.opened else part.own[:NODES] if part.kind == "backward" else ()
     for operators in own:
         if operators.time / shown.wall >= shown.least:
@@ -175,8 +188,10 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
     if part.kind == "backward":
         yield from _rest_of_backward(part, part.own[len(own) :], shown, level + 1)
     for inner in part.parts:
-        if shown.has(inner):
+        if shown.has(inner) and inner.kind != "imports":
             yield from _rows(inner, part.name if part.kind == "module" else module, shown, level + 1)
+    if part.parts and not shown.opened and part.kind != "backward":
+        yield from _rest_row(part, shown, level + 1)
 
 
 def _rest_of_backward(part: Part, rest: Sequence[OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:
@@ -184,16 +199,12 @@ def _rest_of_backward(part: Part, rest: Sequence[OwnOperators], shown: Shown, le
     if rest:
         time = sum(own.time for own in rest)
         cells = (shown.told(time) if time else "", *[""] * 4)
-        what = "nodes and operators" if shown.of_expression else "nodes"
-        yield ScreenRow(f"… {len(rest)} more {what}", level, cells=cells, share=_of_rest(shown, time))
+        what = "kinds of nodes and operators" if shown.of_expression else "kinds of nodes"
+        yield ScreenRow(f"… {len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if shown.of_expression and between:
         cells = (shown.told(between), *[""] * 4)
         yield ScreenRow("between nodes: the engine, Python", level, cells=cells, share=shown.share(between))
-
-
-def _of_rest(shown: Shown, time: int) -> float | None:
-    return shown.share(time) if shown.of_expression else None
 
 
 def _hidden(part: Part, shown: Shown) -> int:
@@ -207,15 +218,21 @@ def _runs_backward(part: Part) -> bool:
 
 
 def _rest_row(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """The operators that a part with parts called itself; of an expression everything that no part of it did."""
-    time = part.own_time if shown.of_expression else sum(own.time for own in part.own)
+    """Everything that a part did and none of its parts: the operators that it called itself, and Python."""
+    inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
+    time = max(part.time - sum(inner.time for inner in inside), sum(own.time for own in part.own))
+    backward = 0 if _runs_backward(part) else part.backward - sum(inner.backward for inner in part.parts)
     operators = part.operators - sum(inner.operators for inner in part.parts)
     saved = part.saved - sum(inner.saved for inner in part.parts)
-    if not (operators or time):
+    if not operators and time < NOTHING * shown.wall:
         return
     told = (f"{operators:,}" if operators else "", size(saved) if saved else "")
-    cells = (shown.told(time) if time else "", "", "", *told)
-    name = f"itself: {_operators(part) or 'Python'}"
+    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", "", *told)
+    python = time - sum(own.time for own in part.own)
+    names = [_operators(part)] if part.own else []
+    if python > time * NOTICED or not names:  # it is named where it took most, or much
+        names.insert(0 if 2 * python > time else len(names), "Python")
+    name = f"itself: {', '.join(names)}"
     yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name)
 
 
@@ -250,7 +267,15 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
     first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
     if first and root.time:
         shares = (f"{name} {time / root.time:.0%}" for name, time in first if time / root.time >= LEAST_NAMED)
-        yield f"costliest: {', '.join(shares)} of the {of}"
+        yield f"costliest operators and nodes: {', '.join(shares)} of the {of}"
+
+
+def backward_and_saved(root: Part) -> Iterator[str]:
+    """What these two columns mean, where they have figures."""
+    if any(part.backward for part in root.walk()):
+        yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
+    if any(part.saved for part in root.walk()):
+        yield "saved: bytes kept for backward, parameters left out, each storage once, where it was kept first"
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
@@ -270,7 +295,7 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
         if finding.kind == STEPPED and not options.verbose:
             cut = sum(map(_is_of_stepping, trail.findings))
             told = f"{finding.text.partition(';')[0]}{f' ({cut} not to the end)' if cut else ''}"
-            yield f"stepped: {told}; --native-budget S steps more, -v says why not all"
+            yield f"recorded down to C++, for --view tree: {told}; --native-budget SECONDS gives it longer"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
@@ -279,7 +304,7 @@ def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
     widest = max((part for part in parts if times[part.name] == 1 and part.name), key=_own_time, default=None)
     if widest is not None:
         yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
-    yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")
+    yield typed(options, "operators by cost, with keys and kernels", "--view", "operators")
 
 
 def _own_time(part: Part) -> int:

@@ -234,7 +234,8 @@ def shown_name(hop: Hop) -> str:
     shown = display(symbol) if symbol else hop.name
     if hop.native is not None and hop.native.alike:
         count = len(hop.native.alike)
-        return f"{shown} or {f'one of {count} others' if count > 1 else display(hop.native.alike[0])} of the same code"
+        other = f"one of {count} others" if count > 1 else display(hop.native.alike[0])
+        return f"{shown} or {other} with the same machine code"
     return shown.removesuffix("::operator()") if hop.status == "inlined" else shown
 
 
@@ -280,7 +281,7 @@ def entered(hop: Hop) -> str:
     entry = hop.library
     if entry is None:
         return library_of(hop)
-    how = f" by {entry.implementation}" if entry.implementation else f", by which kernel {entry.library} does not tell"
+    how = f" by {entry.implementation}" if entry.implementation else ""
     return f"{entry.library}: {entry.what} {entry.problem}{how}"
 
 

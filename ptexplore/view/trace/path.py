@@ -34,25 +34,24 @@ from ptexplore.view.trace.screen import (
     typed,
 )
 
-ALONE = 10  # rows of an expression that calls one operator
+ALONE = 9  # rows of an expression that calls one operator
 FEWER = 26  # rows beside what is told of an error
-MOST = 42  # rows of any other: with what stands above and below, it fits a screen
+MOST = 38  # rows of any other: with what stands above and below, it fits a screen
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-SHARES = "share: with all it called; what its rows leave is its own code, or small steps"
+SHARES = "share: of single-stepped instructions, callees too; ▸ more inside, not listed"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
 CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
-_WRAPPER = "wrapper_"  # how torchgen names the kernels that it writes
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
     "math kernel": "CompositeImplicit: one kernel for all keys",
-    "default backend kernel": "CompositeExplicit: for all backends",
+    "default backend kernel": "CompositeExplicit: one kernel, any backend",
     "backend fallback": "one kernel for all operators",
 }
 _KEYS = {
@@ -78,7 +77,7 @@ class _Step:
     is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
     is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
     is_work: bool = False  # the elements are computed there
-    is_beside: bool = False  # its level says already where it stands in a chain of keys
+    is_key: bool = False
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_open: bool = False
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
@@ -86,7 +85,7 @@ class _Step:
     @property
     def is_kept(self) -> bool:
         """Whether it has a row however little it cost."""
-        return self.is_call or self.is_beside or self.is_work or self.is_choice
+        return self.is_call or self.is_key or self.is_work or self.is_choice
 
 
 def path_view(
@@ -166,7 +165,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
             continue
         step.is_open = True
         added = sum(1 for _ in _flat(step.inner, 0))
-        if added > room and room > FEW and not any(inner.is_beside for inner in step.inner):
+        if added > room and room > FEW:
             step.inner = _folded(step.inner, room)
             added = sum(1 for _ in _flat(step.inner, 0))
         if added > room:
@@ -174,16 +173,19 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
             continue
         room -= added
         for inner in step.inner:
-            heapq.heappush(pending, (-inner.weight - inner.is_outline, next(order), inner))
+            # A call's keys come before whatever else: they say what became of it.
+            weight = min(-inner.weight - inner.is_outline, weight * inner.is_key)
+            heapq.heappush(pending, (weight, next(order), inner))
 
 
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
         is_closed = bool(step.opened) and not step.is_open
-        yield replace(step.row, level=level + step.row.level, what=what, is_closed=is_closed)
+        has_more = bool(step.inner) and not step.is_open
+        yield replace(step.row, level=level, what=what, is_closed=is_closed, has_more=has_more)
         if step.is_open:
-            yield from _flat(step.inner, level + step.row.level + 1)
+            yield from _flat(step.inner, level + 1)
 
 
 def _and(first: str, second: str) -> str:
@@ -253,6 +255,10 @@ class _Steps:
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
         cost = self.parts.get(phase, 0)
+        beside = cost - sum(step.row.instructions or 0 for step in inner)
+        if cost and beside >= self.least:
+            row = ScreenRow("Python's interpreter, in all of these", share=self._share(beside), instructions=beside)
+            inner = [*inner, _Step(row, beside, 0.0, is_call=True)]
         row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
         return _Step(row, cost, 3.0, inner, is_open=True)
 
@@ -286,7 +292,7 @@ class _Steps:
         if _is_through(hop):
             return self._all(hop.children, around)
         if hop.kind == "key":
-            return self._key(hop, around)
+            return [self._key(hop, around)]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
             return []
         return [self._step_of(hop, around)]
@@ -319,7 +325,7 @@ class _Steps:
             return ""
         asked = dict.fromkeys(bare(part.name).rpartition("::")[2] for part in self.chosen.get(hop.id, hop).children)
         told = [name for name in asked if _ASKS.match(name)]
-        return f"asked {', '.join(told)}; answers not recorded" if told else "by what is not recorded"
+        return f"called {', '.join(told)}; what these returned was not seen" if told else "by what was not seen"
 
     def _module(self, hop: Hop, around: _Around) -> _Step:
         """The row of a module's call, by its name: its forward, in whose place it stands."""
@@ -341,7 +347,7 @@ class _Steps:
         """What the engine ran, and what it took itself to go from node to node."""
         inner = self._all(hop.children, replace(around, engine=True))
         own = (hop.instructions or 0) - sum(step.cost for step in inner)
-        row = ScreenRow("the engine, between nodes", share=self._share(own), instructions=own, place=place_of(hop))
+        row = ScreenRow("the engine itself, between nodes", share=self._share(own), instructions=own)
         return [*inner, *([_Step(row, own, 0.0)] if hop.instructions and own >= self.least else [])]
 
     def _binding(self, hop: Hop, around: _Around) -> _Step:
@@ -352,7 +358,7 @@ class _Steps:
         if len(calls) == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
             told = keys_of(calls[0]) if is_namesake else f"{told}: {keys_of(calls[0])}"
-        made = self._step(hop, python, told or "binding", replace(around, binding=hop))
+        made = self._step(hop, python, "binding" + (f"; {told}" if told else ""), replace(around, binding=hop))
         made.opened = "binding"
         return made
 
@@ -360,7 +366,7 @@ class _Steps:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = self._all(hop.children, _Around(binding=around.binding, op=hop, depth=around.depth + 1))
         keys = keys_of(hop)
-        row = self._row(hop, (hop.op or hop.name), keys or "operator")
+        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
@@ -368,33 +374,24 @@ class _Steps:
         made.is_call = around.op is None
         return made
 
-    def _key(self, hop: Hop, around: _Around) -> list[_Step]:
-        """A key and its kernel, then what the kernel called, as steps beside each other: no deeper for each key."""
+    def _key(self, hop: Hop, around: _Around) -> _Step:
+        """A key with the kernel behind it; inside of it what the kernel called, the next key where it redispatched."""
         kernel = next((child for child in hop.children if child.kind == "kernel"), None)
-        key = self._row(hop, hop.key or hop.name, self._why(hop, kernel, around))
+        row = self._row(hop, hop.key or hop.name, self._why(hop, kernel, around))
         cost = next((part.instructions for part in (hop, kernel) if part and part.instructions is not None), None)
         if cost is None and kernel is not None and kernel.status == "inlined":
             counted = list(outermost_counted(kernel.children))
             cost = sum(part.instructions or 0 for part in counted) if counted else None
-        key = replace(key, share=self._share(cost), instructions=cost, place=None)
-        out = [_Step(key, cost or 0, 0.0, is_beside=True)]
-        if kernel is not None and _is_body_alone(kernel):
-            pass  # it was compiled into its caller: the function that it calls, in the next row, is what ran
-        elif kernel is not None and kernel.status == "observed" and bare(kernel.name).startswith(_WRAPPER):
-            row = self._row(kernel, "", "")  # it hands over to the next row, so it needs none of its own
-            out[0].row = replace(key, name=f"{key.name}  {row.name}", place=row.place)
-        elif kernel is not None:
+        row = replace(row, share=self._share(cost), instructions=cost, place=None)
+        if kernel is not None and not _is_body_alone(kernel):  # else the function that it calls is what ran
+            of_kernel = self._row(kernel, "", "")
             told = _status(kernel, "") if kernel.status != hop.status else ""
-            row = replace(self._row(kernel, "", told), level=1, share=None)
-            out.append(_Step(row, 0, 0.0, is_beside=True))
+            row = replace(row, name=f"{row.name}  {of_kernel.name}", place=of_kernel.place, what=_and(told, row.what))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (part.children if part is kernel else (part,))]
-        for step in self._all(inner, within):
-            if not step.is_beside:
-                step.row = replace(step.row, level=step.row.level + 1)
-                step.is_beside = True
-            out.append(step)
-        return out
+        made = self._made(row, replace(hop, instructions=cost), self._all(inner, within), around)
+        made.is_key = True
+        return made
 
     def _node(self, hop: Hop, around: _Around) -> _Step:
         formulas = formulas_of(hop)
@@ -409,7 +406,7 @@ class _Steps:
         if dispatch is None:
             return _status(hop, "")
         if around.key:
-            why = f"{around.key} redispatches to it"
+            why = f"{around.key} redispatches"
         elif left_out(dispatch):
             known = f"{dispatch.set} and of " if dispatch.set else ""
             why = f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
@@ -578,5 +575,5 @@ def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextSt
         return (typed(options, "everything in it", "--open", options.opened, "--view", "tree"), whole)
     if trail.ending is not None:
         return (typed(options, "how that is known", "--explain", "error"), whole)
-    verbose = typed(options, "why these keys", "-v")
+    verbose = typed(options, "why these dispatch keys", "-v")
     return (verbose if single else typed(options, "by operator", "--view", "operators"), whole)

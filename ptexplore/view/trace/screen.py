@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,11 @@ from ptexplore.view.trace.rows import again, facts_of, stops_to_read
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 ROLE = 26  # characters of what a function does: more would cost its row a second line
+_NOT_SEEN = {  # words for rows that were not seen to run
+    "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
+    "predicted": "the table or a kernel's text says so; not seen to run",
+    "inlined": "compiled into what called it; its share is that of what it called",
+}
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 
 
@@ -114,7 +120,7 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         count = " + ".join(f"{part.instructions:,}" for part in whole)
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
-        yield f"{count} instructions{names} ({warm}, {threads}{_closed(trail, session)})"
+        yield f"{count} instructions{names}, {warm}, {threads}{_closed(trail, session)}"
     if parts and trail.program is not None:
         each = "an operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind,"
         was = "was" if len(parts) == 1 else "were"
@@ -138,7 +144,7 @@ def _closed(trail: Trail, session: Session | None) -> str:
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None and hop.native is not None:
             library = native.library_of(hop).partition(".so")[0]
-            own["Python" if library.startswith(("libpython", "python")) else library] += hop.native.own
+            own["libpython" if library.startswith(("libpython", "python")) else library] += hop.native.own
     told = [f"{count / whole:.0%} {library}" for library, count in own.most_common() if count >= 0.05 * whole]
     return f"; {', '.join(told)}" if told else ""
 
@@ -150,6 +156,7 @@ def findings(trail: Trail) -> tuple[str, ...]:
 
 def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
     """The signs of these rows that are not words, each with what it says; only of those that are there."""
+    rows = tuple(rows)
     marks = {row.mark for row in rows}
     out = []
     if "~" in marks:
@@ -159,6 +166,8 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         out.append(("~", f"found by name in {versions}'s source; `ptexplore fetch` brings {own}'s own"))
     if "?" in marks:
         out.append(("?", _SEVERAL))
+    words = " ".join(row.what for row in rows)
+    out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if re.search(rf"\b{status}\b", words)]
     return tuple(out)
 
 

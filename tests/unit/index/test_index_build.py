@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ptexplore.cpp.macros import MacroTable
+from ptexplore.index import build as index_build
 from ptexplore.index import workers
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
@@ -15,6 +18,7 @@ from ptexplore.index.workers import Same, Task, Unread
 from ptexplore.source.listing import Listed
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.rows import Rows
+from tests import small_source
 
 
 def task(file: Path, known: str | None = None, layer: str = "checkout") -> Task:
@@ -110,3 +114,31 @@ def test_workers_give_what_one_process_gives(tmp_path: Path) -> None:
     assert one.refs("g") == two.refs("g")
     assert one.outline("7.py") == two.outline("7.py")
     assert one.files_with_words(["f7_"], 9) == two.files_with_words(["f7_"], 9) == ["7.py"]
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["of the source", "of a tree beside it"])
+def test_a_header_that_a_bad_disk_keeps_back_once_costs_no_other_file_its_macros(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
+) -> None:
+    """What was read without its macros is read again by the next build, which finds nothing else to do."""
+    root = small_source.write(tmp_path / "mini")
+    paths = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    listed = [Listed(path, str(root / path), "checkout") for path in paths]
+    marks = [file for file in listed if file.path.endswith("Marks.h")]
+    files = [file for file in listed if not beside or file not in marks]
+    source = IndexInput("t", "1", files, headers=marks if beside else ())
+    build(source, tmp_path / "alone.sqlite", jobs=1)
+
+    def refuse(file: str, *given: Any, **named: Any) -> Any:
+        if str(file).endswith("Marks.h"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), file)
+        return open(file, *given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(index_build, "open", refuse, raising=False)
+        first = build(source, tmp_path / "i.sqlite", jobs=1)
+    assert [(row.path, row.why) for row in first.unread] == [("c10/macros/Marks.h", "Input/output error")]
+    assert small_source.rows(tmp_path / "i.sqlite") != small_source.rows(tmp_path / "alone.sqlite")
+    assert build(source, tmp_path / "i.sqlite", jobs=1).unread == ()
+    assert small_source.rows(tmp_path / "i.sqlite") == small_source.rows(tmp_path / "alone.sqlite")
+    assert build(source, tmp_path / "i.sqlite", jobs=1).read == 0

@@ -98,6 +98,7 @@ def a_trail() -> Trail:
     ending = Ending(
         "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),
         (LeftFunction("backward", place),), ("f()",), missing, modified, ("seen",), ("sum",),
+        module="b (Linear) of Net",
         handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
     )  # fmt: skip
     return Trail(
@@ -166,7 +167,19 @@ def test_every_record_of_a_hop_is_in_the_round_trip_and_explained() -> None:
     hops = list(walk(a_trail().hops))
     assert [name for name in RECORDS if all(getattr(hop, name) is None for hop in hops)] == []
     optional = {name for name, value in document()["hops"][0].items() if value is None or isinstance(value, dict)}
-    others = {"op", "key", "registration", "declaration", "source", "derivative", "instructions", "parent"}
+    others = {
+        "op",
+        "key",
+        "registration",
+        "declaration",
+        "source",
+        "derivative",
+        "instructions",
+        "parent",
+        "saved",
+        "time",
+        "sequence",
+    }
     assert optional - others == set(RECORDS)
 
 
@@ -280,7 +293,7 @@ PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 @pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
-    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 20
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 21
     for path in PATHS:
         error = refused(lambda path=path: read(put(document(), path, outside)))
         assert "leads out of a tree" in error.why, path
