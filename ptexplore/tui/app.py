@@ -319,9 +319,9 @@ class Browser(App[None]):
         self.push_screen(Keys())
 
     def action_away(self) -> None:
-        """Close what lies over the source; what runs for the reader ends first."""
-        if not self.jobs.stop():
-            self.reader.show_source_alone()
+        """Close what lies over the source; what runs for the reader ends first, a tour last."""
+        if not self.jobs.stop() and not self.reader.show_source_alone():
+            self.touring.leave()
 
     # --- what runs ---
 

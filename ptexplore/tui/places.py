@@ -57,6 +57,11 @@ class History:
         self._behind.append(place)
         self._ahead.clear()
 
+    @property
+    def depth(self) -> int:
+        """How many places there are to go back to."""
+        return len(self._behind)
+
     def back(self, current: Place) -> Place | None:
         """The place before; None where this is the first."""
         return self._step(self._behind, self._ahead, current)

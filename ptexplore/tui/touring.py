@@ -51,6 +51,8 @@ class Touring:
         self._keep_trail = keep_trail
         self._guide: Guide | None = None
         self.walk: TourWalk | None = None
+        self._depth = -1  # how many places there were to go back to where the tour was opened; -1: nothing was open
+        reader.leave_tour = self.leave_where_opened
 
     @property
     def labs(self) -> tuple[Lab, ...]:
@@ -66,6 +68,8 @@ class Touring:
         except PtexploreError as error:
             self._failed(error)
             return
+        if self.walk is None:
+            self._depth = self._reader.history.depth if self._reader.place is not None else -1
         stops = [stop.id for stop in tour.stops]
         number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
         self.walk = TourWalk(
@@ -112,6 +116,19 @@ class Touring:
         else:
             self.walk.number = number
             self._show()
+
+    def leave(self) -> None:
+        """Leave the tour, if one is walked; say how to come back to it."""
+        if self.walk is not None:
+            self._end()
+            self._reader.tell("the tour was left: S on a line with a dot leads into it again, H lists the tours")
+
+    def leave_where_opened(self) -> bool:
+        """Leave the tour if going back came to where it was opened, or never left that place."""
+        if self.walk is None or self._reader.history.depth > self._depth:
+            return False
+        self._end()
+        return True
 
     def _end(self) -> None:
         """Leave the tour: the notes follow the cursor again."""

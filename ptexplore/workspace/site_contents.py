@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.notes.folder import MAP
 from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.site.site import (
+    Extents,
     Scope,
     Settings,
     Site,
@@ -101,7 +102,11 @@ def plan_site(
         wanted = operators_of(marks, trails) if settings.scope == "tours" else set(every)
         operators = apart((name for name in every if name in wanted), operator_url)
         if settings.scope == "tours":
-            paths |= set(_of_kernels(contents, kernels(operators)))
+            of_kernels = _of_kernels(contents, kernels(operators))
+            paths |= set(of_kernels)
+            paths |= {
+                path for path in around(names, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
+            }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
     site = Site(settings, trees, apart(paths, source_url), owner, operators)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
@@ -117,14 +122,22 @@ def _to_begin_with(pages: FolderPages) -> Iterator[str]:
             yield from (entry.path for entry in page.start)
 
 
-def _of_kernels(contents: SiteContents, kernels: Iterable[SourceRef]) -> Iterator[str]:
-    """The files of kernels in the tree that the site has them from, but those as long as most generated ones."""
-    for path, tree in {(ref.path, ref.tree) for ref in kernels if ref.path is not None}:
-        number = contents.names.owner.get(path, (-1, 0))[0]
+def _of_kernels(contents: SiteContents, kernels: Iterable[SourceRef]) -> Extents:
+    """The lines of kernels, in the tree that the site has their files from, but in files as long as most generated."""
+    names = contents.names
+    extents: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    for path, tree, line in {(ref.path, ref.tree, ref.line) for ref in kernels if ref.path is not None and ref.line}:
+        number = names.owner.get(path, (-1, 0))[0]
         indexed = contents.trees[number] if number >= 0 else None
-        file = indexed.store.file(path) if indexed is not None and indexed.tree.info.name == tree else None
-        if file is not None and file.lines <= _LONG:
-            yield path
+        if indexed is not None and indexed.tree.info.name == tree and line and _lines(contents, path) <= _LONG:
+            extents[path].add((line, max((s.end_line for s in names.defined(path) if s.line == line), default=line)))
+    return {path: sorted(lines) for path, lines in sorted(extents.items())}
+
+
+def _lines(contents: SiteContents, path: str) -> int:
+    number = contents.names.owner.get(path, (-1, 0))[0]
+    file = contents.trees[number].store.file(path) if number >= 0 else None
+    return file.lines if file is not None else 0
 
 
 def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Mark]]:

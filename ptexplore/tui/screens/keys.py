@@ -57,7 +57,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("Everywhere", (
         ("Tab", "next pane: what is coloured there opens"),
-        ("Esc", "back to the source"),
+        ("Esc", "back to the source; once more: leave the tour"),
         ("t", "dark or light"),
         ("?", "these keys"),
         ("q", "quit"),

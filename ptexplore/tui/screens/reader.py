@@ -106,6 +106,7 @@ class ReadingScreen(Screen[None]):
         self.symbol = SymbolPane(library)
         self._side = Vertical(self.symbol, self.notes, id="side")
         self._file = lru_cache(_KEPT)(self._read)
+        self.leave_tour: Callable[[], bool] = lambda: False  # leaves a tour that went back to where it was opened
         self._told = ""
         self._told_at: Place | None = None
 
@@ -204,8 +205,9 @@ class ReadingScreen(Screen[None]):
         self.stops.show(tour, number, progress or ReadingProgress())
         self._arrange()
 
-    def show_source_alone(self) -> None:
-        """Close what lies over the source, and give it the keys."""
+    def show_source_alone(self) -> bool:
+        """Close what lies over the source, and give it the keys. Returns False if all of that was so already."""
+        alone = self._middle.has_focus and not self.uses.display and not self.source.finding.text
         if self.uses.display:
             self.uses.display = False
         elif self.has_class("-small") and self.files.display and self.place is not None:
@@ -214,6 +216,7 @@ class ReadingScreen(Screen[None]):
         self._arrange()
         self.source.refresh()
         self._middle.focus()
+        return not alone
 
     @property
     def _middle(self) -> SourceView | FolderPane:
@@ -356,8 +359,13 @@ class ReadingScreen(Screen[None]):
             self.go_back(self.place)
 
     def go_back(self, left: Place) -> None:
-        """The place before the one that is left, which may be what lay over this screen."""
-        self._go_in_history(self.history.back, left, "this is the first place")
+        """The place before the one that is left, which may be what lay over this screen.
+
+        Of a tour that was opened on a line the last step back leaves the tour, on that line.
+        """
+        if not self.leave_tour():
+            self._go_in_history(self.history.back, left, "this is the first place")
+            self.leave_tour()
 
     def action_forward(self) -> None:
         """Where we went back from."""

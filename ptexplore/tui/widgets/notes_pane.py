@@ -42,7 +42,7 @@ OF_A_FOLDER = "Enter opens what the cursor is on, h the folder around. a lists e
 READING = "the notes are being read …"
 READ_SIGNS: dict[ReadState, str] = {"read": "✓", "visited": "·", "new": " "}
 _PAUSE = 0.15  # seconds between two notes that are drawn
-TOUR = "> next  < before  = its source  c contents  d read or not  J K scroll"
+TOUR = "> next  < before  = its source  c contents  d read or not  J K scroll  Esc leaves the tour"
 
 
 class NotesPane(VerticalScroll):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
     from ptexplore.tui.library import Library
 
+BY_NAME = "found by name: a use may be of another overload, or of something else of that name; more at the end"
 _MOST = 300  # uses of one group that are listed
 
 
@@ -61,7 +62,9 @@ class Uses(Choices):
         by_name = any(use.how == "name-matched" for group in view.groups for use in group.uses)
         narrowed = ", by name and not by type" if by_name else ""
         self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}{narrowed}"))
-        options = []
+        # What must be known of all of them stands first: nobody reads to the end of a list to learn what it is of.
+        first = [Option(Content.styled(clean(BY_NAME), "dim"), disabled=True)] if by_name else []
+        options = first
         for group in view.groups:
             more = f", {len(group.uses)} of them here" if group.total > len(group.uses) else ""
             options.append(Option(Content.styled(f"{group.name}: {group.total}{more}", "bold"), disabled=True))

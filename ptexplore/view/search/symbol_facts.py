@@ -22,6 +22,7 @@ from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
 
 _FEW = 6  # operators that are named
 _NEXT = 3  # functions of the second level that are named under one of the first
+_TYPES = ("class", "struct", "union", "enum", "typedef")
 _ONE = {"addresses": "address"}
 _OTHERS = 3  # keys of an operator, stubs, hops that are named
 
@@ -124,19 +125,23 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def uses_in_words(facts: SymbolFacts) -> str:
-    """How often it is used, by what a use is: "used on 245 lines, by name: 235 calls, 10 in tests"."""
+    """How often it is used, by what a use is: "used on 245 lines, by name: 235 calls, 10 more in tests"."""
     if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if not facts.lines:
-        return "no use of it was found in these trees"
-    parts = ", ".join(_counted(count, group) for group, count in facts.uses)
+        types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
+        return f"no use of it was found in these trees{types}"
+    apart = "more " if len(facts.uses) > 1 else ""
+    parts = ", ".join(_counted(count, f"{apart}in tests" if group == "tests" else group) for group, count in facts.uses)
     narrowed = ", by name" if facts.by_name else ""
-    return f"{used_on(facts.lines)}{narrowed}: {parts}"
+    several = "; a line may have several" if sum(count for _group, count in facts.uses) > facts.lines else ""
+    types = "; where it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
+    return f"{used_on(facts.lines)}{narrowed}: {parts}{several}{types}"
 
 
 def _counted(count: int, group: str) -> str:
-    if group in ("tests", "YAML"):
-        return f"{count:,} in {group}"
+    if group == "YAML" or group.endswith("in tests"):
+        return f"{count:,} {'in YAML' if group == 'YAML' else group}"
     return f"{count:,} {_ONE.get(group, group.removesuffix('s')) if count == 1 else group}"
 
 

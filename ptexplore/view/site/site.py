@@ -196,8 +196,13 @@ def refs(hop: Hop) -> Iterable[SourceRef]:
         yield from ref.candidates
 
 
-def around(names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Extents) -> set[str]:
-    """The files that these lines lead to: where the names in them are defined for sure."""
+def around(
+    names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Extents, *, overloads: bool = False
+) -> set[str]:
+    """The files that these lines lead to: where the names in them are defined for sure.
+
+    With `overloads` also where it is not sure which is meant of several that stand in one file.
+    """
     files: set[str] = set()
     for path, lines in extents.items():
         number = names.owner.get(path, (-1, 0))[0]
@@ -206,8 +211,9 @@ def around(names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Exte
             continue
         wanted = frozenset(n for first, last in lines for n in range(first, min(last, first + _MOST_LINES) + 1))
         for _name, meant in source_data(names, path, text.text, wanted).entries:
-            if meant.sure:
-                files.update(place.path for place in meant.places)
+            paths = {place.path for place in meant.places}
+            if meant.sure or (overloads and len(paths) == 1):
+                files |= paths
     return files
 
 

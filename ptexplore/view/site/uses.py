@@ -373,7 +373,9 @@ class _Spellings:
     def __init__(self, name: str) -> None:
         self._name = name
         self._numbers: dict[tuple[bool, str, str | None], int] = {}
-        self._open: list[tuple[int, bool, str, str | None]] = []  # those that name no container of C++
+        # Those that name no container of C++, by whether they are Python's; and those that a semantic reader resolved.
+        self._open: dict[bool, list[tuple[int, str]]] = {False: [], True: []}
+        self._targeted: list[tuple[int, bool, str, str]] = []
         self._by_last: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self.overriding: set[str] = set()
         self.resolved: list[int] = []
@@ -394,8 +396,10 @@ class _Spellings:
             if target is not None:
                 self.resolved.append(number)
             container = spelled[: -len(self._name) - 2] if spelled.endswith(f"::{self._name}") else ""
-            if python or target is not None or not container:
-                self._open.append((number, python, spelled, target))
+            if target is not None:
+                self._targeted.append((number, python, spelled, target))
+            elif python or not container:
+                self._open[python].append((number, spelled))
             else:
                 self._by_last[container.rpartition("::")[2]].append((number, spelled))
         return number
@@ -405,9 +409,9 @@ class _Spellings:
         asked = asked_exactly(definition.qualified, definition.name, python=python, member=member)
         if not asked.qualified:
             return None
-        numbers = [
-            n for n, of_python, text, target in self._open if fits(asked, ".py" if of_python else "", text, target)
-        ]
+        numbers = [n for n, of_py, text, to in self._targeted if fits(asked, ".py" if of_py else "", text, to)]
+        # What one language writes cannot mean what is defined in the other, unless somebody resolved it.
+        numbers += [n for n, text in self._open[python] if fits(asked, ".py" if python else "", text)]
         last = definition.container.rstrip(":").rpartition("::")[2]
         numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
         return None if len(numbers) == len(self._numbers) else sorted(numbers)
@@ -420,7 +424,7 @@ class _Counts:
         self._at: defaultdict[At, set[int]] = defaultdict(set)
         self._lines: Counter[int] = Counter()
         self._calls: Counter[int] = Counter()
-        self._several: list[set[int]] = []  # lines that write it in several ways
+        self._several: Counter[frozenset[int]] = Counter()  # lines that write it in several ways, by these
 
     def take(self, number: int, path: str, letter: str, lines: Sequence[int]) -> None:
         """Take the lines of one file that write it in the way of this number."""
@@ -433,7 +437,8 @@ class _Counts:
         """Everything was taken."""
         for numbers in self._at.values():
             self._lines.update(numbers)
-        self._several = [numbers for numbers in self._at.values() if len(numbers) > 1]
+            if len(numbers) > 1:
+                self._several[frozenset(numbers)] += 1
 
     @property
     def all(self) -> int:
@@ -445,7 +450,7 @@ class _Counts:
         if fitting is None:
             return self.all, self._calls.total()
         ways = set(fitting)
-        twice = sum(max(0, len(numbers & ways) - 1) for numbers in self._several)
+        twice = sum(max(0, len(numbers & ways) - 1) * lines for numbers, lines in self._several.items())
         return sum(self._lines[number] for number in ways) - twice, sum(self._calls[number] for number in ways)
 
 

@@ -174,6 +174,22 @@ def test_one_key_walks_the_stop_about_a_line_and_no_key_at_the_foot_is_cut(drive
     drive("at::native::blend_kernel", reading, size=size)
 
 
+def test_going_back_and_escape_leave_a_tour_that_was_opened_on_a_line(drive):
+    async def reading(app, pilot):
+        await until(pilot, lambda: app.library.marked and app.reader.notes.marks)
+        place = app.reader.place
+        for leave in ("ctrl+o", "escape"):
+            await pilot.press("S")
+            await until(pilot, lambda: app.reader.notes.stop is not None and app.reader.place.path == KERNEL)
+            await pilot.pause()
+            await pilot.press(leave)
+            await until(pilot, lambda: app.touring.walk is None and app.reader.notes.stop is None)
+            assert app.reader.place == place, leave
+            await until(pilot, lambda: app.reader.notes.marks)
+
+    drive("at::native::blend_kernel", reading)
+
+
 def test_a_list_of_uses_says_how_to_open_one_and_takes_the_room_of_the_notes(drive):
     async def reading(app, pilot):
         reader = app.reader
