@@ -43,6 +43,7 @@ def forks(python: str = sys.executable) -> Iterator[Forks]:
 
 
 def _serve() -> None:
+    import gc
     import importlib
 
     import torch
@@ -50,6 +51,7 @@ def _serve() -> None:
     sys.path.insert(0, str(ROOT))
     names = {"torch": torch, "S": importlib.import_module("ptexplore.probe.stepper")}
     torch.set_num_threads(1)
+    gc.freeze()  # forks need not look through it
     for line in sys.stdin:
         reader, writer = os.pipe()
         process = os.fork()

@@ -41,8 +41,9 @@ def _server() -> subprocess.Popen[str]:
 
 
 SERVE = """
-import json, os, sys, tempfile, traceback
+import gc, json, os, sys, tempfile, traceback
 import torch, torch._dynamo
+gc.freeze()
 for line in sys.stdin:
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         process = os.fork()

@@ -45,6 +45,7 @@ class WarmProbe:
     python: str
     control: socket.socket
     stack: contextlib.ExitStack
+    modules: tuple[str, ...] = ()  # imported besides torch
     others: dict[tuple[tuple[str, str], ...], WarmProbe] = field(default_factory=dict)
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)  # an answer is for who asked last
 
@@ -64,7 +65,7 @@ class WarmProbe:
     def _with(self, environment: Mapping[str, str]) -> WarmProbe:
         key = tuple(sorted(environment.items()))
         if key not in self.others:
-            self.others[key] = self.stack.enter_context(warm_probe(self.python, environment=environment))
+            self.others[key] = self.stack.enter_context(warm_probe(self.python, *self.modules, environment=environment))
         return self.others[key]
 
 
@@ -80,7 +81,7 @@ def warm_probe(python: str, *modules: str, environment: Mapping[str, str] | None
         )  # fmt: skip
         theirs.close()
         try:
-            yield WarmProbe(python, ours, stack)
+            yield WarmProbe(python, ours, stack, modules)
         finally:
             process.kill()
             process.wait()
@@ -96,6 +97,7 @@ import torch
 from _ptexplore_probe import trace
 for name in sys.argv[2:]:
     importlib.import_module(name)
+trace.dispatch.settle()
 control = socket.socket(fileno=os.dup(0))
 def reap(*_):
     try:

@@ -126,6 +126,8 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
         tour = find_tour(library.notes, tour_id)
         return Start("tour", tour_id, stop=tour.stops[find_stop(tour, stop) - 1].id if stop else None)
     named = candidates(library.trees, library.workspace.catalogue_at_hand(library.trees), target)
+    if not named and library.trees and library.lacks_operators:  # it may be one that was not collected yet
+        named = candidates(library.trees, library.workspace.catalogue, target)
     if not named:
         raise nothing(library.trees, target, None)
     return Start("candidates", target, candidates=named)

@@ -177,6 +177,19 @@ class Broken(BaseException):
     """A fault of the recorder's own: never to be taken for one of the expression's."""
 
 
+_settled: list[Any] = []  # tensors among what `settle` froze
+
+
+def settle() -> None:
+    """Freeze what is there, for the passes that will be forked.
+
+    Each would look through all that torch made while it was imported, and would thereby have it copied.
+    """
+    with api.without_overrides():
+        _settled.extend(value for value in gc.get_objects() if issubclass(type(value), api.TENSOR_BASE))
+    gc.freeze()
+
+
 class Held:
     """Every tensor that is a Python object now, with its key set: parameters, globals, what closures hold.
 
@@ -186,6 +199,7 @@ class Held:
     def __init__(self) -> None:
         with api.without_overrides():
             tensors = [value for value in gc.get_objects() if issubclass(type(value), api.TENSOR_BASE)]
+            tensors += _settled  # no longer among the objects
             self.told = [{"impl": int(t._cdata), "raw": api.raw_key_set(t)} for t in tensors[:MOST_HELD]]
         self._alive = tensors
 

@@ -27,14 +27,19 @@ PASSED = re.compile(  # a good answer
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
 
-    A script is run once, under a recorder of its own, and again only where one operator call of it is asked for.
+    A script is run once, under a recorder of its own, and again only where that is asked for: for one operator call, or
+    to see who wrote to a saved tensor.
     """
     if request.get("script") is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
-        _told(program.RECORDER, _forked(program.RECORDER, request, known, channel), channel)
+        outcome = _forked(program.RECORDER, request, known, channel)
+        _told(program.RECORDER, outcome, channel)
+        if request.get("again") and writes.REASON in outcome.answer:
+            _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
         if request.get("native") and request.get("native_op"):
             _step(request, known, channel)
         return
+    dispatch.settle()
     wanted = ("once",) if request["once"] else PASSES
     first, request = _warmed(wanted[0], request, known, channel)
     passed = PASSED.match(first.answer)

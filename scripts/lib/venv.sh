@@ -41,6 +41,7 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, $2))" >/dev/null 2>&1
 
 # ensure_venv FOLDER NEWEST STAMP PIP_ARGUMENT...: the environment, made only when the stamp differs.
 # $compiled: the modules, apart by spaces, that Python compiles then with all that they import; only torch where it is not set.
+# That goes on in the background: wait_for_compiled.
 # The stamp is written last, so an interrupted run is done again.
 ensure_venv() {
     newest=$2 stamp=$3
@@ -66,8 +67,15 @@ ensure_venv() {
         "check the network and pip's own configuration, then run this again"
     # A probe leaves no file beside torch, so it would compile torch anew each time.
     for module in ${compiled:-torch}; do echo "import $module"; done |
-        env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" - >/dev/null 2>&1 || true
+        env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" - >/dev/null 2>&1 &
+    compiling=$!
     echo "$stamp" >"$venv/.ptexplore-stamp"
+}
+
+# wait_for_compiled: until what ensure_venv has compiled, if it has, is.
+wait_for_compiled() {
+    [ -z "${compiling:-}" ] || wait "$compiling" || true
+    compiling=
 }
 
 # with_lock FILE: holds FILE until this shell ends, where the machine has flock.

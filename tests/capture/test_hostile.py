@@ -115,8 +115,8 @@ def test_more_memory_than_there_is(warm: Runtime, expression: str) -> None:
     "expression",
     ["time.sleep(1000)", "[0 for _ in iter(int, 1)]", "os.kill(os.getpid(), 19)", "os.kill(os.getppid(), 19)"],
 )
-def test_what_never_ends(runtime: Runtime, expression: str) -> None:
-    error = failure(runtime, expression, timeout=1.0)
+def test_what_never_ends(warm: Runtime, expression: str) -> None:
+    error = failure(warm, expression, timeout=1.0)
     assert "did not end within 1 s" in error.message
     assert "the ops pass was stopped" in error.why
     assert "--timeout" in error.hint
@@ -128,11 +128,11 @@ def test_a_timeout_takes_along_what_was_started(runtime: Runtime) -> None:
     assert not running(mark)
 
 
-def test_what_outlives_the_expression_holds_nobody_up(runtime: Runtime) -> None:
+def test_what_outlives_the_expression_holds_nobody_up(warm: Runtime) -> None:
     mark = f"{os.getpid()}{time.monotonic_ns() % 10**6}"
     fork = f"os.fork() or os.execlp('sleep', 'sleep', '{mark}')"
-    trace(runtime, f"{fork} and torch.add(a, b)")
-    trace(runtime, f"subprocess.Popen(['sleep', '{mark}'], close_fds=False) and torch.add(a, b)")
+    trace(warm, f"{fork} and torch.add(a, b)")
+    trace(warm, f"subprocess.Popen(['sleep', '{mark}'], close_fds=False) and torch.add(a, b)")
     assert not running(mark)
 
 

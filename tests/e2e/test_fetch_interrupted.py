@@ -149,10 +149,11 @@ def test_two_at_once(fetching: Cli, big_upstream: str) -> None:
 
 def test_an_archive_stopped_half_way(fetching: Cli, tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "tree")
+    text = random.Random(0).randbytes(40_000_000)
     for number in range(4000):  # long enough that whoever looks cannot come too late
-        (tree / f"c10/{number}.h").write_bytes(random.Random(number).randbytes(10_000))
+        (tree / f"c10/{number}.h").write_bytes(text[number * 10_000 : (number + 1) * 10_000])
     archive = tmp_path / "x.tar.gz"
-    subprocess.run(["tar", "-czf", archive, "-C", tmp_path, "tree"], check=True)
+    subprocess.run(["tar", "--use-compress-program=gzip -1", "-cf", archive, "-C", tmp_path, "tree"], check=True)
     for stop in (signal.SIGINT, signal.SIGKILL):
         process = start(fetching, "--from", str(archive))
         wait_for(process, "unpacking")

@@ -966,10 +966,10 @@ def run(a, b):
 """
 
 
-def test_what_a_mode_set_for_its_own_functions_ends_with_them(command: InProcess) -> None:
+def test_what_a_mode_set_for_its_own_functions_ends_with_them(compiler_command: InProcess) -> None:
     """At operator.add the mode is on: what was read last was in __torch_dispatch__, where it is off."""
     arguments = ("run(a, b)", "--setup", OPERATOR_BELOW_A_MODE, "--no-native", "--json")
-    hops = command("trace", *arguments).hops
+    hops = compiler_command("trace", *arguments).hops
     first = next(hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::add.Tensor")
     keys = [hop for hop in first["children"] if hop["kind"] == "key"]
     assert keys, first
@@ -978,7 +978,7 @@ def test_what_a_mode_set_for_its_own_functions_ends_with_them(command: InProcess
     assert "PythonTLSSnapshot" in include.split(", "), include
 
 
-def test_a_subclass_is_made_below_modes_and_the_python_dispatcher(command: InProcess) -> None:
+def test_a_subclass_is_made_below_modes_and_the_python_dispatcher(compiler_command: InProcess) -> None:
     """A RecordFunction callback read {ADInplaceOrView, BackendSelect} at its detach(); the C++ has guards."""
     setup = "from torch._subclasses.fake_tensor import FakeTensorMode\n"
     setup += "from torch._dispatch.python import enable_python_dispatcher"
@@ -989,7 +989,7 @@ def test_a_subclass_is_made_below_modes_and_the_python_dispatcher(command: InPro
         "--with",
         "enable_python_dispatcher()",
     )
-    hops = command("trace", *arguments, "--no-native", "--json").hops
+    hops = compiler_command("trace", *arguments, "--no-native", "--json").hops
     [making] = [hop for hop in hops if hop["kind"] == "binding" and "make_subclass" in hop["name"]]
     key = next(hop for hop in making["children"][0]["children"] if hop["kind"] == "key")
     assert set(key["dispatch"]["tls_include"].split(", ")) == {"ADInplaceOrView", "BackendSelect"}
@@ -1221,14 +1221,14 @@ def test_operator_syntax_stands_around_the_python_that_it_calls(command: InProce
     assert [hop["name"] for hop in hops if hop["parent"] == outer[0]["id"]] == ["__torch_function__"]
 
 
-def test_inside_a_call_of_which_no_key_is_known_no_sets_are(command: InProcess) -> None:
+def test_inside_a_call_of_which_no_key_is_known_no_sets_are(compiler_command: InProcess) -> None:
     """Its kernels may hold a guard: so does that of add, by its text, and what it calls runs inside of that."""
     setup = (
         "from torch.utils._python_dispatch import TorchDispatchMode\nclass Plain(TorchDispatchMode):\n"
         " def __torch_dispatch__(self, function, types, args=(), kwargs=None): return function(*args, **kwargs or {})\n"
         "def f(a):\n with Plain(): b = a.sin()\n return b.cos() + 1"
     )
-    hops = command("trace", "f(a)", "--setup", setup, "--no-native", "--json").hops
+    hops = compiler_command("trace", "f(a)", "--setup", setup, "--no-native", "--json").hops
     by_id = {hop["id"]: hop for hop in hops}
     keyed = {hop["parent"] for hop in hops if hop["kind"] == "key"}
     unknown = [hop["id"] for hop in hops if hop["kind"] == "op" and hop["id"] not in keyed and not hop["thread"]]

@@ -130,6 +130,29 @@ def test_a_call_of_each_kind_is_stepped(command: InProcess, tmp_path: Path) -> N
     assert "the native pass was not asked for" in plain
 
 
+NAMED = """\
+import torch
+
+a = torch.ones(2, 2, names=("N", "C"))
+b = a + a
+assert b.names == a.names
+c = b.sum("N").exp()
+"""
+
+
+@pytest.mark.skipif(not torch_version().startswith("2.6"), reason="newer torches have no names of dimensions")
+def test_no_set_is_stated_of_a_tensor_that_may_have_names(command: InProcess, tmp_path: Path) -> None:
+    """Each of these tensors has names, so Named is in its set; no recorder read one."""
+    file = tmp_path / "named.py"
+    file.write_text(NAMED, encoding="utf-8")
+    document = json.loads(command("trace", "--script", str(file), "--no-native", "--json").out)
+    keys = [(hop["op"], hop["dispatch"]) for hop in document["hops"] if hop["kind"] == "key"]
+    starts = {op: dispatch for op, dispatch in keys if dispatch["redispatch"] is None}
+    for op in ("aten::add.Tensor", "aten::exp"):
+        assert starts[op]["arguments"] == {}, starts[op]
+        assert "self" in starts[op]["unread"]
+
+
 def test_a_program_has_no_one_path(command: InProcess, script: Path) -> None:
     command("trace", "--script", str(script), "--view", "path").three_parts(2)
 

@@ -355,13 +355,15 @@ GROUPS = [QUICK, *([range(n, n + 8) for n in range(0, len(CASES), 8)] if THOROUG
 
 
 @pytest.mark.parametrize("numbers", GROUPS)
-def test_python_and_cpp_take_turns_as_they_did(command: InProcess, tmp_path: Path, numbers: Sequence[int]) -> None:
+def test_python_and_cpp_take_turns_as_they_did(
+    compiler_command: InProcess, tmp_path: Path, numbers: Sequence[int]
+) -> None:
     cases = [CASES[number] for number in numbers if number < len(CASES)]
     differing = {}
     for (setup, expression), recorded in zip(cases, _recorded(cases), strict=True):
         saved = tmp_path / "trail.json"
         saved.unlink(missing_ok=True)
-        result = command("trace", expression, "--setup", setup, "--save", str(saved))
+        result = compiler_command("trace", expression, "--setup", setup, "--save", str(saved))
         assert result.code == 0, result
         trail = json.loads(saved.read_text(encoding="utf-8"))
         parts = [seen["data"] for seen in trail["session"]["observations"] if seen["kind"] == "calls"]

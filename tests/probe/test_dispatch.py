@@ -182,3 +182,11 @@ def test_an_exception_leaves_no_marker_open() -> None:
     with recorder:
         pass
     assert not recorder._open
+
+
+def test_tensors_from_before_what_is_there_was_settled_are_held_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "_settled", [])
+    early = torch.ones(3)
+    dispatch.settle()
+    late = torch.ones(2)
+    assert {int(early._cdata), int(late._cdata)} <= {told["impl"] for told in dispatch.Held().told}
