@@ -40,6 +40,7 @@ class PtexploreError(Exception):
 
 
 LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EFBIG)  # on open files, processes, the size of a file
+BROKEN = (errno.EIO, errno.ENOMEM, *LIMITS)  # what tells nothing of whether a file is there
 
 
 @contextlib.contextmanager

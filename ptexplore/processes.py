@@ -37,16 +37,25 @@ class ChannelTimeout(Exception):
 
 @contextlib.contextmanager
 def starting_workers() -> Iterator[None]:
-    """What multiprocessing starts in this block does not run the caller's own script first.
+    """What multiprocessing starts in this block runs neither the caller's own script nor the folder one stands in.
 
     The script of somebody who calls our API may have no `if __name__ == "__main__"`, and would then start itself. What
-    our workers run stands in our modules, never in that script.
+    our workers run stands in our modules, never in that script. A new Python has the current folder first on its path
+    until multiprocessing gives it ours, and has imported a `pickle.py` that lies there by then: `-I` leaves that out.
     """
-    script = sys.modules["__main__"]
+    from multiprocessing import util
+
+    script, flags = sys.modules["__main__"], util._args_from_interpreter_flags  # type: ignore[attr-defined]
+
+    def isolated() -> list[str]:
+        return ["-I", *(flag for flag in flags() if flag not in ("-I", "-E", "-s", "-P"))]
+
     sys.modules["__main__"] = ModuleType("__main__")
+    util._args_from_interpreter_flags = isolated  # type: ignore[attr-defined]  # it has no public name
     try:
         yield
     finally:
+        util._args_from_interpreter_flags = flags  # type: ignore[attr-defined]
         sys.modules["__main__"] = script
 
 

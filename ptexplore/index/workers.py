@@ -172,7 +172,9 @@ def _in_pool(
     for old in folder.glob(f"{_AT}*"):
         old.unlink()
     undone: list[_Batch] = []
-    with ProcessPoolExecutor(jobs, context, _begin, (str(folder),)) as pool, ending_workers():
+    with starting_workers():  # its queues start a process of their own
+        pool = ProcessPoolExecutor(jobs, context, _begin, (str(folder),))
+    with pool, ending_workers():
         pending: dict[Future[list[_R]], _Batch] = {}
         for begun in todo:
             with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us

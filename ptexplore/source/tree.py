@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ptexplore.errors import BROKEN
 from ptexplore.lazy import remembered
 from ptexplore.model.places import Checkout, FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
@@ -147,7 +148,11 @@ def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes]
             return None
         with open(real, "rb") as handle:
             data = handle.read()
-    except (OSError, ValueError):
+    except ValueError:
+        return None
+    except OSError as error:
+        if error.errno in BROKEN:  # it is there, and what is shown without it would be another answer
+            raise
         return None
     check(real, data)
     return data.decode("utf-8", "replace").replace("\r\n", "\n")

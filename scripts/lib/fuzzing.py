@@ -265,8 +265,9 @@ def project(drawn: random.Random, folder: Path) -> None:
     from ptexplore.source.fetch.project_file import find_project
 
     text = b'ref = "v2.6.0"\nnotes = ["notes", "a/b"]\n[site]\ntitle = "T"\nurl = "https://example.org/"\n'
-    (folder / "ptexplore.toml").write_bytes(mutated_bytes(drawn, text))
-    find_project(folder)
+    (folder / "project").mkdir(exist_ok=True)  # apart: every command reads the one of its own folder
+    (folder / "project/ptexplore.toml").write_bytes(mutated_bytes(drawn, text))
+    find_project(folder / "project")
 
 
 def lock(drawn: random.Random, folder: Path) -> None:

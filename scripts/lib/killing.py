@@ -37,6 +37,7 @@ class Work:
     arguments: Callable[[Path], tuple[str, ...]]
     prepare: Callable[[Path, Callable[..., None]], None]  # the folder; runs ptexplore there
     whole: tuple[str, ...] = ()  # files that are the old or the new one at any moment
+    varies: tuple[str, ...] = ()  # files that no two runs need agree about: they must be there
     answers: bool = False  # its output is the answer, not a report of what it did
     stays: bool = False  # what it starts from is too large to copy, and it changes nothing of it but what it adds
 
@@ -136,7 +137,8 @@ WORKS: dict[str, Work] = {
     "first trace": Work(
         _asked("trace", "torch.add(a, b)", "--no-native", "--json", *_python()), _nothing, answers=True
     ),
-    "trace, stepped": Work(_asked("trace", "torch.add(a, b)", "--save", "kept.json", *_python()), _warm, stays=True),
+    "trace, stepped": Work(_asked("trace", "torch.add(a, b)", "--save", "kept.json", *_python()), _warm, stays=True,
+                           varies=("cwd/kept.json",)),
     "index": Work(_asked("index", "--checkout", "mini"), _mini),
     "fetch, archive": Work(_asked("fetch", "--from", "{given}/x.tar.gz"), _archive),
     "fetch, git": Work(_asked("fetch", "--from", "file://{given}/tree", "--ref", "v2.99.0"), _remote),
@@ -226,7 +228,7 @@ class Killing:
                 self._known[name].add(_prints(self._folder / name)[0])
         self._alone = found[0]
         for name in set(found[0]) & set(found[1]):
-            both = zip(found[0][name], found[1][name], strict=False)
+            both = zip(found[0][name], found[1][name], strict=False) if name not in self._work.varies else ()
             self._same[name] = next((number for number, (one, other) in enumerate(both) if one == other), None)
         tally.compared = sum(way is not None for way in self._same.values())
         tally.uncompared = sorted(name for name in self._alone if self._same.get(name) is None)

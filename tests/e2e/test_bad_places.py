@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import REPOSITORY, Cli, InProcess
+from tests import small_source
+from tests.harness import REPOSITORY, Cli, Here, InProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -116,3 +117,23 @@ def test_no_torch_where_ptexplore_itself_is(cli: Cli, tmp_path: Path) -> None:
     loaded = bare("trace", "--load", str(session), "--json", env=env, target=None)
     assert "Traceback" not in loaded.err
     assert loaded.code in (0, MISSING), loaded
+
+
+def test_workers_import_nothing_of_the_current_folder(
+    fetching: Here, hostile_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index's workers are new Pythons, which have the current folder first on their path for a moment."""
+    marker = tmp_path / "marker"
+    for name in ("pickle", "struct", "socket", "tempfile", "queue", "json", "random", "sitecustomize", "usercustomize"):
+        text = f"open({str(marker)!r}, 'a').write('{name}\\n')\nraise RuntimeError('{name} of this folder')\n"
+        (hostile_folder / f"{name}.py").write_text(text, encoding="utf-8")
+    root = small_source.write(tmp_path / "mini", copies=3)
+    (root / "c10/large.h").write_text("int a;\n" * 60_000, encoding="utf-8")  # what is read in another process
+    assert fetching("fetch", "--from", str(root)).code == 0
+    monkeypatch.chdir(hostile_folder)
+    result = fetching("index", "--checkout", "mini", "--jobs", "2", "--json")
+    assert not marker.exists(), marker.read_text(encoding="utf-8")
+    assert result.data["indexes"][0]["read"] == 11
+    started = subprocess.run([sys.executable, "-c", "import pickle"], cwd=hostile_folder, check=False, stderr=-3)
+    assert started.returncode, "the folder is as hostile as this test says"
+    assert marker.exists()

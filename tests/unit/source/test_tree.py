@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from ptexplore.model.places import Runtime
+from ptexplore.source import tree as tree_module
 from ptexplore.source.tree import SourceTree, is_plain, runtime_tree
 
 
@@ -114,3 +117,19 @@ def test_without_generated_files(site: Path, tmp_path: Path, monkeypatch: pytest
     assert tree.info.layers == ("wheel",)
     assert tree.aid("model.json") is None
     assert not (tmp_path / "empty").exists()
+
+
+def test_a_file_that_a_bad_disk_keeps_back_is_not_a_file_that_is_not_there(
+    tree: SourceTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(number: int) -> None:
+        def refuse(*_given: object, **_named: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(tree_module, "open", refuse, raising=False)
+
+    failing(errno.EIO)
+    with pytest.raises(OSError, match="Input/output error"):
+        tree.read("torch/nn/functional.py")
+    failing(errno.EACCES)
+    assert tree.read("torch/nn/functional.py") is None
