@@ -227,13 +227,14 @@ def _timed(trail: Trail, times: str | None) -> Trail:
 
 def _keep(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
     """Write the trace into the files that were asked for."""
-    from ptexplore.render.stacks import exported
-    from ptexplore.view.trace.stacks import stacks_of
     from ptexplore.workspace.saved_traces import save_trace, write_file
 
     if save:
         save_trace(Path(save), trail, session)
     if export:
+        from ptexplore.render.stacks import exported
+        from ptexplore.view.trace.stacks import stacks_of
+
         write_file(Path(export[1]), exported(stacks_of(trail), export[0]))
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Trail
+from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, times_elsewhere
-from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
@@ -25,10 +25,18 @@ LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares belo
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
 
-def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
-    """The parts of a program, as many as fit. Raises PtexploreError (usage) where `options.opened` names none."""
+def modules_view(trail: Trail, program: Program, options: Options) -> TrailView | None:
+    """The parts of a program, as many as fit.
+
+    What `options.opened` names may be no part, but an operator: None then, unless this view was asked for by name,
+    which raises PtexploreError (usage).
+    """
     whole = parts_of(program, script_name(trail))
-    root = whole if options.opened is None else opened(whole, options.opened)
+    root = whole if options.opened is None else _part(whole, options.opened)
+    if root is None:
+        if options.view is None:
+            return None
+        raise _no_part(whole, options.opened or "")
     rows, hidden = _fitting(root, whole.time, opened=options.opened is not None)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
@@ -54,11 +62,6 @@ def script_name(trail: Trail) -> str:
     return os.path.basename(trail.expression.removeprefix("--script "))
 
 
-def is_part(trail: Trail, program: Program, name: str) -> bool:
-    """Whether a part of the program is called that."""
-    return _part(parts_of(program, script_name(trail)), name) is not None
-
-
 def _part(whole: Part, name: str) -> Part | None:
     """The part of that name, or whose name ends with it; None where there is none."""
     parts = [(part, (part.name, *part.names, part.type)) for part in whole.walk()]
@@ -67,13 +70,9 @@ def _part(whole: Part, name: str) -> Part | None:
     return part_named or next(ends, None)
 
 
-def opened(whole: Part, name: str) -> Part:
-    """The part of that name. Raises PtexploreError (usage) where there is none."""
-    part_named = _part(whole, name)
-    if part_named is None:
-        known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
-        raise PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
-    return part_named
+def _no_part(whole: Part, name: str) -> PtexploreError:
+    known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
+    return PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
 
 
 def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:

@@ -1,21 +1,15 @@
-"""Which view of a trace is shown: the one that was asked for, else the one that suits what ran."""
+"""Which view of a trace is shown: the one that was asked for, else the one that suits what ran.
+
+Each view is imported where it is shown: a program's first screen needs none of what words the frames of C++.
+"""
 
 from __future__ import annotations
-
-from difflib import get_close_matches
 
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Hop, Session, Trail, walk
-from ptexplore.view.trace.modules import is_part, modules_view
-from ptexplore.view.trace.native import operator_name
-from ptexplore.view.trace.operators import operators_view
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
-from ptexplore.view.trace.path import outermost_operators, path_view
-from ptexplore.view.trace.program_operators import program_operators
-from ptexplore.view.trace.rows import tree_view
-from ptexplore.view.trace.screen import call_numbers
 
 FEW = 60  # operator calls by the user's own code: of more, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
@@ -36,9 +30,19 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     if name == "modules":
         raise _no_program(trail)
     if name == "path":
+        from ptexplore.view.trace.path import path_view
+
         return path_view(trail, options, session)
     if name == "operators":
+        from ptexplore.view.trace.operators import operators_view
+
         return operators_view(trail, options, session)
+    return _tree(trail, options, session)
+
+
+def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.rows import tree_view
+
     return tree_view(trail, options, session)
 
 
@@ -46,15 +50,17 @@ def _of_program(trail: Trail, program: Program, options: Options, session: Sessi
     """A view of a recorded program. What is to be opened is a part of it, or an operator."""
     tree = options.full or options.depth is not None or options.only is not None
     if options.view == "tree" or (options.view is None and tree):
-        return tree_view(trail, options, session)
+        return _tree(trail, options, session)
     if options.view == "path":
         why = "a program takes many ways through the dispatcher: each operator has its own"
         raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
     if options.view == "operators":
+        from ptexplore.view.trace.program_operators import program_operators
+
         return program_operators(trail, program, options)
-    if options.view is None and options.opened is not None and not is_part(trail, program, options.opened):
-        return tree_view(trail, options, session)
-    return modules_view(trail, program, options)
+    from ptexplore.view.trace.modules import modules_view
+
+    return modules_view(trail, program, options) or _tree(trail, options, session)
 
 
 def view_to_json(page: TrailView) -> str:
@@ -68,6 +74,8 @@ def suited(trail: Trail, options: Options) -> ViewName:
         return "modules"
     if options.of_the_tree:
         return "tree"
+    from ptexplore.view.trace.path import outermost_operators
+
     return "path" if sum(1 for _ in outermost_operators(trail.hops)) <= FEW else "operators"
 
 
@@ -78,6 +86,9 @@ def available(trail: Trail) -> tuple[ViewName, ...]:
 
 def stepped_by(trail: Trail, number: int | None) -> str | None:
     """What `--native-op` takes to step the operator call that a hop is, or is inside of; None where there is none."""
+    from ptexplore.view.trace.native import operator_name
+    from ptexplore.view.trace.screen import call_numbers
+
     around: dict[int, Hop] = {child.id: hop for hop in walk(trail.hops) for child in hop.children}
     hop = next((hop for hop in walk(trail.hops) if hop.id == number), None)
     while hop is not None and hop.kind != "op":
@@ -91,6 +102,8 @@ def named(text: str | None) -> ViewName | None:
         return None
     name = next((name for name in VIEW_NAMES if name == text), None)
     if name is None:
+        from difflib import get_close_matches
+
         near = (get_close_matches(text, VIEW_NAMES, 1) or [VIEW_NAMES[0]])[0]
         why = f"the views are {', '.join(VIEW_NAMES)}"
         raise PtexploreError(f"there is no view {text}", why, f"--view {near}", USAGE)

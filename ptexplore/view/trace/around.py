@@ -1,0 +1,42 @@
+"""What stands around the rows of every view: findings, the signs' meaning, the next commands. It loads little."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from ptexplore.model.trace import Trail
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow
+
+LONG = 200  # characters of a command that are worth repeating
+_SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
+
+
+def findings(trail: Trail) -> tuple[str, ...]:
+    """What must be known beside the rows."""
+    return tuple(f"{finding.kind}: {finding.text}" for finding in trail.findings)
+
+
+def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
+    """The signs of these rows that are not words, each with what it says; only of those that are there."""
+    marks = {row.mark for row in rows}
+    out = []
+    if "~" in marks:
+        others = [tree for tree in trail.trees if tree.relation == "version-skew"]
+        versions = " or ".join(dict.fromkeys(tree.version or tree.name for tree in others)) or "another version"
+        own = trail.torch.version.partition("+")[0]
+        out.append(("~", f"found by name in {versions}'s source; `ptexplore fetch` brings {own}'s own"))
+    if "?" in marks:
+        out.append(("?", _SEVERAL))
+    return tuple(out)
+
+
+def again(options: Options) -> str:
+    """What was typed, to type it again with more options."""
+    repeated = shlex.join(options.command)
+    return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
+
+
+def typed(options: Options, shows: str, *more: str) -> NextStep:
+    """A next command: what was typed, with more options."""
+    return NextStep(f"{again(options)} {shlex.join(more)}".strip(), shows)
