@@ -162,6 +162,45 @@ def local_bits() -> tuple[int, int]:
     return int(include.raw_repr()), int(exclude.raw_repr())
 
 
+def local_words() -> memoryview | None:
+    """Sixteen bytes of memory that change whenever this thread's include or exclude set does.
+
+    Ask for them in the thread that is meant. None where torch's library does not export them, or has something else
+    under that name.
+    """
+    return _local_words() if _are_local_sets() else None
+
+
+def _local_words() -> memoryview:
+    library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libc10.so"))
+    # A PODLocalDispatchKeySet (c10/core/impl/LocalDispatchKeySet.h); what is looked up is this thread's.
+    words = (ctypes.c_uint64 * 2).in_dll(library, "_ZN3c104impl26raw_local_dispatch_key_setE")
+    return memoryview(words).cast("B").cast("Q")
+
+
+@functools.cache
+def _are_local_sets() -> bool:
+    """Whether the words are this thread's sets: they must change as the sets do."""
+    try:
+        words = _local_words()
+    except (OSError, ValueError):
+        return False
+    before, sets_before = tuple(words), local_bits()
+    with torch._C._AutoDispatchBelowAutograd():
+        inside, sets_inside = tuple(words), local_bits()
+    changed = tuple(a ^ b for a, b in zip(before, inside, strict=True))
+    told = tuple(a ^ b for a, b in zip(sets_before, sets_inside, strict=True))
+    return changed == told and any(told) and tuple(words) == before
+
+
+@functools.cache
+def transform_keys() -> int:
+    """The bits of the keys one of which is in a local set wherever a function transform is on."""
+    names = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
+    keys = (getattr(torch._C.DispatchKey, name) for name in names)
+    return functools.reduce(operator.or_, (int(torch._C.DispatchKeySet(key).raw_repr()) for key in keys), 0)
+
+
 def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
     inside = repr(keys).partition("(")[2].rpartition(")")[0]
     return int(keys.raw_repr()), [name for name in inside.split(", ") if name]
@@ -400,13 +439,17 @@ def saved_tensors_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]
 
 def operator_fields(event: Any) -> Any | None:
     """A tree event's operator fields (inputs, scope, sequence_number); None for an event of another kind."""
-    tag, fields = event.typed
-    return fields if tag == torch._C._profiler._EventType.TorchOp else None
+    fields = event.extra_fields
+    return fields if isinstance(fields, OPERATOR_FIELDS) else None
+
+
+TENSOR_METADATA = torch._C._profiler._TensorMetadata  # what the profiler records of an input that is a tensor
+OPERATOR_FIELDS = torch._C._profiler._ExtraFields_TorchOp  # and of an operator's event, beside its name and times
 
 
 def is_tensor_metadata(value: Any) -> bool:
     """Whether the profiler recorded this input as a tensor."""
-    return isinstance(value, torch._C._profiler._TensorMetadata)
+    return isinstance(value, TENSOR_METADATA)
 
 
 def class_name(kind: type) -> str:
