@@ -29,7 +29,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
     budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
-    recorder = Recorder((request["script"],), budget, float(request["timeout"]))
+    recorder = Recorder((request["script"],), budget, float(request["timeout"]), running.names.seed_numpy)
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)

@@ -158,7 +158,14 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None) -> None:
+    def __init__(
+        self,
+        user_files: Iterable[str] = (),
+        native_budget: float = 0.0,
+        limit: float | None = None,
+        loaded: Callable[[], None] | None = None,
+    ) -> None:
+        self._loaded = loaded  # is called after each import
         self._budget = native_budget  # seconds of stepping
         self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
         self.late = False  # it was
@@ -185,9 +192,9 @@ class Recorder:
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
         self._own_fork = False  # it is we who fork
-        self.interrupted = (
-            False  # an interrupt ended the program, maybe inside of the profile function, which is lost then
-        )
+        self.interrupted = False  # an interrupt ended the program, maybe inside of the profile function
+        self._threw = False  # something was raised inside of the profile function, which Python then takes away
+        self.held_back = False  # an interrupt came where nothing can be raised: it is sent once more
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -259,6 +266,9 @@ class Recorder:
                 if innermost.builtin and innermost.frame is frame:
                     self._failed = innermost.path if event == "c_exception" else None
                     self._builtin_left(thread, innermost)
+        except BaseException:  # what a handler of a signal raised, as that of Ctrl-C does: it is the program's
+            self._threw = True
+            raise
         finally:
             if compiler is not None:
                 _set_frame_compiler(compiler)
@@ -564,6 +574,9 @@ class Recorder:
             if meanwhile is not None:
                 self._own_fork = True
                 meanwhile()
+        except BaseException:
+            self._cut("an interrupt came while what had run was being folded: some of that is not told")
+            raise
         finally:
             self._own_fork = False
             if self.stepping is None or not self.stepping.in_child:
@@ -616,6 +629,8 @@ class Recorder:
 
     def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
+        if self._threw:
+            self._go_on()
         hook = sys.getprofile()
         if self._profile is not None and hook is not None and not _runs(Recorder.hook.__code__):
             # A loop over operator syntax calls nothing that the hook sees: time alone tells that there may be much.
@@ -626,6 +641,28 @@ class Recorder:
                 sys.setprofile(hook)
         self._ticked += 1
 
+    def _go_on(self) -> None:
+        """Set the profile function anew: what it raised is with the program, which went on."""
+        self._threw = False
+        if sys.getprofile() is not None:
+            return
+        self._cut(
+            "an interrupt came inside of the profile function: Python's calls for some 0.2 s after it are not told"
+        )
+        running: list[FrameType] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            running.append(frame)
+            frame = frame.f_back
+        thread: Thread = self._local.thread
+        inner = next((f for f in running if not f.f_code.co_filename.startswith(OURS)), None)
+        while len(thread.stack) > 1:
+            slot = thread.stack[-1]
+            if slot.frame is not None and slot.frame in running and not (slot.builtin and slot.frame is inner):
+                break
+            self._leave(thread)
+        sys.setprofile(self.hook)
+
     def _watch(self) -> None:
         """Ask for a tick where the profile function is not called.
 
@@ -635,9 +672,12 @@ class Recorder:
         asked = over = 0
         while not self._stopped.wait(TICK):
             self._end_in_time()
+            if self.held_back:
+                self.held_back = False
+                os.kill(os.getpid(), signal.SIGINT)
             quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
             asked = max(asked, self._ticked)  # a tick that an earlier recorder asked for may come late
-            if asked == self._ticked == over and quiet:
+            if asked == self._ticked == over and (quiet or self._threw):
                 asked += 1
                 ctypes.pythonapi.Py_AddPendingCall(_PENDING, None)
             over = self._ticked
@@ -750,7 +790,11 @@ class Recorder:
         """Import a module without looking at what that calls: one row says that it was, and how long it took."""
         thread: Thread | None = getattr(self._local, "thread", None)
         if thread is None or thread.importing:
-            return load(*given)
+            try:
+                return load(*given)
+            finally:
+                if self._loaded is not None:
+                    self._loaded()
         thread.importing = 1
         hook = sys.getprofile()
         sys.setprofile(None)
@@ -767,6 +811,8 @@ class Recorder:
                 self._leave(thread)
             path.calls += max(len(sys.modules) - before, 0)
             thread.importing = 0
+            if self._loaded is not None:
+                self._loaded()
             self._look_at_sets(thread)
             sys.setprofile(hook)
 
@@ -851,8 +897,12 @@ os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
 
 
 def _tick(_: object) -> int:
-    if Recorder.active is not None:
-        Recorder.active.tick()
+    recorder = Recorder.active
+    if recorder is not None:
+        try:
+            recorder.tick()
+        except KeyboardInterrupt:  # a callback by ctypes cannot raise
+            recorder.held_back = True
     return 0
 
 

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -187,6 +188,34 @@ def test_every_call_of_a_builtin_is_told_by_its_name() -> None:
     program = recorded(run)
     calls = {(program.routes[call.route].method, call.calls) for call in program.calls}
     assert calls == {("ones", 1), ("neg", 200)}
+
+
+def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recording_goes_on(monkeypatch: Any) -> None:
+    """Python takes a profile function away that raises, as it does where a handler of a signal raised in it."""
+    at_line, interrupts = recorder().Recorder._at_line, [KeyboardInterrupt()]
+
+    def once(*given: Any) -> Any:
+        if interrupts:
+            raise interrupts.pop()
+        return at_line(*given)
+
+    def run() -> None:
+        x = torch.ones(2)
+        with pytest.raises(KeyboardInterrupt):
+            once_more(x)
+        assert sys.getprofile() is None
+        while sys.getprofile() is None:
+            time.sleep(0.01)
+        torch.exp(x)
+
+    def once_more(x: Any) -> None:
+        monkeypatch.setattr(recorder().Recorder, "_at_line", once)
+        torch.neg(x)
+
+    program = recorded(run)
+    (exp,) = (path for path in program.paths if path.name == "torch.exp")
+    assert program.paths[exp.parent or 0].name.endswith("run")
+    assert [text for text in program.cuts if "an interrupt came inside of the profile function" in text]
 
 
 def test_overhead_is_part_of_the_run() -> None:
