@@ -701,11 +701,15 @@ class Recorder:
             return
         starts = given if isinstance(given, (list, tuple)) else (given,)
         nodes = [t.grad_fn for t in starts if isinstance(t, torch.Tensor) and t.grad_fn is not None]
-        if nodes:
-            self._slice_if_safe()
-            self._fold.saved(nodes)
-            if self.stepping is not None and self.stepping.wants_graph:
-                self._graph = api.node_names(nodes)
+        if nodes and self._is_safe():
+            self._slice(lambda: self._look_at_graph(nodes))
+        elif nodes:
+            self._look_at_graph(nodes)
+
+    def _look_at_graph(self, nodes: list[Any]) -> None:
+        self._fold.saved(nodes)
+        if self.stepping is not None and self.stepping.wants_graph:
+            self._graph = api.node_names(nodes)
 
     # --- the run ---
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -121,9 +121,14 @@ def _left_by_error(program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, 
     last = last_calls(program) if program.failed is not None else None
     if last is None or program.calls[last].path != program.failed:
         return ()
-    seen = _first_observation
-    first, wanted = [route.observation or 0 for route in program.routes], program.calls[last].route
-    return tuple(claim for claim in claims if bisect_right(first, seen(claim)) - 1 == wanted)
+    route_of, wanted = _route_finder(program), program.calls[last].route
+    return tuple(claim for claim in claims if route_of(_first_observation(claim)) == wanted)
+
+
+def _route_finder(program: Program) -> Callable[[int], int]:
+    """Tells which route an observation is of: those of a route begin with its first one."""
+    first = [route.observation or 0 for route in program.routes]
+    return lambda observation: bisect_right(first, observation) - 1
 
 
 def _first_observation(claim: Claim) -> int:
@@ -133,11 +138,11 @@ def _first_observation(claim: Claim) -> int:
 
 def _concluded(context: Context, program: Program, hops: Sequence[Hop]) -> Program:
     """The program whose routes know the hops that were concluded from their observations, and its paths their place."""
-    first = [route.observation or 0 for route in program.routes]
+    route_of = _route_finder(program)
     shown: dict[int, list[int]] = {}
     for hop in hops:
         seen = next((number for step in walk((hop,)) for number in step.evidence), 0)
-        shown.setdefault(bisect_right(first, seen) - 1, []).append(hop.id)
+        shown.setdefault(route_of(seen), []).append(hop.id)
     routes = (structs.replace(route, hops=tuple(shown.get(number, ()))) for number, route in enumerate(program.routes))
     paths = python_places.of_paths(context, program.paths)
     return structs.replace(program, routes=tuple(routes), paths=tuple(paths))

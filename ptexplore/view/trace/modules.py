@@ -78,11 +78,15 @@ def _no_part(whole: Part, name: str) -> PtexploreError:
 def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     yield f"torch {trail.torch.version}"
     imports = next((part for part in whole.parts if part.kind == "imports"), None)
-    apart = f", and {seconds(imports.time)} more of imports, which no other row counts" if imports is not None else ""
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        yield f"one run: {seconds(whole.time)} (about {seconds(program.overhead)} of it recording){apart}"
+        apart = [f"{seconds(program.folding)} more of recording"] if program.folding else []
+        apart += [f"{seconds(imports.time)} of imports"] if imports is not None else []
+        inside = max(program.overhead - program.folding, 0)
+        yield f"one run: {seconds(whole.time)}, about {seconds(inside)} of it recording" + (
+            f"; apart from that: {', '.join(apart)}" if apart else ""
+        )
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
