@@ -59,6 +59,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         native_op: str | None = None,
         native_budget: float = 60.0,
         first: bool = False,
+        twice: bool = False,
         timeout: float = 60.0,
     ) -> PublicTrail:
         """As `ptexplore.trace`.
@@ -73,7 +74,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         if callable(expression):
             asked = {
                 "script": script, "variables": variables, "setup": setup, "contexts": contexts, "grad": grad,
-                "backward": backward, "once": once, "native_op": native_op, "first": first,
+                "backward": backward, "once": once, "native_op": native_op, "first": first, "twice": twice,
             }  # fmt: skip
             _check_alone(asked)
             return self.record().call(expression)
@@ -98,6 +99,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             native_op=native_op,
             native_budget=native_budget,
             first=first,
+            twice=twice,
         )
         return PublicTrail(*self.inner.trace(request))
 
@@ -185,6 +187,7 @@ def trace(
     native_op: str | None = None,
     native_budget: float = 60.0,
     first: bool = False,
+    twice: bool = False,
     timeout: float = 60.0,
     python: str | None = None,
 ) -> PublicTrail:
@@ -197,7 +200,7 @@ def trace(
     are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
     `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
     `first`: of the very first call, not of a warm one); of a script one call of each kind, as far as `native_budget`
-    seconds go.
+    seconds go. `twice` runs a script again, unrecorded, and a finding says whether both runs did the same.
     `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
 
     What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
@@ -214,7 +217,7 @@ def trace(
         return workspace.trace(
             expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
             backward=backward, once=once, native=native, native_op=native_op,
-            native_budget=native_budget, first=first, timeout=timeout,
+            native_budget=native_budget, first=first, twice=twice, timeout=timeout,
         )  # fmt: skip
 
 

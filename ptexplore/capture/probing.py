@@ -37,7 +37,11 @@ def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
     values += [*(("--setup", code) for code in options.setup), *(("--with", context) for context in options.contexts)]
     values += [("--native-op", options.native_op)] if options.native_op is not None else []
     flags = {"--grad": options.grad and not options.backward, "--backward": options.backward, "--once": options.once}
-    flags |= {"--first": options.first, "--no-native": not options.native and options.script is None}
+    flags |= {
+        "--twice": options.twice,
+        "--first": options.first,
+        "--no-native": not options.native and options.script is None,
+    }
     return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
 
 

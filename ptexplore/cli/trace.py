@@ -83,6 +83,14 @@ def trace(
         bool,
         Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
     ] = False,
+    twice: Annotated[
+        bool,
+        Option(
+            "--twice",
+            help="of a script: run it again, unrecorded, and say whether both did the same",
+            rich_help_panel=RUN,
+        ),
+    ] = False,
     timeout: Annotated[
         str, Option(metavar="S", help="seconds that each run of it may take (60)", rich_help_panel=RUN)
     ] = "60",
@@ -204,6 +212,7 @@ def trace(
         native_op=native_op,
         native_budget=_budget(native_budget),
         first=first,
+        twice=twice,
     )
     with open_workspace(python) as workspace:
         return tell(*workspace.trace(request), linking(workspace.place_of), _command(request, python))

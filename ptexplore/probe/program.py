@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import native, passes
+from . import native, passes, twice
 from . import torch_api as api
 from .raising import Raised
 from .recording import Recorder
@@ -41,9 +41,11 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
             recorder.interrupted = running.raised is not None and isinstance(running.raised.error, KeyboardInterrupt)
             recorder.stop()
     sys.setrecursionlimit(limit)
+    left = twice.effects(running.raised) if request.get("twice") else {}
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
-    return _message(recorder, told, running.raised, tables) | {"bound": running.names.bound}
+    more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}
+    return _message(recorder, told, running.raised, tables) | more
 
 
 def _called(told: dict[str, Any]) -> set[str]:

@@ -719,6 +719,11 @@ class Recorder:
         return self._fold.digest.hexdigest()
 
     @property
+    def operators(self) -> int:
+        """How many operators and nodes were folded."""
+        return self._fold.met
+
+    @property
     def waited(self) -> int:
         """Nanoseconds that the program waited for forks of it: they are no part of its time."""
         return self.stepping.waited if self.stepping is not None else 0
@@ -973,6 +978,7 @@ class Fold:
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
         self.digest = hashlib.sha1(usedforsecurity=False)
+        self.met = 0
         self._names: list[str] = []  # of the operators that were met since the digest was last told
         self._overloads = api.records_overloads()
         self.cuts: list[str] = []
@@ -1001,6 +1007,7 @@ class Fold:
                 gc.enable()
             sys.setrecursionlimit(limit)
         self.digest.update("".join(self._names).encode(errors="replace"))
+        self.met += len(self._names)
         self._names.clear()
         if self.stepping is not None:
             self.stepping.folded()

@@ -447,6 +447,12 @@ TENSOR_METADATA = torch._C._profiler._TensorMetadata  # what the profiler record
 OPERATOR_FIELDS = torch._C._profiler._ExtraFields_TorchOp  # and of an operator's event, beside its name and times
 
 
+def scope_of(event: Any) -> str | None:
+    """The scope of a tree event, as `FUNCTION`, `BACKWARD_FUNCTION`; None for one that is no operator's or alike."""
+    fields = operator_fields(event)
+    return str(fields.scope).rpartition(".")[2] if fields is not None else None
+
+
 def is_tensor_metadata(value: Any) -> bool:
     """Whether the profiler recorded this input as a tensor."""
     return isinstance(value, TENSOR_METADATA)

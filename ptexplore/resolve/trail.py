@@ -11,7 +11,7 @@ from msgspec import structs
 
 from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
-from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
+from ptexplore.model.observed import ChangedTable, Remark, SecondRun, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.program import Program, StepBudget
 from ptexplore.model.trace import Finding, Hop, Session, TraceOptions, Trail, walk
@@ -35,6 +35,9 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             context.findings.append(Finding(kind, record_of(observation, Remark).text))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
+        elif kind == "twice":
+            second = record_of(observation, SecondRun)
+            context.findings.append(Finding("twice" if second.equal else "differs", second.text))
         elif kind == "table":
             op = record_of(observation, ChangedTable).op
             text = f"{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"

@@ -17,6 +17,7 @@ from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, tim
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
+TWICE = "twice"  # the kind of finding that tells that a second run did the same
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
@@ -90,6 +91,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
+    yield from (finding.text for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:
         yield f"function transforms in force: {', '.join(transforms)}"
@@ -206,7 +208,8 @@ def _costliest(root: Part) -> Iterator[str]:
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
     """What must be known beside the rows; what was not stepped, and why, only in a verbose view."""
-    return findings(replace(trail, findings=tuple(f for f in trail.findings if options.verbose or f.kind != STEPPED)))
+    beside = (f for f in trail.findings if f.kind != TWICE and (options.verbose or f.kind != STEPPED))
+    return findings(replace(trail, findings=tuple(beside)))
 
 
 def _stepped(trail: Trail, options: Options) -> Iterator[str]:
