@@ -63,6 +63,7 @@ COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 64  # of so many later ones one is timed
+USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
@@ -276,10 +277,11 @@ class Recorder:
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function with its time taken, which stands for that of the calls whose time is not."""
         counts = 1 if self._hook_calls <= TIMED else SAMPLED
-        began, apart = time.perf_counter_ns(), self.slicing + self.waited
+        began, apart = time.thread_time_ns(), self.slicing + self.waited
         self.hook(frame, event, argument, timed=True)
-        apart = self.slicing + self.waited - apart
-        self._hook_time += (time.perf_counter_ns() - began - apart) * counts
+        took = time.thread_time_ns() - began  # what the machine did for others meanwhile would count many times
+        if self.slicing + self.waited == apart:
+            self._hook_time += took + (counts - 1) * min(took, USUAL)
 
     def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
         """A function is called, or it ends."""
@@ -977,6 +979,7 @@ class Fold:
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
+        self._imported = 0  # nanoseconds of imports that were folded: they are no operator's time
         self.digest = hashlib.sha1(usedforsecurity=False)
         self.met = 0
         self._names: list[str] = []  # of the operators that were met since the digest was last told
@@ -1029,7 +1032,10 @@ class Fold:
                 before = inner.site
                 # Where no more paths are told apart, what a path calls is counted for itself.
                 if inner is not path and inner is not self._root:
-                    inner.time += event.duration_time_ns
+                    took = event.duration_time_ns
+                    inner.time += took
+                    if inner.label.kind == "imports":
+                        self._imported += took
                 if self.stepping is None:
                     children = event.children
                     if children:
@@ -1085,6 +1091,7 @@ class Fold:
         outer = self._seen, self._first, self._python
         self._seen, self._first, self._python = [], None, 0
         path.hot = True
+        imported = self._imported
         sizes: list[Any] = []
         kind, sequence = self._kind(call, path, sets, sizes, None)
         recorded = self._sequences.get(sequence) if self.kinds[kind].is_node else None
@@ -1096,7 +1103,7 @@ class Fold:
             self.rows.append(Row())
         row = self.rows[number]
         row.calls += 1
-        row.time += event.duration_time_ns
+        row.time += event.duration_time_ns - (self._imported - imported)
         row.python += self._python
         order[position] = number
         leaf = self.kinds[kind].leaf
@@ -1178,11 +1185,12 @@ class Fold:
             name = child.name
             if name.startswith(api.MARK):
                 length, marked = len(self._order), self._marks.get(name)
+                imported = self._imported
+                self._walk((child,), path, sets)
                 if marked is not None and marked[0] is not path:
-                    took = child.duration_time_ns
+                    took = child.duration_time_ns - (self._imported - imported)
                     marked[0].inside += took
                     self._python += took
-                self._walk((child,), path, sets)
                 if len(self._order) > length:
                     self._order.append(END)
                     yield HOLE

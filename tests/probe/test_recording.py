@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -389,6 +390,30 @@ def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) ->
     torch.manual_seed(1)
     program = recorded(lambda: backward_of(model, given))
     assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0
+
+
+class Imports(torch.autograd.Function):
+    """An operator whose forward imports a module that takes its time."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        importlib.import_module("slow_to_import")
+        return x + 1
+
+
+def test_what_is_imported_inside_of_an_operator_is_in_no_operators_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.3)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    x = torch.ones(2, requires_grad=True)
+    program = recorded(lambda: Imports.apply(x))
+    (imports,) = (path for path in program.paths if path.kind == "imports")
+    assert imports.time >= 300_000_000
+    rows = [row for row in program.calls if program.kinds[program.routes[row.route].kind].name == "Imports"]
+    assert 0 < sum(row.time for row in rows) < imports.time
+    assert next(_threads(program, "run")).total == pytest.approx(program.wall, rel=0.02)
+    assert sum(path.inside for path in program.paths) == sum(calls.python for calls in program.calls)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -84,7 +84,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     else:
         apart = [f"{seconds(program.folding)} more of recording"] if program.folding else []
         apart += [f"{seconds(imports.time)} of imports"] if imports is not None else []
-        inside = max(program.overhead - program.folding, 0)
+        inside = min(max(program.overhead - program.folding, 0), whole.time)
         yield f"one run: {seconds(whole.time)}, about {seconds(inside)} of it recording" + (
             f"; apart from that: {', '.join(apart)}" if apart else ""
         )
@@ -201,8 +201,8 @@ def _costliest(root: Part) -> Iterator[str]:
         for own in part.own:
             total[own.name] = total.get(own.name, 0) + own.time
     first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
-    if first and root.time:
-        shares = (f"{name} {time / root.time:.0%}" for name, time in first if time / root.time >= LEAST_NAMED)
+    shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
+    if shares:
         yield f"costliest: {', '.join(shares)} of the time"
 
 
