@@ -1,10 +1,14 @@
 """`python -m ptexplore`: the same as the `ptexplore` command."""
 
+import os.path
 import sys
 
 if __name__ == "__main__":
-    # Python puts the current folder first; what we import must be found elsewhere before it (a `numpy/` may lie here).
-    sys.path.append(sys.path.pop(0))
+    # Python puts the current folder first. Nothing is imported from there (a `numpy/` may lie here), unless it is where
+    # ptexplore itself lies: what we import is found elsewhere before it then.
+    _folder = sys.path.pop(0)
+    if os.path.samefile(_folder or os.curdir, os.path.join(os.path.dirname(__file__), os.pardir)):
+        sys.path.append(_folder)
 
     from ptexplore.cli.app import entry
 

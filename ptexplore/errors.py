@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,12 +39,20 @@ class PtexploreError(Exception):
         return f"{self.message}: {self.why}" if self.why else self.message
 
 
+LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EFBIG)  # on open files, processes, the size of a file
+
+
 @contextlib.contextmanager
 def cache_errors(message: str, file: Path) -> Iterator[None]:
-    """An OSError while something is written into the cache becomes the three-part error; it names `file` if need be."""
+    """An OSError while something is written into the cache becomes the three-part error; it names `file` if need be.
+
+    A limit of the process that was reached stays an OSError: more room would not help.
+    """
     try:
         yield
     except OSError as error:
+        if error.errno in LIMITS:
+            raise
         why = f"{os.fsdecode(error.filename or file)}: {error.strerror or error}"
         hint = "make room there, or set PTEXPLORE_CACHE to a folder you can write"
         raise PtexploreError(message, why, hint, MISSING) from error

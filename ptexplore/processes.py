@@ -50,6 +50,41 @@ def starting_workers() -> Iterator[None]:
         sys.modules["__main__"] = script
 
 
+@contextlib.contextmanager
+def ending_workers() -> Iterator[None]:
+    """What multiprocessing starts in this block is ended where an error or Ctrl-C ends the block.
+
+    A pool waits for what its workers are at, which may take many seconds, and nobody wants that any more.
+    """
+    import multiprocessing
+
+    before = set(multiprocessing.active_children())
+    try:
+        yield
+    except BaseException:  # GeneratorExit too: whoever asked wants no more
+        for worker in set(multiprocessing.active_children()) - before:
+            worker.kill()
+        raise
+
+
+def end_with_parent(last: Callable[[], None] = lambda: None) -> None:
+    """Have this process, which multiprocessing started, end when its parent does, even if that is killed.
+
+    `last` is called before it ends.
+    """
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            last()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 @dataclass
 class Child:
     """A running child: its process (leader of a process group of its own) and our end of its channel."""

@@ -141,6 +141,20 @@ def keep_whole(file: Path, content: str | bytes) -> None:
     write_whole(file, content)
 
 
+def kept_bytes(file: Path, most: int = 1 << 30) -> bytes | None:
+    """What a file of ours holds, up to one byte more than `most`; None where there is none.
+
+    Raises OSError where it is there and cannot be read: whoever took that for none would answer something else without
+    a word, or write over what it holds.
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with os.fdopen(handle, "rb") as kept:
+        return kept.read(most + 1)
+
+
 @contextlib.contextmanager
 def changing(file: Path) -> Iterator[None]:
     """Change a small file of ours: in this block no other process that changes it the same way does.

@@ -37,13 +37,13 @@ class Fault:
         self.left -= 1
 
 
-class _Written:
-    """An open file whose writing may fail: half of it is written then."""
+class _Opened:
+    """An open file whose reading and writing may fail: half of it is written then."""
 
     def __init__(self, file: Any, fault: Fault) -> None:
         self._file, self._fault = file, fault
 
-    def __enter__(self) -> _Written:
+    def __enter__(self) -> _Opened:
         self._file.__enter__()
         return self
 
@@ -62,6 +62,11 @@ class _Written:
             raise
         return int(self._file.write(data))
 
+    def read(self, *most: int) -> Any:
+        """What is there, or the error."""
+        self._fault.meet("read")
+        return self._file.read(*most)
+
 
 class _System:
     """`os` with calls that count."""
@@ -72,7 +77,7 @@ class _System:
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
         if name == "fdopen":
-            return lambda *given, **named: _Written(real(*given, **named), self._fault)
+            return lambda *given, **named: _Opened(real(*given, **named), self._fault)
         if name not in _CALLS:
             return real
 

@@ -28,7 +28,7 @@ TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is lo
 # Every variant of what costs much and differs little: where one's own machine has the time, as for the matched pair.
 # Registrations of a release's wheel in generated files: facts, counted by hand once in the binary's own dump.
 GENERATED = {"2.6.0": 17_563, "2.13.0": 15_958}
-THOROUGH = bool(TARGET or os.environ.get("PTEXPLORE_TEST_THOROUGH"))
+THOROUGH = os.environ.get("PTEXPLORE_TEST_THOROUGH", "1" if TARGET else "") not in ("", "0")
 # The commands that are asked about the torch under test.
 WITH_PYTHON = ("trace", "op", "show", "find", "explain-error", "doctor", "survey")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")

@@ -25,6 +25,7 @@ class Terminal:
     def __init__(self, cli: Cli, *arguments: str, columns: int = 100, rows: int = 200, **env: str) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.settings = termios.tcgetattr(slave)
         environment = cli.environment() | {"TERM": "xterm", **env}
         for name in ("COLUMNS", "LINES"):  # the terminal says how wide and high it is
             environment.pop(name, None)

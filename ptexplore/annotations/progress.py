@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ptexplore.annotations.blocks import ID, STOP
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import progress_file
-from ptexplore.writing import changing, keep_whole
+from ptexplore.writing import changing, keep_whole, kept_bytes
 
 FORMAT = 1
 _LARGEST = 4 * 1024 * 1024  # bytes
@@ -65,16 +65,25 @@ class ReadingStep:
 
 
 def load_progress() -> ReadingProgress:
-    """What was kept. A file that cannot be read gives none, and says so; it is moved aside before one is written."""
+    """What was kept. A file that cannot be read, or is damaged, gives none, and says so; a damaged one is moved aside
+    before one is written.
+    """
     file = progress_file()
     try:
-        if file.stat().st_size > _LARGEST:
-            return ReadingProgress(trouble=f"{file} is larger than {_LARGEST:,} bytes")
-        data: Any = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        return ReadingProgress()
+        return _known_progress(file)
     except OSError as error:
         return ReadingProgress(trouble=f"{file} cannot be read: {error.strerror or error}")
+
+
+def _known_progress(file: Path) -> ReadingProgress:
+    """The same. Raises OSError where the file is there and cannot be read."""
+    kept = kept_bytes(file, _LARGEST)
+    if kept is None:
+        return ReadingProgress()
+    if len(kept) > _LARGEST:
+        return ReadingProgress(trouble=f"{file} is larger than {_LARGEST:,} bytes")
+    try:
+        data: Any = json.loads(kept)
     except (ValueError, RecursionError):
         return ReadingProgress(trouble=f"{file} is no whole JSON")
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -107,7 +116,7 @@ def remember(step: ReadingStep) -> None:
 
 
 def _remember(file: Path, step: ReadingStep) -> None:
-    known = load_progress()
+    known = _known_progress(file)
     if known.trouble:
         with contextlib.suppress(FileNotFoundError):
             os.replace(file, file.with_name(f"{file.name}.damaged"))

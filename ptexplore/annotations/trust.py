@@ -8,18 +8,17 @@ from collections.abc import Iterable
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import trust_file
 from ptexplore.safe_text import clean_json
-from ptexplore.writing import changing, keep_whole
+from ptexplore.writing import changing, keep_whole, kept_bytes
 
 _LARGEST = 8 * 1024 * 1024  # bytes
 
 
 def trusted() -> dict[str, str]:
-    """The hashes of trusted files, each with the name it had then. What is damaged trusts nothing."""
+    """The hashes of trusted files, each with the name it had then. What is damaged trusts nothing. Raises OSError."""
+    kept = kept_bytes(trust_file(), _LARGEST) or b""
     try:
-        if trust_file().stat().st_size > _LARGEST:
-            return {}
-        data = json.loads(clean_json(trust_file().read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(clean_json(kept)) if len(kept) <= _LARGEST else None
+    except (ValueError, RecursionError):
         return {}
     known = data.get("trusted") if isinstance(data, dict) else None
     return {str(sha): str(name) for sha, name in known.items()} if isinstance(known, dict) else {}

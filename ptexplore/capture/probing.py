@@ -40,6 +40,7 @@ def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
     flags |= {
         "--twice": options.twice,
         "--first": options.first,
+        "--again": options.again,
         "--no-native": not options.native and options.script is None,
     }
     return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))

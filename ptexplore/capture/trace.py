@@ -68,6 +68,7 @@ NATIVE = "native"
 PROGRAM = "program"
 TWICE = "twice"
 LIBRARIES = "libraries"
+WRITES = "writes"
 NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
 NOT_ASKED = "the native pass was not asked for"
 FIRST_AND = {
@@ -93,7 +94,7 @@ def capture(
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
     if request.script is not None:
-        timeout = request.timeout + (request.native_budget if request.native else 0.0)
+        timeout = request.timeout + (request.native_budget if request.native else 0.0)  # of each run
         return gather(ask_of_program(runtime, asked, timeout), request, runtime, raising=raising)
     session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
@@ -103,20 +104,25 @@ def capture(
 
 def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
-    from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
-
     told: list[dict[str, Any]] = []
     with suppress(Stopped):  # the first may have told by then
         for message in messages:
             told += message.get("observations", ())
     added: list[Observation] = []
     for seen in told:
-        kind = str(seen["kind"])
-        data = thrown(str(seen["data"]["text"]), symbols_dir()) if kind == "thrown" else seen["data"]
+        data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
         if data is not None:
             number = len(session.observations) + len(added) + 1
-            added.append(Observation(number, str(seen["recorder"]), kind, data))
+            added.append(Observation(number, str(seen["recorder"]), str(seen["kind"]), data))
     return replace(session, observations=(*session.observations, *added))
+
+
+def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a probe tells of where C++ threw, as an observation's data; None for what C++ did not throw."""
+    from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
+
+    data = thrown(str(told["text"]), symbols_dir())
+    return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
 
 
 def gather(
@@ -128,7 +134,7 @@ def gather(
         for message in messages:
             heard.take(message)
     except Stopped as error:
-        if heard.running not in (NATIVE, LIBRARIES):
+        if heard.running not in (NATIVE, LIBRARIES, WRITES):
             raise
         heard.no_native = f"{error.why}"
     for kind, data in compare(heard.passes):
@@ -169,7 +175,7 @@ class _Heard:
             self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
         elif recorder == NATIVE:
             self._native(message)
-        elif recorder == LIBRARIES:  # where it fails, no call of theirs is told, and nothing else is lost
+        elif recorder in (LIBRARIES, WRITES):  # where it fails, that is not told, and nothing else is lost
             for seen in message["observations"] if kind == "pass" else ():
                 self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind == "output" and not self.passes and message.get("text"):
@@ -192,8 +198,9 @@ class _Heard:
         for seen in message["observations"] if recorder != AGAIN else ():
             if self.late and seen["kind"] == "raised":
                 continue  # that is our own interrupt
-            if seen["recorder"] != NATIVE:
-                self.add(seen["recorder"], seen["kind"], seen["data"])
+            data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
+            if seen["recorder"] != NATIVE and data is not None:
+                self.add(seen["recorder"], seen["kind"], data)
 
     def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
         """Keep how the second run of a program compares with the recorded one."""
@@ -272,6 +279,9 @@ def check(request: TraceRequest) -> None:
     if request.twice and request.script is None:
         why = "the passes of an expression are compared anyway: what they saw otherwise is told"
         raise PtexploreError("--twice is for --script", why, "ptexplore trace --script FILE --twice", USAGE)
+    if request.again and request.script is None:
+        why = "an expression that fails over a saved tensor is watched anyway"
+        raise PtexploreError("--again is for a script", why, "ptexplore trace --script FILE --again", USAGE)
     if request.script is not None and not Path(request.script).is_file():
         hint = "ptexplore trace --script FILE"
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)

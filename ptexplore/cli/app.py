@@ -125,7 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             except KeyboardInterrupt:
                 print("error: interrupted" if signals.is_interrupt else "error: ended by the system", file=sys.stderr)
                 return 128 + signals.number
-            return status
+            # A command that keeps what it has done when it is interrupted does not know which signal that was.
+            return status if signals.is_interrupt else 128 + signals.number
     except BrokenPipeError:
         streams.give_up_output()  # the reader went away (`| head`): not an error
         return 0

@@ -72,7 +72,7 @@ def browse(
             raise app.crash
         why = f"{type(app.crash).__name__}: {app.crash}"
         raise PtexploreError("the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows where", FAILED)
-    return 0
+    return app.return_code or 0  # 128 and more: of the signal that ended it
 
 
 def _check(target: str | None, load: str | None) -> None:
@@ -126,6 +126,8 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
         tour = find_tour(library.notes, tour_id)
         return Start("tour", tour_id, stop=tour.stops[find_stop(tour, stop) - 1].id if stop else None)
     named = candidates(library.trees, library.workspace.catalogue_at_hand(library.trees), target)
+    if not named and library.trees and library.lacks_operators:  # it may be one that was not collected yet
+        named = candidates(library.trees, library.workspace.catalogue, target)
     if not named:
         raise nothing(library.trees, target, None)
     return Start("candidates", target, candidates=named)

@@ -90,7 +90,6 @@ def print_json(document: Any) -> None:
 
 def fetch_if_none(workspace: Workspace) -> None:
     """Fetch the source of the installed torch, or what the project pins, where no source of PyTorch is here."""
-    from ptexplore.render.terminal.progress import progress_bar
     from ptexplore.source.fetch.install import Request
 
     if workspace.choice().checkout is None:

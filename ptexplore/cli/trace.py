@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.render.terminal.console import Locate
     from ptexplore.view.trace.page import Options
+    from ptexplore.workspace.workspace import Workspace
 
 DAY = 86400  # seconds
 INTERRUPTED = 130  # as a shell tells of Ctrl-C
@@ -90,6 +91,10 @@ def trace(
             help="of a script: run it again, unrecorded, and say whether both did the same",
             rich_help_panel=RUN,
         ),
+    ] = False,
+    again: Annotated[
+        bool,
+        Option("--again", help="run a script that fails over a saved tensor twice: who wrote", rich_help_panel=RUN),
     ] = False,
     timeout: Annotated[
         str, Option(metavar="S", help="seconds that each run of it may take (60)", rich_help_panel=RUN)
@@ -213,9 +218,23 @@ def trace(
         native_budget=_budget(native_budget),
         first=first,
         twice=twice,
+        again=again,
     )
     with open_workspace(python) as workspace:
-        return tell(*workspace.trace(request), linking(workspace.place_of), _command(request, python))
+        traced = workspace.trace(request)
+        if opened is not None and native_op is None and request.script is None:
+            traced = _stepped(workspace, request, opened, *traced)
+        return tell(*traced, linking(workspace.place_of), _command(request, python))
+
+
+def _stepped(
+    workspace: Workspace, request: TraceRequest, opened: str, trail: Trail, session: Session
+) -> tuple[Trail, Session]:
+    """The trace with what is opened stepped: traced once more for that, where it was not stepped already."""
+    from ptexplore.view.trace.views import to_step
+
+    call = to_step(trail, opened)
+    return workspace.trace(replace(request, native_op=call)) if call is not None else (trail, session)
 
 
 def _export_to(export: tuple[str, str] | None) -> str | None:

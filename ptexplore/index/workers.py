@@ -25,7 +25,7 @@ from ptexplore.cpp.text import Text, Words
 from ptexplore.errors import PtexploreError
 from ptexplore.index.budgets import OverBudget, budget, limit_memory, too_deep
 from ptexplore.model.symbols import Dialect, FileRecords, RefLines, Symbol, ref_lines
-from ptexplore.processes import starting_workers
+from ptexplore.processes import end_with_parent, ending_workers, starting_workers
 from ptexplore.source import canonical
 from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
@@ -172,28 +172,23 @@ def _in_pool(
     for old in folder.glob(f"{_AT}*"):
         old.unlink()
     undone: list[_Batch] = []
-    with ProcessPoolExecutor(jobs, context, _begin, (str(folder), os.getpid())) as pool:
+    with ProcessPoolExecutor(jobs, context, _begin, (str(folder),)) as pool, ending_workers():
         pending: dict[Future[list[_R]], _Batch] = {}
-        try:
-            for begun in todo:
-                with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
-                    for batch in begun:
-                        try:
-                            pending[pool.submit(_read_batch, read, batch.tasks, batch.table)] = batch
-                        except BrokenProcessPool:
-                            undone.append(batch)
-            for done in as_completed(list(pending)):
-                batch = pending.pop(done)
-                try:
-                    made = done.result()
-                except BrokenProcessPool:
-                    undone.append(batch)
-                else:
-                    yield from made
-        finally:
-            for waiting in pending:  # the pool's own cancelling is lost where the pool is gone before its thread looks
-                waiting.cancel()
-            pool.shutdown(wait=False, cancel_futures=True)
+        for begun in todo:
+            with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
+                for batch in begun:
+                    try:
+                        pending[pool.submit(_read_batch, read, batch.tasks, batch.table)] = batch
+                    except BrokenProcessPool:
+                        undone.append(batch)
+        for done in as_completed(list(pending)):
+            batch = pending.pop(done)
+            try:
+                made = done.result()
+            except BrokenProcessPool:
+                undone.append(batch)
+            else:
+                yield from made
     return [batch for batch in undone if batch.tasks]
 
 
@@ -216,10 +211,9 @@ _tables: Path
 _at: int | None = None  # in a worker: the open file that says which file it is reading
 
 
-def _begin(tables: str, parent: int) -> None:
-    """Make this process a worker that ends with `parent`, however that ends; the tables of macros lie in `tables`."""
+def _begin(tables: str) -> None:
+    """Make this process a worker that ends with its parent, however that ends; the tables of macros lie in `tables`."""
     import gc
-    import threading
 
     gc.freeze()
     gc.set_threshold(5_000_000)  # next to nothing here is a cycle; looking for one costs a tenth
@@ -229,13 +223,7 @@ def _begin(tables: str, parent: int) -> None:
     _tables = Path(tables)
     _at = os.open(_tables / f"{_AT}{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        shutil.rmtree(_tables, ignore_errors=True)  # what the parent had no time to take away; another worker may have
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    end_with_parent(lambda: shutil.rmtree(_tables, ignore_errors=True))  # what the parent had no time to take away
     _get_ready()
 
 

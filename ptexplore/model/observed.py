@@ -57,6 +57,15 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
+class ModuleCalled(Struct, frozen=True):
+    """The nn.Module that a frame of Module.__call__ calls."""
+
+    type: str  # the qualified name of its class
+    name: str | None = None  # within the outermost module that runs, "" for that itself; null if it isn't in there
+    root: Count = 0  # the number of that outermost module
+    bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
+
+
 class Event(Recorded, frozen=True):
     """One event of a recorder's tree."""
 
@@ -80,6 +89,7 @@ class Event(Recorded, frozen=True):
     tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it; of `sets`: from here on
     transforms: tuple[Transform, ...] = ()  # of a `builtin` or `sets`: the transforms that are on, outermost first
     tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then, or if Python dispatches: what its caller holds
+    module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 
@@ -175,6 +185,25 @@ class GraphNode(Recorded, frozen=True):
     next: tuple[Count, ...]  # the numbers of the nodes that backward goes on to
     sequence: int | None = None  # the sequence number of the call that recorded it
     needed: tuple[bool, ...] = ()  # of each of its edges, whether a gradient goes on over it
+
+
+class KeptForBackward(Recorded, frozen=True):
+    """What the graph of the result keeps for backward of one call, each storage told once, at the first that saved it.
+
+    What leaves hold is not counted.
+    """
+
+    sequence: Count  # the sequence number of the call
+    bytes: Count  # of the storages
+
+
+class OperatorTimes(Recorded, frozen=True):
+    """The operators and nodes of further runs under the profiler, warm ones, in order, with their times."""
+
+    names: tuple[str, ...]  # as the profiler has them
+    times: tuple[Count, ...]  # nanoseconds from entry to exit, of each call in the run where it took least
+    runs: Count = 1  # how many runs
+    threads: int = 1  # how many torch had
 
 
 class ChangedTable(Recorded, frozen=True):
@@ -282,6 +311,7 @@ class RaisedError(Recorded, frozen=True):
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
     calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
     close: tuple[str, ...] = ()  # names near the one that was not found
+    module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class
 
 
 class CppFunction(Struct, frozen=True):
@@ -293,13 +323,14 @@ class CppFunction(Struct, frozen=True):
 
 
 class ThrownError(Recorded, frozen=True):
-    """Where C++ threw an error, as torch keeps it with each; of a run of its own."""
+    """Where C++ threw an error, as torch keeps it with each; of an expression's from a run of its own."""
 
     message: str  # the error's own words
     function: str  # the function that threw, without its scope
     file: str  # as the binary names it
     line: Count  # the line in it
     stack: tuple[CppFunction, ...] = ()  # the functions of C++ that it left, innermost first
+    elsewhere: bool = False  # whether another process of the program threw it, which has a stack of its own
 
 
 class PythonPlace(Struct, frozen=True):
@@ -310,6 +341,7 @@ class PythonPlace(Struct, frozen=True):
     first: Count  # the first line of the function's code
     function: str  # the function that it is in
     text: str = ""  # what is written there
+    exact: bool = True  # else the function alone is known, and the line is its first
 
 
 class TensorWrite(Struct, frozen=True):
@@ -322,7 +354,7 @@ class TensorWrite(Struct, frozen=True):
 
 
 class SavedTensorWrites(Recorded, frozen=True):
-    """A tensor that was written to after a node of the graph had saved it; of a run of its own."""
+    """A tensor that was written to after a node of the graph had saved it; of an expression's from a run of its own."""
 
     tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
     expected: Count  # how many writes it had seen when it was saved
@@ -330,6 +362,8 @@ class SavedTensorWrites(Recorded, frozen=True):
     node: str | None  # the node that had saved it
     saved: PythonPlace | None  # what ran when it was saved: the innermost place of your own Python
     writes: tuple[TensorWrite, ...] = ()  # the writes in between, in order
+    watched: bool = True  # else they are the operators that wrote to its memory, as the profiler saw them
+    certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
 class UnreadableLibraries(Recorded, frozen=True):
@@ -343,6 +377,8 @@ KINDS: Mapping[str, type[Recorded]] = {
     "call": UserCall,
     "held": HeldTensors,
     "graph": GraphNode,
+    "kept": KeptForBackward,
+    "times": OperatorTimes,
     "table": ChangedTable,
     "output": Remark,
     "cut": Remark,

@@ -121,8 +121,13 @@ class Program(Struct, frozen=True):
     ordered: Count  # how many numbers that are
     wall: Nanoseconds  # how long the recorded run took, without the time that it waited for calls to be stepped
     overhead: Nanoseconds  # about how much of that recording took
+    processor: Nanoseconds = 0  # how long its threads were on processors meanwhile, all together; 0: not told
+    threads: Count = 0  # how many threads torch computed with at the end; 0: not told
     folding: Nanoseconds = 0  # the part of the overhead that is in no path's time: what was seen was folded meanwhile
     backwards: Count = 0  # how often backward was called
+    is_block: bool = False  # it is a part of a process: there may have been tensors before it began
+    named: bool = False  # a tensor had names for its dimensions when the recording ended
+    forward_level: Count | None = None  # of forward-mode differentiation, where that was on when the recording began
     failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
     cuts: tuple[str, ...] = ()  # what is not told, in words
     elsewhere: TimesElsewhere | None = None  # whose times these are, where they are of another run

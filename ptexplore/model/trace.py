@@ -109,6 +109,7 @@ class TraceOptions:
     native_budget: float = 60.0  # of a script: seconds in which one call of each kind is stepped
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
     twice: bool = False  # `--twice`: of a script, whether a second run is compared with the recorded one
+    again: bool = False  # `--again`: a script that fails over a saved tensor runs once more, watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +203,18 @@ class BindingRef:
 class PythonCall:
     """How a Python frame was called."""
 
-    called_from_line: int  # the caller's line
+    called_from_line: int | None  # the caller's line; null where that is not torch's, nor given by --setup
     qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRef:
+    """The nn.Module that a Python frame of Module.__call__ calls."""
+
+    type: str  # the qualified name of its class
+    name: str | None = None  # within the outermost module that runs, "" for that itself; null if it isn't in there
+    root: int = 0  # the number of that outermost module
+    bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +251,7 @@ class StubKernelRef:
 
     cpu_capability: str | None = None  # said where it is compiled once for each CPU capability
     loops: tuple[LoopRef, ...] = ()  # the loops over elements in its text
+    condition: SourceRef | None = None  # of a predicted one: the line of the innermost condition around the stub's call
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +319,7 @@ class InPlaceWriter:
     before: int  # how many writes the tensor had seen before
     after: int  # and after
     operators: tuple[str, ...] = ()  # the operators that wrote to it there, in order
+    exact: bool = True  # else the function alone is known, and the line is its first
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +331,7 @@ class TensorSaver:
     text: str = ""  # what is written where it was saved
     function: str = ""  # the Python function that this is in
     source: SourceRef | None = None  # the line
+    exact: bool = True  # else the function alone is known, and the line is its first
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +347,8 @@ class ModifiedTensor:
     writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
     certain: bool = False  # whether only one tensor of the expression was written to in this way
     saver: TensorSaver | None = None  # who saved it; null where no further run told
-    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where a further run told
+    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where that is known
+    watched: bool = True  # whether the writers were seen to write; else they follow from the operators that ran
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +358,24 @@ class ComparedValue:
     text: str  # as the message has it: `3`, `[2, 2]`, `Float`
     what: str  # what it is: `the size of dimension 1`, `the index asked for`
     argument: str | None = None  # the operator's argument that has it; null where not exactly one does
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why an error is raised, and what mends it: plain sentences."""
+
+    why: str  # what the program did that cannot be
+    remedy: str = ""  # empty where there is none to name
+
+
+@dataclass(frozen=True, slots=True)
+class HandedError:
+    """What an error's text tells of where it comes from: a worker process, a thread, TorchScript, torch.compile."""
+
+    exception: str  # the name of the class that was raised there; empty where that is the error itself
+    where: str  # where: `DataLoader worker process 0`, `TorchScript's interpreter`, `torch.compile's tracing`
+    message: str  # its own words
+    python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +398,9 @@ class Ending:
     close: tuple[str, ...] = ()  # names near the one that was not found
     check: str = ""  # the condition that did not hold, as the text at that line has it
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
+    cause: Cause | None = None  # what the message means in plain words, where it is a usual one
+    handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
+    module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +422,8 @@ class HopFacts:
     derivative: DerivativeRef | None = None  # of an operator or node that has one
     operator: OperatorRef | None = None  # of an `op` whose schema is known
     binding: BindingRef | None = None  # of a `binding`
-    python: PythonCall | None = None  # of a `python` frame that another frame called
+    python: PythonCall | None = None  # of a `python` frame
+    module: ModuleRef | None = None  # of a `python` frame that is nn.Module's __call__
     kernel: KernelRef | None = None  # of a `kernel`
     stub: StubRef | None = None  # of a `stub`
     stub_kernel: StubKernelRef | None = None  # of a kernel behind a stub (`native`)
@@ -399,6 +436,9 @@ class HopFacts:
     notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`
     calls: int = 1  # how many equal calls this step stands for
     instructions: int | None = None  # from entry to exit, of the native pass
+    time: int | None = None  # of an operator or node: nanoseconds in a warm run, where such were timed
+    sequence: int | None = None  # of an operator or node: autograd's sequence number, by which a node has its call
+    saved: int | None = None  # of an operator: the bytes that what it recorded keeps for backward, if any
 
 
 @dataclass(frozen=True, slots=True)

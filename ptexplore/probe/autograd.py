@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,3 +111,19 @@ def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
         for node in numbers
     ]
     return nodes, bool(pending)
+
+
+def saved(result: Any) -> dict[int, int]:
+    """The bytes that the graph of a result keeps for backward, by the sequence number of the call that saved them.
+
+    Each storage counts once, for the first call that saved it. What leaves hold does not count.
+    """
+    told: dict[int, int] = {}
+    with suppress(Exception), api.without_overrides():  # to unpack what was saved may run a hook of the user's
+        nodes = [node for node in map(_node_of, tensors(result)) if node is not None]
+        counted = set()
+        for sequence, address, size in sorted(api.saved_storages(nodes, GRAPH_LIMIT), key=lambda kept: kept[0]):
+            if address not in counted:
+                counted.add(address)
+                told[sequence] = told.get(sequence, 0) + size
+    return told

@@ -15,8 +15,10 @@ MARKERS = ("frame", "builtin", "callback", "sets", "call")
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 
 
-def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """The events of a finished profile and whether some were cut.
+def collect(
+    profile: Any, marked: Mapping[str, dict[str, Any]], *, timed: bool = False
+) -> tuple[list[dict[str, Any]], bool]:
+    """The events of a finished profile and whether some were cut; `timed`: each with its nanoseconds.
 
     `marked` gives the data of each marker by its name; a marker of an unknown name only passes its children on.
     """
@@ -35,6 +37,7 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
         data = _data(event, marked)
         if data is not None:
             left -= data["type"] not in MARKERS
+            data = data | {"time": event.duration_time_ns} if timed else data
             if left < 0:
                 return _telling(events), True
             number = len(events)

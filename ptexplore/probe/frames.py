@@ -13,11 +13,13 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from types import CodeType, FrameType, MappingProxyType
 from typing import Any
+
+import torch
 
 from . import torch_api as api
 
@@ -51,12 +53,13 @@ class RunningFrame:
     frame: FrameType
     before: Any
     marks: list[str] = field(default_factory=list)
+    modules: bool = False  # it is nn.Module's __call__
 
 
 class FrameRecorder:
     """What the hook saw: `marked` by marker name, `lost` where ends were not seen."""
 
-    def __init__(self, user_files: tuple[str, ...]) -> None:
+    def __init__(self, user_files: tuple[str, ...], named: Mapping[int, str]) -> None:
         self.marked: dict[str, dict[str, Any]] = {}
         self._cut = False
         self.lost = False
@@ -66,6 +69,8 @@ class FrameRecorder:
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
         self._mine = threading.local()
+        self._named = named  # by address: what the expression calls its modules
+        self._roots: dict[int, tuple[int, Any]] = {}  # modules that no other called, by address: a number, itself
         self._dispatched = False  # Python has dispatched operators: a tensor may be of a class that does
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -82,7 +87,8 @@ class FrameRecorder:
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
-            self._running.append(RunningFrame(frame, getattr(self._mine, "sets", None)))
+            is_module = frame.f_code is api.MODULE_CALL
+            self._running.append(RunningFrame(frame, getattr(self._mine, "sets", None), modules=is_module))
             self._read_sets(frame)
             if self._is_wanted(frame.f_code):
                 self._enter(frame, self._frame(frame))
@@ -257,6 +263,7 @@ class FrameRecorder:
         code, back = frame.f_code, frame.f_back
         self._dispatched = self._dispatched or code.co_name == DISPATCHES
         given = self._dispatched and code.co_name == "__call__" and code.co_filename.endswith(OPERATORS)
+        module = self._module(frame) if code is api.MODULE_CALL else None
         while back is not None and not self._is_wanted(back.f_code):
             back = back.f_back  # a hook of the user's own between two frames of torch
         return {
@@ -267,7 +274,25 @@ class FrameRecorder:
             "qualname": getattr(code, "co_qualname", code.co_name),  # co_qualname is new in Python 3.11
             "caller_line": back.f_lineno if back is not None else None,
             **({"tensors": _layers(None, frame)} if given else {}),
+            **({"module": module} if module is not None else {}),
         }
+
+    def _module(self, frame: FrameType) -> dict[str, Any] | None:
+        """The module that a frame of nn.Module's __call__ calls: its name within the outermost one that runs."""
+        module = frame.f_locals.get("self")
+        if not issubclass(type(module), torch.nn.Module):
+            return None
+        running = self._running
+        is_outermost = not any(outer.modules for outer in running if outer.frame is not frame)
+        names: dict[int, tuple[Any, str]] = vars(self._mine).setdefault("names", {})
+        if is_outermost:
+            with suppress(Exception):  # named_modules may be the user's own
+                names = self._mine.names = api.module_names(module)
+            self._mine.root = self._roots.setdefault(id(module), (len(self._roots), module))[0]
+        held = names.get(id(module))
+        name = held[1] if held is not None and held[0] is module else None
+        number, outermost = self._mine.root, self._named.get(id(module)) if is_outermost else None
+        return {"name": name, "type": type(module).__qualname__, "root": number, "bound": outermost}
 
     def _builtin(self, builtin: Any, known: tuple[str, str], caller: FrameType) -> dict[str, Any]:
         (include, _), (exclude, _) = api.local_sets()
@@ -304,9 +329,15 @@ def _identity(builtin: Any) -> tuple[int, str]:
 
 
 @contextmanager
-def recording(user_files: tuple[str, ...] = ()) -> Iterator[FrameRecorder]:
-    """Hook this thread's calls, and those of threads that it starts, while the context is open."""
-    recorder = FrameRecorder(user_files)
+def recording(
+    user_files: tuple[str, ...] = (), values: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[FrameRecorder]:
+    """Hook this thread's calls, and those of threads that it starts, while the context is open.
+
+    `values`: what the names of the expression are bound to, as modules that they name.
+    """
+    named = {id(value): name for name, value in values.items() if issubclass(type(value), torch.nn.Module)}
+    recorder = FrameRecorder(user_files, named)
     api.compile_never(FrameRecorder.hook.__code__)
     before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder.hook)

@@ -1,5 +1,5 @@
-"""The stepper's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, a clock, and the
-profile function by which Python's own calls stand in the log.
+"""The probe's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, a clock, the
+profile function by which Python's own calls stand in the log, and what notes each error that C++ makes.
 
 The handler runs after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4) and at breakpoints
 (int3) on functions, from one of which it begins to step. It looks one instruction ahead: before a system call that
@@ -385,6 +385,103 @@ nothing:
 """
 
 
+# A note of an error (`error_note`): eight bytes each, then the return addresses on C++'s stack, then the words.
+N_DONE, N_FUNCTION, N_FILE, N_LINE, N_PROCESS, N_LENGTH, N_DEPTH, N_STACK = range(0, 64, 8)
+NOTE_BITS = 12
+NOTE = 1 << NOTE_BITS  # bytes
+NOTES = 64  # that are kept, the last ones
+NOTED_DEPTH = 192  # addresses
+N_WORDS = N_STACK + 8 * NOTED_DEPTH
+NOTED_WORDS = NOTE - N_WORDS  # bytes
+_GETPID = 39
+
+
+def error_note(notes: int, constructor: int, backtrace: int, *, counted_strings: bool) -> str:
+    """Note an error that is being made, and go on to its constructor, c10::Error::Error(SourceLocation, std::string).
+
+    At `notes` is how many there were, and one NOTE further they begin. The string comes in rsi, by reference: its
+    bytes' address and its length; of the older ABI's (`counted_strings`) the length is three words before the bytes.
+    The location is on the stack: function, file, line (c10/util/Exception.h). `backtrace` is that of execinfo.h.
+    """
+    length = "mov rcx, rsi\n    sub rcx, 24\n    mov rcx, [rcx]" if counted_strings else "mov rcx, [rcx + 8]"
+    return f"""
+    push rbp
+    mov rbp, rsp
+    push rdi
+    push rsi
+    push rbx
+    movabs rbx, {notes}
+    movabs rax, 1
+    lock xadd [rbx], rax
+    push rax  ; its number; the stack is aligned to 16 now
+    and rax, {NOTES - 1}
+    shl rax, {NOTE_BITS}
+    add rbx, {NOTE}
+    add rbx, rax
+    mov qword ptr [rbx + {N_DONE}], 0
+    mov rax, [rbp + 16]
+    mov [rbx + {N_FUNCTION}], rax
+    mov rax, [rbp + 24]
+    mov [rbx + {N_FILE}], rax
+    mov rax, [rbp + 32]
+    mov [rbx + {N_LINE}], rax
+    mov rcx, rsi
+    mov rsi, [rsi]
+    {length}
+    mov [rbx + {N_LENGTH}], rcx
+    cmp rcx, {NOTED_WORDS}
+    jbe fits
+    movabs rcx, {NOTED_WORDS}
+fits:
+    mov rdi, rbx
+    add rdi, {N_WORDS}
+copy:
+    cmp rcx, 0
+    je copied
+    movzx r8, byte ptr [rsi]
+    mov byte ptr [rdi], r8b
+    add rsi, 1
+    add rdi, 1
+    sub rcx, 1
+    jmp copy
+copied:
+    movabs rax, {_GETPID}
+    syscall
+    mov [rbx + {N_PROCESS}], rax
+    mov rdi, rbx
+    add rdi, {N_STACK}
+    movabs rsi, {NOTED_DEPTH}
+    movabs rax, {backtrace}
+    call rax
+    mov [rbx + {N_DEPTH}], rax
+    pop rax
+    add rax, 1
+    mov [rbx + {N_DONE}], rax
+    pop rbx
+    pop rsi
+    pop rdi
+    pop rbp
+    movabs rax, {constructor}
+    jmp rax
+"""
+
+
+def unwinding(begin: int, size: int) -> bytes:
+    """How to unwind through `error_note` (DWARF 5, 6.4): an .eh_frame with one function that keeps a frame in rbp."""
+    rsp, rbp, returned = 7, 6, 16
+    def_cfa, offset, advance = 0x0C, 0x80, 0x40
+    rules = bytes([1, 0, 1, 0x78, returned, def_cfa, rsp, 8, offset | returned, 1])  # version, "", factors 1 and -8
+    common = _entry(struct.pack("<I", 0) + rules)
+    own = struct.pack("<IQQ", len(common) + 4, begin, size)
+    own += bytes([advance | 4, def_cfa, rbp, 16, offset | rbp, 2])  # behind `push rbp` and `mov rbp, rsp`
+    return common + _entry(own) + bytes(4)
+
+
+def _entry(data: bytes) -> bytes:
+    padded = data + bytes(-(len(data) + 4) % 8)  # with instructions that do nothing
+    return struct.pack("<I", len(padded)) + padded
+
+
 _REGISTERS = {name: number for number, name in enumerate(["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"])}
 _REGISTERS |= {f"r{number}{low}": number for number in range(8, 16) for low in ("", "b")}
 _MEMORY = re.compile(r"(?:(?:qword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
@@ -398,7 +495,7 @@ _ENCODINGS = {
     "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "inc m": "48 ff /0", "shl rn": "48 c1 /4 ib",
     "shr rn": "48 c1 /5 ib", "push r": "50+", "pop r": "58+", "push m": "ff /6", "pushfq": "9c", "popfq": "9d",
     "call r": "ff /2", "call l": "e8 cd", "ret": "c3", "rdtsc": "0f 31", "syscall": "0f 05", "iretq": "48 cf",
-    "xrstor64 m": "48 0f ae /5",
+    "xrstor64 m": "48 0f ae /5", "jmp r": "ff /4", "xadd mr": "48 0f c1 /r",
     "jmp l": "e9 cd", "jb l": "0f 82 cd", "jae l": "0f 83 cd", "je l": "0f 84 cd", "jne l": "0f 85 cd",
     "jbe l": "0f 86 cd", "ja l": "0f 87 cd",
 }  # fmt: skip
@@ -416,6 +513,9 @@ def assemble(program: str) -> tuple[bytes, dict[str, int]]:
         if text.endswith(":"):
             offsets[text[:-1]] = len(code)
         elif text:
+            if text.startswith("lock "):
+                code.append(0xF0)
+                text = text.removeprefix("lock ")
             name, _, rest = text.partition(" ")
             operands = rest.split(", ") if rest else []
             code += _encoded(name, operands)

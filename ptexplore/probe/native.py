@@ -43,6 +43,7 @@ WARM_UPS, AT_MOST = 2, 6  # runs before the stepped one; more of them where they
 WHOLE, OPERATOR, ASKED = 20.0, 6.0, 30.0  # seconds after which stepping ends: of all, of an operator unasked, asked
 MOST_INSTRUCTIONS = 3_000_000  # instructions, however long they take
 ROWS = 1 << 20  # rows of the log: 64 MB
+TIMED = 3  # runs under the profiler, of each call in which the fastest tells how long it takes
 SLOW = 2.0  # seconds; what takes longer is not run once more only to know it better
 
 INSTRUMENTED = (3, 12)  # from this Python on code is rewritten when it first runs with a profile function
@@ -83,6 +84,11 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": projected}
     seen = [("steps", {**part, **pace}) for part in parts]
     seen += [("maps", {"text": maps()}), ("result", runs.compared(once))]
+    if runs.times is not None and request.get("script") is None:
+        while runs.timed < TIMED and runs.wall < SLOW / 10:
+            runs.profiled()
+        names, times = zip(*runs.times, strict=True) if runs.times else ((), ())
+        seen.append(("times", {"names": names, "times": times, "threads": torch.get_num_threads(), "runs": runs.timed}))
     if request.get("unlocated"):
         seen.append(("cut", {"text": UNLOCATED}))
     observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
@@ -152,6 +158,25 @@ class _Runs:
     processor: float = math.inf  # seconds of this thread's time on a processor
     wall: float = math.inf
     result: Any = None
+    times: list[tuple[str, int]] | None = None  # operators and nodes of runs under the profiler, with nanoseconds
+
+    timed: int = 0  # how many runs those were
+
+    def profiled(self) -> Called:
+        """Run once more under the profiler: the operators called, in order, with overloads where it records them."""
+
+        def how(both: Callable[[], None]) -> list[Any]:
+            with api.profiler() as profile:
+                both()
+            return events.collect(profile, {}, timed=True)[0]
+
+        told = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
+        times = [(event["name"], event["time"]) for event in told]
+        if self.times is not None and [name for name, _ in times] == [name for name, _ in self.times]:
+            # Of each call the fastest: a call's is never less than those of what it called together.
+            times = [(name, min(time, other)) for (name, time), (_, other) in zip(times, self.times, strict=True)]
+        self.times, self.timed = times, self.timed + 1
+        return [(event["name"], event["overload"]) for event in told if event["type"] == "op"]
 
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Run once more; what `how` returned."""
@@ -221,7 +246,7 @@ def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
         parts = once.stepped(stepper)
     if once.forward is None or once.forward.cut != stepper.late or len(parts) > 1:
         return once, parts
-    called = runs.warm_up(_profiled)
+    called = runs.profiled()
     addresses = set(of_called(called).values())
     if not addresses or any(row[0] in addresses for row in rows_of(once.forward)):
         return once, parts
@@ -302,21 +327,13 @@ def _called(runs: _Runs) -> tuple[Called, bool]:
     if runs.request.get("script") is None:
         if not runs.count:
             runs.warm_up()
-        return runs.warm_up(_profiled), True
-    first = runs.warm_up(_profiled)
-    return first, runs.wall >= SLOW or runs.warm_up(_profiled) == first
+        return runs.profiled(), True
+    first = runs.profiled()
+    return first, runs.wall >= SLOW or runs.profiled() == first
 
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min" if seconds < 36_000 else "many hours"
-
-
-def _profiled(both: Callable[[], None]) -> Called:
-    """Run under the profiler: the operators called, in order, with overloads where it records them."""
-    with api.profiler() as profile:
-        both()
-    tree, _ = events.collect(profile, {})
-    return [(event["name"], event["overload"]) for event in tree if event["type"] == "op"]
 
 
 def maps() -> str:

@@ -30,6 +30,7 @@ class Pass:
     held: dispatch.Held | None = None
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
+    saved: dict[int, int] | None = None  # by sequence number: the bytes kept for backward; None where none was told
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
 
@@ -64,6 +65,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
     seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
     seen += [("ops", "graph", node) for node in running.graph]
+    seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in (running.saved or {}).items()]
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     if running.raised is not None:
         seen.append((recorder, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
@@ -125,7 +127,8 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     """Evaluate under the profiler (and the frame hook): the result described, and each recorder's tree of events."""
     script, calls, cuts = running.request.get("script"), running.calls, running.cuts
     files = (script,) if script else ()
-    hook = frames.recording(files) if running.recorder in ("frames", "once") else nullcontext(None)
+    is_hooked = running.recorder in ("frames", "once")
+    hook = frames.recording(files, running.names.values) if is_hooked else nullcontext(None)
     profile = api.profiler()
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
@@ -140,6 +143,8 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
         described["fingerprint"] = running.names.digest(result)
     if running.recorder in ("ops", "once"):
         running.graph, cut = autograd.graph(result)
+        if not running.request["backward"]:
+            running.saved = autograd.saved(result)
         if cut:
             cuts.append(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told")
     marked = (hooked.marked if hooked is not None else {}) | (calls.marked() if calls is not None else {})
@@ -158,8 +163,15 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
 def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
     """The result, and what backward was run from where it was asked for."""
     before = len(sys.modules)
+
+    def backward(starts: list[autograd.BackwardStart]) -> None:
+        # Backward frees what was saved. Where asking for it may run the user's code, it isn't told.
+        if running.recorder in ("ops", "once") and api.tells_saved_unread():
+            running.saved = autograd.saved([start.tensor for start in starts])
+        autograd.backward(starts)
+
     try:
-        return phases(running, autograd.backward, lambda _, function, *given: function(*given))
+        return phases(running, backward, lambda _, function, *given: function(*given))
     finally:
         running.imported = max(len(sys.modules) - before, 0)
 

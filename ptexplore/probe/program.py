@@ -11,12 +11,13 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import native, passes, twice
+from . import native, passes, throws, twice, written
 from . import torch_api as api
 from .raising import Raised
 from .recording import Recorder
 
 RECORDER = "program"
+Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
 BLOCK = "block"  # where a block of the user's own process raised
 
 
@@ -41,27 +42,39 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
             recorder.interrupted = running.raised is not None and isinstance(running.raised.error, KeyboardInterrupt)
             recorder.stop()
     sys.setrecursionlimit(limit)
+    ended_by = _seen_of(recorder, running.raised)
     left = twice.effects(running.raised) if request.get("twice") else {}
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
     more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}
-    return _message(recorder, told, running.raised, tables) | more
+    return _message(recorder, told, ended_by, tables) | more
 
 
 def _called(told: dict[str, Any]) -> set[str]:
     return {kind["name"] for kind in told["kinds"] if kind["type"] == "op"}
 
 
+def _seen_of(recorder: Recorder, raised: Raised | None) -> list[Seen]:
+    """What is seen of what the program raised: that, where C++ threw it, who wrote to a saved tensor."""
+    if raised is None:
+        return []
+    thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
+    seen = [(RECORDER, "raised", raised.told())]
+    seen += [(throws.RECORDER, "thrown", thrown)] if thrown is not None else []
+    return seen + ([(written.RECORDER, "saved", modified)] if modified is not None else [])
+
+
 def _message(
-    recorder: Recorder, told: dict[str, Any], raised: Raised | None, tables: Iterable[dict[str, Any]]
+    recorder: Recorder, told: dict[str, Any], ended_by: Iterable[Seen], tables: Iterable[dict[str, Any]]
 ) -> dict[str, Any]:
-    seen = [(RECORDER, "raised", raised.told())] if raised is not None else []
+    seen = list(ended_by)
+    raised = any(kind == "raised" for _, kind, _ in seen)
     seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in tables]
     return {
         "sequence": recorder.digest,
         "imported": 0,
-        "raised": raised is not None,
+        "raised": raised,
         "bound": [],
         "result": {},
         "late": recorder.late,
@@ -88,7 +101,7 @@ def why_not_here() -> tuple[str, str] | None:
 
 def begin(frame: FrameType | None, files: Iterable[str]) -> Recorder:
     """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
-    recorder = Recorder(files)
+    recorder = Recorder(files, is_block=True)
     recorder.start(frame)
     return recorder
 
@@ -104,10 +117,11 @@ def end(recorder: Recorder, error: BaseException | None) -> tuple[bytes, bool]:
         signal.signal(signal.SIGINT, lambda *given: asked.append(given))
     try:
         recorder.stop()
-        told = recorder.told()
         ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
         raised = None if error is None or ended_well else Raised(BLOCK, error)
-        message = _message(recorder, told, raised, passes.changed_tables(_called(told), {}))
+        ended_by = _seen_of(recorder, raised)
+        told = recorder.told()
+        message = _message(recorder, told, ended_by, passes.changed_tables(_called(told), {}))
         return json.dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode(), bool(asked)
     finally:
         if held is not None:

@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from .expression import text_of
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
+CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, which may be beside it
+IN_TEXT = "\nException raised from "  # what torch writes behind an error's words where it is asked to
 FRAMES = 200  # Python functions told of, those that are left first
 
 
@@ -28,10 +32,11 @@ class Raised(Exception):
         return {
             "stage": self.stage,
             "exception": type(self.error).__name__,
-            "message": text_of(self.error)[:TEXT_LIMIT],
+            "message": text_of(self.error).partition(IN_TEXT)[0][:TEXT_LIMIT],
             "close": near_names(self.error),
             "frames": frames_of(self.error),
             "calls": list(calls),
+            "module": module_of(self.error),
         }
 
 
@@ -47,6 +52,19 @@ def frames_of(error: BaseException) -> list[dict[str, Any]]:
             at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name, "line": line}
             told.append(at)
     return told[-FRAMES:]
+
+
+def module_of(error: BaseException) -> str:
+    """The innermost nn.Module whose call an error left, by its name within the outermost: "0.attn (Linear) of Net"."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    called = [frame.f_locals.get("self") for frame in frames if frame.f_code is CALL]
+    modules = [module for module in called if isinstance(module, torch.nn.Module)]
+    if not modules:
+        return ""
+    outer, inner = modules[0], modules[-1]
+    kind = type(inner).__name__
+    name = next((name for name, module in outer.named_modules() if module is inner), "") if inner is not outer else ""
+    return f"{name} ({kind}) of {type(outer).__name__}" if name else kind
 
 
 def near_names(error: BaseException) -> list[str]:

@@ -21,6 +21,7 @@ import hashlib
 import importlib
 import inspect
 import os
+import re
 import signal
 import site
 import struct
@@ -37,9 +38,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import events
+from . import events, written
 from . import torch_api as api
-from .raising import OURS
+from .expression import text_of
+from .paths import Label, Path
+from .raising import IN_TEXT, OURS
+from .throws import ASK, NoNotes, ThrowLog
 
 if TYPE_CHECKING:
     from .stepping import Stepped, Stepping
@@ -68,60 +72,15 @@ LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
 )
-CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 # What starts torch's profiler, and what ends it: torch.profiler comes by both too.
 ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
+VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 _set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
-
-
-class Path:
-    """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
-
-    __slots__ = (
-        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent", "seen",
-        "site", "time",
-    )  # fmt: skip
-
-    def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
-        self.index, self.parent, self.label, self.line = index, parent, label, line
-        self.children: dict[Any, Path] = {}
-        self.marks: dict[int, list[Mark]] = {}  # those that are not open, by thread-local sets
-        self.depth: int = parent.depth + 1 if parent is not None else 0
-        self.calls = self.time = self.inside = self.seen = 0
-        self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
-        self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
-        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
-        self.cold = False
-
-    def told(self) -> dict[str, Any]:
-        parent = self.parent.index if self.parent is not None else None
-        told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
-        return told | ({"inside": self.inside} if self.inside else {})
-
-
-@dataclass(frozen=True, eq=False)
-class Label:
-    """What a path ends with: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`.
-
-    There is one for each: paths are looked up by it millions of times, and what it is, not what it holds, is compared.
-    """
-
-    kind: str
-    name: str  # qualified: of a function its own, of a module that within the outermost module
-    file: str | None = None
-    first: int | None = None  # the line of its def
-    type: str | None = None  # of a module its class
-    table: str | None = None  # of a builtin
-    method: str | None = None
-    timed: bool = False  # a function of torch's that has a row of its own
-
-    def told(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if value is not None and key != "timed"}
 
 
 Mark = tuple[Callable[[], object], Callable[[None, None, None], object]]  # how a marker begins, and how it ends
@@ -165,8 +124,13 @@ class Recorder:
         native_budget: float = 0.0,
         limit: float | None = None,
         loaded: Callable[[], None] | None = None,
+        *,
+        is_block: bool = False,
     ) -> None:
         self._loaded = loaded  # is called after each import
+        # Whether it records a part of a process that has made tensors before; whether a tensor has names at the end.
+        self.is_block, self.named = is_block, False
+        self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
         self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
         self.late = False  # it was
@@ -176,8 +140,7 @@ class Recorder:
         self._user_files = frozenset(map(os.path.realpath, user_files))
         self._labels: dict[CodeType, Label | None] = {}
         self._builtins: dict[Any, Label | None] = {}
-        self._builtin_labels: dict[tuple[str, str], Label] = {}
-        self._class_labels: dict[tuple[Label, type], Label] = {}
+        self._more_labels: dict[Any, Label] = {}  # of builtins by table and method, of methods by label and class
         self._module_labels: dict[tuple[str, type], Label] = {}
         self._paths: list[Path] = []
         self._marks: dict[str, tuple[Path, int]] = {}
@@ -193,16 +156,17 @@ class Recorder:
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
         self._own_fork = False  # it is we who fork
-        self.interrupted = False  # an interrupt ended the program, maybe inside of the profile function
-        self._threw = False  # something was raised inside of the profile function, which Python then takes away
-        self.held_back = False  # an interrupt came where nothing can be raised: it is sent once more
+        # An interrupt ended the program. Something was raised inside of the profile function, which Python then takes
+        # away. An interrupt came where nothing can be raised, and is sent once more.
+        self.interrupted = self._threw = self.held_back = False
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
+        self._throws: ThrowLog | None = None
+        self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_time = 0
-        self.slicing = 0  # nanoseconds
+        self._hook_calls = self._hook_time = self.slicing = 0  # times in nanoseconds
         self._backwards = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
@@ -330,7 +294,7 @@ class Recorder:
     def _classified(self, code: CodeType) -> Label | None:
         """What a function is to us: None for Python's own, other packages', comprehensions and our own."""
         file, name = code.co_filename, code.co_name
-        if code is CALL:
+        if code is api.MODULE_CALL:
             return Label("module", "")
         if code in FOLDED or (name.startswith("<") and name not in ("<module>", "<lambda>")):
             return None
@@ -351,11 +315,11 @@ class Recorder:
         if known is None:
             return None
         table, method = known
-        label = self._builtin_labels.get(known)
+        label = self._more_labels.get(known)
         if label is None:
             internal = api.is_internal(table)  # its name is empty then: the sets may be others after it
             name = "" if internal else api.public_name(table, method)
-            label = self._builtin_labels[known] = Label("builtin", name, table=table, method=method)
+            label = self._more_labels[known] = Label("builtin", name, table=table, method=method)
         return label
 
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
@@ -364,7 +328,7 @@ class Recorder:
         key: Any = (label, back.f_lasti if direct and back is not None else None)
         if code is ITS_PROFILER[0]:
             self._suspend()
-        if code is CALL:
+        if code is api.MODULE_CALL:
             label = self._module(thread, frame)
             key = (label, key[1])
         elif label.timed:
@@ -384,9 +348,9 @@ class Recorder:
         owner = frame.f_locals.get("self")
         if owner is None:
             return label
-        known = self._class_labels.get((label, type(owner)))
+        known = self._more_labels.get((label, type(owner)))
         if known is None:
-            known = self._class_labels[label, type(owner)] = replace(label, type=type(owner).__qualname__)
+            known = self._more_labels[label, type(owner)] = replace(label, type=type(owner).__qualname__)
         return known
 
     def _module(self, thread: Thread, frame: FrameType) -> Label:
@@ -397,7 +361,7 @@ class Recorder:
             thread.names = {}
         held = thread.names.get(id(module))
         if held is None and not thread.names and isinstance(module, torch.nn.Module):
-            thread.names = _names(module)
+            thread.names = api.module_names(module)
             held = thread.names.get(id(module))
         name = held[1] if held is not None and held[0] is module else "?"
         known = self._module_labels.get((name, kind))
@@ -420,7 +384,7 @@ class Recorder:
             known = outer_path.children.get(place)
             path = known if known is not None else self._at_line(outer_path, place, frame)
         else:
-            path = self._path_below(outer_path, label, label, frame)
+            path = self._path_below(outer_path, (label, None), label, frame)
         path.calls += path is not outer_path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
@@ -744,6 +708,12 @@ class Recorder:
         api.compile_never(Recorder.hook.__code__)
         if self._budget > 0:
             self._prepare_stepping()
+        self._forward_level = api.forward_level()
+        try:
+            self._throws = ThrowLog.here()
+            self._throws.on()
+        except NoNotes as error:
+            self._no_throws = str(error)
         self._before = sys.getprofile(), threading.getprofile()
         self._profile, Recorder.active = self._new_profile(), self
         thread = self._new_thread()
@@ -753,7 +723,7 @@ class Recorder:
         self.began = time.perf_counter_ns()
         self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
-        self.began = time.perf_counter_ns()
+        self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
         if frame is not None:
             self._runs_already(thread, frame)
         sys.setprofile(self.hook)
@@ -791,10 +761,14 @@ class Recorder:
             for slot in reversed(thread.stack):
                 self._close(slot)
         self.ended = time.perf_counter_ns()
+        self.processor += time.process_time_ns()
         if self._profile is not None:
             self._fold_profile()
             self._profile = None
+        if self._throws is not None:
+            self._throws.off()
         self._watcher.join()
+        self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
     def imported(self, load: Callable[..., Any], *given: Any) -> Any:
@@ -842,13 +816,46 @@ class Recorder:
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
+            "processor": self.processor,
+            "threads": torch.get_num_threads(),
             "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
+            "is_block": self.is_block,
+            "named": self.named,
+            **({"forward_level": self._forward_level} if self._forward_level is not None else {}),
             **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
         }
+
+    def thrown(self, error: BaseException) -> dict[str, Any] | None:
+        """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""
+        text = text_of(error)
+        if IN_TEXT in text:
+            return {"text": text}
+        if self._throws is None:
+            self._cut(f"where C++ threw is not known: {self._no_throws}; {ASK}")
+            return None
+        return self._throws.told(text)
+
+    def modified(self, error: BaseException) -> dict[str, Any] | None:
+        """Who wrote to the saved tensor that an error is about, as an observation's data; None where that is not seen.
+
+        The graph is read, which the program has given up by then.
+        """
+        text = text_of(error)
+        versions = VERSIONS.search(text)
+        if written.REASON not in text or versions is None or not api.can_read_refused():
+            return None
+        now, saved = int(versions[1]), int(versions[2])
+        refused = api.refused_tensor(written.graph_of(error, BACKWARD), text, (saved, now))
+        return self._fold.modified(refused, self._paths, whole=not self.cuts) if refused is not None else None
+
+    def not_noted(self) -> None:
+        """In a fork whose calls are stepped: errors are made as they would be."""
+        if self._throws is not None:
+            self._throws.off()
 
     def steps(self) -> list[tuple[str, dict[str, Any]]]:
         """What was stepped, as observations of the native pass, kind and data; behind `told`."""
@@ -897,6 +904,8 @@ def _forked() -> None:
         sys.setprofile(None)
         threading.setprofile(None)
         BOOTSTRAP._find_and_load = recorder._find_and_load
+        if recorder._own_fork:
+            recorder.not_noted()
 
 
 def _forking() -> None:
@@ -927,11 +936,6 @@ def _import_function(recorder: Recorder) -> Callable[..., Any]:
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]
     return function
-
-
-def _names(root: Any) -> dict[int, tuple[Any, str]]:
-    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
-    return {id(module): (module, name) for name, module in root.named_modules()}
 
 
 # --- folding ---
@@ -975,7 +979,8 @@ class Fold:
         self._packed: list[bytes] = []
         self._packer = zlib.compressobj(6)
         self._count = 0
-        self._sequences: dict[int, tuple[int, int]] = {}  # of the call that has a number: its row, the number in it
+        # Of the call that has a number: its row, the number in it, when it ended.
+        self._sequences: dict[int, tuple[int, int, int]] = {}
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
@@ -991,6 +996,7 @@ class Fold:
         self._stepped: list[Stepped] = []  # what was stepped right before what is folded now
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
+        self.writes = written.WriteLog() if api.can_read_refused() else None
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
         """Fold what one profile saw."""
@@ -1079,7 +1085,7 @@ class Fold:
         row.time += event.duration_time_ns
         self._order.append(number)
         if counted:
-            self._sequences[sequence] = number, 0
+            self._sequences[sequence] = number, 0, event.start_time_ns + event.duration_time_ns
         return True
 
     def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> None:
@@ -1094,7 +1100,8 @@ class Fold:
         imported = self._imported
         sizes: list[Any] = []
         kind, sequence = self._kind(call, path, sets, sizes, None)
-        recorded = self._sequences.get(sequence) if self.kinds[kind].is_node else None
+        maker = self._sequences.get(sequence) if self.kinds[kind].is_node else None
+        recorded = maker[:2] if maker is not None else None
         shape = self.kinds[kind].shapes.get(tuple(sizes))
         key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
         number = self._rows.get(key)
@@ -1107,15 +1114,15 @@ class Fold:
         row.python += self._python
         order[position] = number
         leaf = self.kinds[kind].leaf
-        if leaf is not None and len(self._leaves) < LEAVES:
+        if leaf is not None and len(self._leaves) < LEAVES and not (self.writes and api.writes(*leaf[:2])):
             known = (path.index, sets, *leaf, *sizes)
             self._leaves[known] = number
         if self.stepping is not None:
             self._tell_stepping(self.stepping, key, number, path, event, site)
         if self._seen:
-            least = min(self._seen)
+            least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
             for seen in self._seen:
-                self._sequences[seen] = number, seen - least
+                self._sequences[seen] = number, seen - least, ended
         self._seen, self._first, self._python = outer
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
@@ -1156,7 +1163,7 @@ class Fold:
         overload = None
         counted = False
         if type_ == "op":
-            overload = event.overload_name if self._overloads else None
+            overload = self._overload(event, path)
             given = tuple([_signature(value, sizes) for value in inputs])
             counted = 0 <= sequence < COUNTED
             if counted:
@@ -1176,6 +1183,13 @@ class Fold:
             leaf = (name, overload, given, counted) if type_ == "op" and not children else None
             self.kinds.append(Kind(first, inside, type_ in NODES, leaf))
         return number, sequence
+
+    def _overload(self, event: Any, path: Path) -> str | None:
+        """An operator call's overload; the call is kept with it if it writes to what it was given."""
+        overload = event.overload_name if self._overloads else None
+        if self.writes is not None:
+            self.writes.add(event, overload, path)
+        return overload
 
     def _called(
         self, children: Iterable[Any], path: Path, sets: int, around: int | None
@@ -1219,6 +1233,16 @@ class Fold:
             elif f"sizes beyond the first {SHAPES} of an operator are counted as one" not in self.cuts:
                 self.cuts.append(f"sizes beyond the first {SHAPES} of an operator are counted as one")
         return number
+
+    def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:
+        """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
+        saver = self._sequences.get(refused.sequence)
+        if saver is None or self.writes is None:
+            return None
+        row, _, ended = saver
+        path, _, kind, _, _ = next(key for key, number in self._rows.items() if number == row)
+        operator = self.kinds[kind].first["name"]
+        return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
     def saved(self, nodes: list[Any]) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""

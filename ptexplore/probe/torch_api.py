@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import hashlib
 import operator
 import os
 import types
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -32,6 +34,8 @@ TABLES = {
 }
 
 TENSOR_BASE = torch._C.TensorBase
+
+MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 
 TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))  # of the imported torch package
 
@@ -142,6 +146,16 @@ def key_set(tensor: Any) -> tuple[int, list[str]]:
 def raw_key_set(tensor: Any) -> int:
     """A tensor's dispatch key set as a number."""
     return int(torch._C._dispatch_keys(tensor).raw_repr())
+
+
+def tensors_have_names() -> bool:
+    """Whether a tensor that is a Python object now has names for its dimensions. Newer torches have no such names."""
+    key = getattr(torch._C.DispatchKey, "Named", None)
+    if key is None:
+        return False
+    with without_overrides():
+        tensors = (value for value in gc.get_objects() if issubclass(type(value), TENSOR_BASE))
+        return any(torch._C._dispatch_keys(tensor).has(key) for tensor in tensors)
 
 
 def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
@@ -426,6 +440,103 @@ def operator_writing_to(event: Any, memory: int) -> str | None:
     return None
 
 
+@functools.cache
+def _written_arguments(name: str, overload: str | None) -> tuple[int, ...]:
+    """The numbers of the arguments that an operator writes to by its schema, any of its overloads if none is known."""
+    schemas = torch._C._jit_get_schemas_for_operator(name) if "::" in name else ()
+    asked = [schema for schema in schemas if overload is None or schema.overload_name == overload]
+    arguments = ((number, info.alias_info) for schema in asked for number, info in enumerate(schema.arguments))
+    return tuple(sorted({number for number, alias in arguments if alias is not None and alias.is_write}))
+
+
+def writes(name: str, overload: str | None) -> bool:
+    """Whether an operator writes to what it is given, by its schema."""
+    return bool(_written_arguments(name, overload))
+
+
+def written_memories(event: Any, overload: str | None) -> tuple[int, ...]:
+    """The memories of the tensors that the operator of a tree event writes to by its schema; () for most."""
+    written = _written_arguments(event.name, overload)
+    if not written:
+        return ()
+    fields = operator_fields(event)
+    values = [fields.inputs[number] for number in written if number < len(fields.inputs)] if fields is not None else []
+    given = (item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,)))
+    return tuple(item.storage_data_ptr for item in given if is_tensor_metadata(item) and item.storage_data_ptr)
+
+
+@dataclass(frozen=True)
+class RefusedTensor:
+    """A saved tensor that its node does not give out any more: what it is, where, and who saved it."""
+
+    node: str
+    sequence: int
+    memory: int
+    tensor: str
+    expected: int
+    version: int
+
+
+def can_read_refused() -> bool:
+    """Whether this torch gives a saved tensor out unchecked: 2.13 does, 2.6 does not."""
+    return hasattr(torch._C._autograd.SavedTensor, "data")
+
+
+def refused_tensor(
+    starts: list[Any], text: str, versions: tuple[int, int], limit: int = 50_000
+) -> RefusedTensor | None:
+    """The saved tensor of a graph that is refused with this text, which has these versions: saved, and now.
+
+    Of several nodes that hold the same memory, that which the engine ran first: the one that was recorded last. None
+    where they hold several. What has hooks of its own is not asked for.
+    """
+    found: list[RefusedTensor] = []
+    pending, known = list(starts), set[Any]()
+    with without_overrides():
+        while pending and len(known) < limit:
+            node = pending.pop()
+            if node is None or node in known:
+                continue
+            known.add(node)
+            pending += [following for following, _ in node.next_functions]
+            for tensor in _refused_by(node, text):
+                kind, place = kind_and_sizes(tensor), memory(tensor)
+                if place and kind.partition(" [")[2] in text:
+                    number = sequence_number(node)
+                    found.append(RefusedTensor(str(node.name()), number, place, kind, *versions))
+    if len({refused.memory for refused in found}) != 1:
+        return None
+    return max(found, key=lambda refused: refused.sequence)
+
+
+def _refused_by(node: Any, text: str) -> Iterator[Any]:
+    """The tensors behind those of a node's saved attributes that raise this text."""
+    for name in dir(type(node)):
+        raw = name.removeprefix("_raw") if name.startswith("_raw_saved_") else None
+        checked = "saved_tensors" if raw == "_saved_tensors" else raw
+        if checked is None:
+            continue
+        held = getattr(node, name, None)
+        held = held if isinstance(held, (list, tuple)) else (held,)
+        if any(getattr(one, "unpack_hook", None) is not None for one in held):
+            continue
+        try:
+            getattr(node, checked)
+        except RuntimeError as error:
+            if str(error) == text:
+                yield from (one.data for one in held if isinstance(getattr(one, "data", None), torch.Tensor))
+
+
+def tensors_in(given: Any) -> list[Any]:
+    """The tensors of what backward was given: one, or several."""
+    return [one for one in (given if isinstance(given, (list, tuple)) else (given,)) if isinstance(one, torch.Tensor)]
+
+
+def grad_fn(tensor: Any) -> Any:
+    """The node that a tensor is the result of; None for a leaf."""
+    return TENSOR_BASE.grad_fn.__get__(tensor)
+
+
 def running_node() -> str | None:
     """The name of the node that autograd's engine runs now in this thread; None where it runs none."""
     node = torch._C._current_autograd_node()
@@ -583,6 +694,16 @@ def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
     return names
 
 
+def module_names(root: Any) -> dict[int, tuple[Any, str]]:
+    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
+    return {id(module): (module, name) for name, module in root.named_modules()}
+
+
+def tells_saved_unread() -> bool:
+    """Whether what a node saved can be told without unpacking it, which may run a hook of the user's: since 2.13."""
+    return hasattr(torch._C._autograd.SavedTensor, "data")
+
+
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
     """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
 
@@ -617,7 +738,7 @@ def _saved_names(kind: type) -> tuple[str, ...]:
     """The attributes of a node's class by which it tells the tensors that it saved, raw where that can be."""
     names = dir(kind)
     raw = tuple(name for name in names if name.startswith("_raw_saved_"))
-    if raw and hasattr(torch._C._autograd.SavedTensor, "data"):
+    if raw and tells_saved_unread():
         return raw
     return tuple(name for name in names if name.startswith("_saved_"))
 

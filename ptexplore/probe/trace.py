@@ -29,7 +29,8 @@ OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recor
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
 
-    A script is run once, under a recorder of its own, and again only where one operator call of it is asked for.
+    A script is run once, under a recorder of its own, and again only where that is asked for: for one operator call, or
+    to see who wrote to a saved tensor.
     """
     if request.get("script") is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
@@ -37,8 +38,10 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         _told(program.RECORDER, outcome, channel)
         counted = OPERATORS.search(outcome.answer)
         if request.get("twice") and counted is not None:
-            again = {**request, "operators": int(counted[1])}
-            _told(twice.RECORDER, _forked(twice.RECORDER, again, known, channel), channel)
+            second = {**request, "operators": int(counted[1])}
+            _told(twice.RECORDER, _forked(twice.RECORDER, second, known, channel), channel)
+        if request.get("again") and writes.REASON in outcome.answer:
+            _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
         if request.get("native") and request.get("native_op"):
             _step(request, known, channel)
         return

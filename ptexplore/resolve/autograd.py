@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from ptexplore.model.observed import GraphNode, records
+from ptexplore.model.observed import GraphNode, KeptForBackward, records
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
@@ -28,6 +28,9 @@ NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edg
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add recorded nodes under forward autograd kernels; give backward nodes source, formula and forward call."""
     forward = _recording_calls(claims)
+    kept = {k.sequence: k.bytes for k in records(context.session.observations, "kept", KeptForBackward)}
+    # A call that records nothing leaves the number to the next one: the last that has it is the one that recorded.
+    saved = {id(calls[-1].event): kept[number] for number, calls in forward.items() if number in kept}
     graph = {node.sequence: node for node in records(context.session.observations, "graph", GraphNode)}
     recorded = _recorded(context, forward, graph)
 
@@ -38,6 +41,8 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             return _backward_node(context, claim, forward, graph)
         if claim.event.type == "engine":
             return _reached(context, claim)
+        if claim.hop.kind == "op" and id(claim.event) in saved:
+            return claim.but(replace(claim.hop, saved=saved[id(claim.event)]))
         return claim
 
     return rewrite(claims, change)

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 
 from ptexplore.lazy import remembered
-from ptexplore.model.observed import UNSEEN, Event, GraphNode, UserCall, operators, records
+from ptexplore.model.observed import UNSEEN, Event, GraphNode, HeldTensors, UserCall, operators, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
@@ -47,6 +47,12 @@ MAKES_GENERATORS = (
     "/torch/utils/data/", "/torch/distributed/", "/torch/quasirandom.py", "/torch/_lobpcg.py",
     "/torch/autograd/gradcheck.py", "/torch/_dynamo/debug_utils.py",
 )  # fmt: skip
+# Operators that give a tensor names, with the number of inputs from which on they do: aten::empty.names, by which
+# every factory makes one, has an input more than the other aten::empty that takes sizes (native_functions.yaml).
+NAMING = {
+    "aten::empty": 7, "aten::rename": 0, "aten::rename_": 0, "aten::refine_names": 0, "aten::align_to": 0,
+    "aten::align_as": 0, "aten::align_tensors": 0,
+}  # fmt: skip
 _LAYOUT = "sparse|mkldnn|jagged|nested"
 _OTHER_MODULE = re.compile(r"\b(?:import|from)\s+(?!torch\b)\w")
 
@@ -99,7 +105,9 @@ class Context:
     @cached_property
     def forward_mode(self) -> bool:
         """Whether a tensor of the trace may carry a forward gradient: none does outside of forward_ad.dual_level."""
-        return any(call.forward_level is not None for call in self.calls) or any(
+        program = self.session.program
+        began = program.forward_level if program is not None else None
+        return any(level is not None for level in (began, *(call.forward_level for call in self.calls))) or any(
             event.name == "aten::_make_dual" for event in self.base
         )
 
@@ -121,10 +129,27 @@ class Context:
         return (self.session.expression, *options.setup, *options.contexts, *(text for _, text in options.variables))
 
     @cached_property
-    def has_names(self) -> bool:
-        """Whether a tensor that your calls are given has names for its dimensions."""
-        bit = self.keys.functionality("Named")
-        return any(argument.raw & bit for call in self.calls for argument in call.arguments)
+    def may_have_names(self) -> bool:
+        """Whether a tensor may have names for its dimensions: one that was read has, or something may have made one.
+
+        An operator that makes one was recorded, or what was typed speaks of names: a tensor gets them without an
+        operator too (`tensor.names = …`, `torch.tensor(…, names=…)`).
+        """
+        bit, program = self.keys.functionality("Named"), self.session.program
+        if not bit:
+            return False
+        if program is not None and (program.is_block or program.named):
+            return True
+        read = [argument.raw for call in self.calls for argument in call.arguments]
+        read += [tensor.raw for held in self.held for tensor in held.tensors]
+        if any(raw & bit for raw in read) or any("names" in text for text in self._texts):
+            return True
+        return any(event.name in NAMING and len(event.inputs) >= NAMING[event.name] for event in self.base)
+
+    @cached_property
+    def held(self) -> tuple[HeldTensors, ...]:
+        """What was read of the tensors that were there before the expression."""
+        return tuple(records(self.session.observations, "held", HeldTensors))
 
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from ptexplore.cpp.text import Text
-from ptexplore.model.observed import UserCall, WrittenTensor
+from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, HandedError, LeftFunction, MissingKernel, ModifiedTensor
+from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
@@ -44,7 +45,22 @@ _MODIFIED = re.compile(
     r"has been modified by an inplace operation: \[([^\]]*\]?)\](?:, which is output ([0-9]{1,9}) of (\w+),)? "
     r"is at version ([0-9]{1,9}); expected version ([0-9]{1,9})"
 )
+CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n])*\s*\Z")
+PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
 _RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):([0-9]{1,9}) \(most recent call first\)")
+
+
+# An error in another one's text: of a worker (ExceptionWrapper of torch/_utils.py), of TorchScript's interpreter
+# (handleError of jit/runtime/interpreter.cpp), of its compiler (ErrorReport), of Dynamo (torch/_dynamo/exc.py).
+_HANDED = re.compile(r"Caught (\w+) in (.+?)\.\nOriginal Traceback \(most recent call last\):\n(.*)", re.DOTALL)
+_INTERPRETED = re.compile(
+    r"The following operation failed in the TorchScript interpreter\.\n(Traceback of TorchScript.*\n)(\w+): (.*)",
+    re.DOTALL,
+)
+_COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n.*<--- HERE)", re.DOTALL)
+_TRACED = re.compile(r"(.*?)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
+_LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:, in (.+))?$', re.MULTILINE)
+TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +73,9 @@ class ErrorMessage:
     modified: ModifiedTensor | None = None
     function: str = ""
     source: SourceRef | None = None
+    cause: Cause | None = None  # where the dispatcher's own reason does not say more
+    yours: LeftFunction | None = None  # the innermost function of a traceback that is none of a package's
+    is_cut: bool = False  # it ends within the words that name operator and dispatch key
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
@@ -69,7 +88,19 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         modified=modified_tensor(lookup, text),
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
+        cause=cause_of(text) if named is None else None,
+        yours=_innermost_of_yours(text),
+        is_cut=named is None and CUT.search(text) is not None,
     )
+
+
+def _innermost_of_yours(text: str) -> LeftFunction | None:
+    """The innermost function of a traceback whose file is in no folder of packages; of several tracebacks the last."""
+    yours = [left for left in _frames_in(text) if not PACKAGES.search(left.file)]
+    if not yours:
+        return None
+    left = yours[-1]
+    return LeftFunction(left.function, unknown(f"outside torch: {left.file}", None, left.line))
 
 
 def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> ModifiedTensor:
@@ -139,6 +170,32 @@ def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
     makers = tuple(dict.fromkeys(d.source_op for node in named for d in lookup.store.derivative_of_node(node)))
     output = int(told[2]) if told[2] else None
     return ModifiedTensor(told[1], told[3], output, int(told[4]), int(told[5]), makers)
+
+
+# --- what another process or thread raised ---
+
+
+def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
+    """What a message tells of an error that was raised elsewhere, with the functions left there, outermost first."""
+    worker, interpreted, compiled, traced = (rule.search(text) for rule in (_HANDED, _INTERPRETED, _COMPILED, _TRACED))
+    if worker is not None:
+        at = rf"^(?:[\w.]+\.)?{worker[1]}(?:: (.*))?\Z"
+        words = re.search(at, worker[3].rstrip("\n"), re.DOTALL | re.MULTILINE)
+        message = (words[1] or "") if words is not None else ""
+        return HandedError(worker[1], worker[2], message), _frames_in(worker[3])
+    if interpreted is not None:
+        handed = HandedError(interpreted[2], INTERPRETER, interpreted[3].strip())
+        return handed, _frames_in(interpreted[1])
+    if traced is not None:
+        return HandedError("", TRACED, traced[1].strip()), _frames_in(traced[2])
+    if compiled is not None:
+        return HandedError("", SCRIPTED, compiled[1].strip()), _frames_in(compiled[2])
+    return None
+
+
+def _frames_in(text: str) -> tuple[LeftFrame, ...]:
+    """The functions that a traceback in a text names; TorchScript's compiler names none."""
+    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in _LEFT.finditer(text))
 
 
 # --- who threw ---

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from ptexplore.model.hop_kinds import HopKind
-from ptexplore.model.observed import UNSEEN, CallTarget, Event, UserCall, operators
-from ptexplore.model.trace import Hop
+from ptexplore.model.observed import UNSEEN, CallTarget, Event, OperatorTimes, UserCall, operators, records
+from ptexplore.model.trace import Hop, ModuleRef
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
 
@@ -51,14 +51,30 @@ def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
     agreed: dict[int, int] = {}
     if [event.name for event in mine] == [event.name for event in theirs]:
         agreed = {a.observation: b.observation for a, b in zip(mine, theirs, strict=True)}
-    return _tree(context.base, agreed)
+    return _tree(context.base, _Known(agreed, _times(context, mine)))
 
 
-def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ...]:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What other runs tell of the base tree's operators, by observation: the same call there, and how long it took."""
+
+    agreed: Mapping[int, int]
+    times: Mapping[int, int]
+
+
+def _times(context: Context, base: Sequence[Event]) -> dict[int, int]:
+    """The nanoseconds of each operator and node, if a run was timed that called the same ones."""
+    for timed in records(context.session.observations, "times", OperatorTimes):
+        if list(timed.names) == [event.name for event in base]:
+            return {event.observation: time for event, time in zip(base, timed.times, strict=True)}
+    return {}
+
+
+def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
     inside: dict[int | None, list[Event]] = {}
-    known = {event.event for event in events}
+    there = {event.event for event in events}
     for event in events:
-        inside.setdefault(event.parent if event.parent in known else None, []).append(event)
+        inside.setdefault(event.parent if event.parent in there else None, []).append(event)
 
     def claims_in(
         parent: int | None, sets: Event | None, by_python: bool = True
@@ -79,7 +95,7 @@ def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ..
             goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
             children, last = claims_in(event.event, sets if goes_on else None, goes_on)
             if event.type in KINDS and not _is_wrapper(event, children):
-                claims.append(_claim(_reading(event, sets), children, agreed))
+                claims.append(_claim(_reading(event, sets), children, known))
             else:
                 claims += children
             if goes_on and by_python and not event.by_c:
@@ -104,13 +120,14 @@ def _is_wrapper(event: Event, children: tuple[Claim, ...]) -> bool:
     return event.type == "engine" and any(c.hop.kind == "node" and name.endswith(c.hop.name) for c in children)
 
 
-def _claim(event: Event, children: tuple[Claim, ...], agreed: Mapping[int, int]) -> Claim:
+def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
     kind = KINDS[event.type]
     name = event.name or event.function or event.qualname or "?"
     if event.type == "op" and "::" not in name:
         kind = "native"  # a RECORD_FUNCTION inside a hand-written kernel, not a dispatcher call
     seen = event.observation
-    evidence = (seen, agreed[seen]) if seen in agreed else (seen,)
+    evidence = (seen, known.agreed[seen]) if seen in known.agreed else (seen,)
+    module = event.module
     hop = Hop(
         id=0,
         kind=kind,
@@ -120,6 +137,9 @@ def _claim(event: Event, children: tuple[Claim, ...], agreed: Mapping[int, int])
         phase=event.phase,
         thread=event.thread,
         evidence=evidence,
+        time=known.times.get(seen),
+        sequence=event.sequence if event.sequence is not None and event.sequence >= 0 else None,
+        module=ModuleRef(module.type, module.name, module.root, module.bound) if module is not None else None,
     )
     return Claim(hop=hop, event=event, children=children)
 

@@ -85,7 +85,7 @@ LIST = r"\[[\d, ]*\]"
 ASKED = r"\[[-\d, ]*\]"  # of sizes that were asked for
 WORD = r"[\w:<>]+"
 RULES = (
-    _rule(r"mat1 and mat2 shapes cannot be multiplied \((?P<shape_1>\d+x\d+) and (?P<shape_mat2>\d+x\d+)\)"),
+    _rule(r"mat1 and mat2 shapes cannot be multiplied \((?P<shape_mat1>\d+x\d+) and (?P<shape_mat2>\d+x\d+)\)"),
     _rule(
         rf"stack expects each tensor to be equal size, but got (?P<shape_1>{LIST}) at entry \d+ and (?P<shape_2>{LIST})"
     ),
@@ -147,6 +147,8 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
         [argument for argument in given if argument[0].partition("[")[0] in written] if whose == "written" else given
     )
     named = [argument for argument in given if argument[0] == whose]
+    if whose == "mat1" and not named:  # mm's own first argument
+        named = [argument for argument in given if argument[0] == "self"]
     fitting = [argument for argument, tensor in named or among if holds(tensor, text)]
     return ComparedValue(text, what, fitting[0] if len(fitting) == 1 else None)
 

@@ -45,7 +45,9 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         source = function_place(context, event.file, event.line, event.function or "")
         qualname = event.qualname if event.qualname != event.function else None
         is_known = source.path is not None
-        called = PythonCall(event.caller_line, qualname) if event.caller_line and is_known else None
+        called = (
+            PythonCall(event.caller_line or None, qualname) if is_known and (event.caller_line or qualname) else None
+        )
         return claim.but(replace(claim.hop, source=source, python=called))
 
     return rewrite(claims, change)

@@ -26,6 +26,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
     Ending,
+    HandedError,
     Hop,
     InPlaceWriter,
     LeftFunction,
@@ -35,11 +36,13 @@ from ptexplore.model.trace import (
     TensorSaver,
     walk,
 )
+from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.error_message import (
     NO_KERNEL,
     condition_at,
+    handed_on,
     missing_kernel,
     modified_tensor,
     thrown_at,
@@ -80,6 +83,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         else _raised_in_python(context, raised, python)
     )
     tensors = list(_tensors(operator)) if operator is not None else []
+    missing = _missing(context, raised.message, claims, operator, call)
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
@@ -91,13 +95,34 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         given=_given(tensors),
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
-        missing=_missing(context, raised.message, claims, operator, call),
+        missing=missing,
         modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, thrown),
         close=raised.close,
         check=condition_at(context.lookup, source),
         compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
+        cause=cause_of(raised.message, raised.exception) if missing is None else None,
+        handed=_handed(context, raised.message),
+        module=raised.module,
     )
+
+
+def _handed(context: Context, message: str) -> HandedError | None:
+    """The error that another process or thread raised, with the Python functions that it left there."""
+    told = handed_on(message)
+    if told is None:
+        return None
+    handed, frames = told
+    python = tuple(_left(context, frame) for frame in reversed(frames))
+    return replace(handed, python=python)
+
+
+def is_on_stack(context: Context, claims: Sequence[Claim]) -> bool:
+    """Whether C++'s stack had the entry point of one of these operator calls when the error was thrown."""
+    raised = records(context.session.observations, "raised", RaisedError)
+    thrown = _thrown(context, raised[0]) if raised else None
+    calls = [claim for claim in walk(claims) if claim.hop.kind == "op"]
+    return thrown is not None and any(_is_of(seen.name, call) for seen in thrown.stack for call in calls)
 
 
 def innermost(claims: Sequence[Claim], stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Claim | None:
@@ -407,9 +432,10 @@ def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
 def _why(context: Context, thrown: ThrownError | None) -> tuple[str, ...]:
     """What the place is concluded from."""
     if thrown is not None:
-        return (
-            "torch keeps with each error of its C++ the function, file and line that throw it; one more run told them",
-        )
+        kept = "torch keeps with each error of its C++ the function, file and line that throw it"
+        where = ", in another process of the program" if thrown.elsewhere else ""
+        told = "they were noted when it was made" if context.session.program is not None else "one more run told them"
+        return (f"{kept}; {told}{where}",)
     if records(context.session.observations, "thrown", ThrownError):
         return ("the run that was to tell where C++ threw it raised something else",)
     if context.session.options.once:
@@ -439,14 +465,16 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
             write.before,
             write.after,
             write.operators,
+            write.at is None or write.at.exact,
         )
         for write in saved.writes
     )
     node, at = saved.node, saved.saved
     makers = dict.fromkeys(d.source_op for d in context.store.derivative_of_node(node)) if node is not None else ()
-    saver = TensorSaver(node, tuple(makers), at.text if at else "", at.function if at else "", _placed(context, at))
-    texts = tuple(dict.fromkeys(writer.text for writer in writers))
-    return replace(modified, writes=texts, certain=True, saver=saver, writers=writers)
+    where = (at.text, at.function, _placed(context, at), at.exact) if at is not None else ()
+    texts = tuple(dict.fromkeys(writer.text for writer in writers if writer.text))
+    found = replace(modified, writes=texts, certain=saved.certain, writers=writers, watched=saved.watched)
+    return replace(found, saver=TensorSaver(node, tuple(makers), *where))
 
 
 def _sizes(tensor: str) -> str:

@@ -98,10 +98,10 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         if program is None or step not in OF_A_SEQUENCE:
             claims = step(context, claims)
     hops = number(claims)
-    left = claims if program is None else _left_by_error(program, claims)
+    left = claims if program is None else _left_by_error(context, program, claims)
     numbered = numbers(claims)
     ending = raising.conclude(context, left, numbered)
-    if program is not None and ending is not None and ending.hop is None:
+    if program is not None and ending is not None and ending.hop is None and not ending.stack:
         raised = next((claim for top in left for claim in top.walk() if claim.hop.kind == "op"), None)
         ending = replace(ending, hop=numbered[id(raised)] if raised is not None else None)
     return Trail(
@@ -119,13 +119,17 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     )
 
 
-def _left_by_error(program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The claims of the call that raised: the last one of a builtin that did; () where that is not known."""
-    last = last_calls(program) if program.failed is not None else None
-    if last is None or program.calls[last].path != program.failed:
+def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """The claims of the call that raised: the program's last one, if a builtin raised that made it, or C++'s stack has
+    its operator; () where neither is known.
+    """
+    last = last_calls(program)
+    if last is None:
         return ()
     route_of, wanted = _route_finder(program), program.calls[last].route
-    return tuple(claim for claim in claims if route_of(_first_observation(claim)) == wanted)
+    made = tuple(claim for claim in claims if route_of(_first_observation(claim)) == wanted)
+    is_left = program.failed is not None and program.calls[last].path == program.failed
+    return made if is_left or raising.is_on_stack(context, made) else ()
 
 
 def _route_finder(program: Program) -> Callable[[int], int]:

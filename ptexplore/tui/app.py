@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import App
@@ -125,9 +126,9 @@ class Browser(App[None]):
 
     def on_mount(self) -> None:
         """Show the first screen; the notes are read after it is drawn, and before anyone asks for one."""
-        for name in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                asyncio.get_running_loop().add_signal_handler(name, self.exit)
+                asyncio.get_running_loop().add_signal_handler(name, partial(self.exit, return_code=128 + name))
         end_with_terminal()
         self._switches = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCHES)
@@ -213,18 +214,20 @@ class Browser(App[None]):
 
         self.push_screen(CardScreen(self.library, event.name, event.back), self._follow)
 
-    def on_go_back(self, _event: GoBack) -> None:
+    def on_go_back(self, event: GoBack) -> None:
         """The place before."""
-        self.reader.action_back()
+        self.reader.go_back(event.left)
 
     def on_open_tour(self, event: OpenTour) -> None:
         """Walk a tour, from a stop on."""
         self.navigator.show_reader()
         self.touring.open(event.tour, event.at)
 
-    def on_show_trail(self, _event: ShowTrail) -> None:
+    def on_show_trail(self, event: ShowTrail) -> None:
         """What ran last."""
         self.action_trail()
+        if self.is_screen_installed(_TRAIL):
+            self.get_screen(_TRAIL).went_back = event.went_back  # type: ignore[attr-defined]
 
     def on_open_hop(self, event: OpenHop) -> None:
         """A hop of what ran last."""
@@ -400,6 +403,7 @@ class Browser(App[None]):
         """Back to the tree of what ran, where it was left."""
         if self.is_screen_installed(_TRAIL) and self.screen is not self.get_screen(_TRAIL):
             self.navigator.show_reader()
+            self.get_screen(_TRAIL).went_back = False  # type: ignore[attr-defined]
             self.push_screen(_TRAIL)
 
     # --- the end ---

@@ -30,6 +30,7 @@ class Choices(OptionList):
     Choices > .option-list--option-disabled { color: $foreground; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "Open"),
         Binding("j", "cursor_down", show=False),
         Binding("k", "cursor_up", show=False),
         Binding("g", "first", show=False),

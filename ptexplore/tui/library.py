@@ -188,14 +188,23 @@ class Library:
         The catalogue comes first: what is read of the generated C++ for it is not read again for the index. Where there
         is none, as of a torch that does not start, source is read without. Ends early when the job is stopped.
         """
-        if self.workspace.runtime_if_any is not None and self.workspace.catalogue_at_hand(self.trees) is None:
+        if self.lacks_operators:
             try:
-                self.run_command(["op", "aten::add.Tensor", *self._python], job)
+                self.collect_operators(job)
             except PtexploreError:
                 if job.stopped:
                     raise
         self.run_command(["index", *self._python], job)
         return self.workspace.apart().trees
+
+    @property
+    def lacks_operators(self) -> bool:
+        """Whether there is an installed torch whose operators were not collected yet."""
+        return self.workspace.runtime_if_any is not None and self.workspace.catalogue_at_hand(self.trees) is None
+
+    def collect_operators(self, job: Job) -> None:
+        """Build the catalogue that operators are found in. Ends early when the job is stopped."""
+        self.run_command(["op", "aten::add.Tensor", *self._python], job)
 
     def card(self, name: str, job: Job) -> Card:
         """The card of an operator's full name; a catalogue or an index that it needs is built first."""

@@ -65,12 +65,18 @@ class StepCall(Message):
     call: str
 
 
+@dataclass
 class GoBack(Message):
-    """Show the place before, as the reading screen's own key does."""
+    """Show the place before the one that is left, as the reading screen's own key does; forward leads to it again."""
+
+    left: Place
 
 
+@dataclass
 class ShowTrail(Message):
-    """Show the tree of what ran last, where it was left."""
+    """Show the tree of what ran last, where it was left. `went_back` says that going back led to it."""
+
+    went_back: bool = False
 
 
 @dataclass

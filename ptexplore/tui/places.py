@@ -12,7 +12,7 @@ from typing import Any
 
 from ptexplore.locations import recent_file
 from ptexplore.safe_text import clean_json
-from ptexplore.writing import changing, keep_whole
+from ptexplore.writing import changing, keep_whole, kept_bytes
 
 FOLDER = 0  # the line of a place that is a folder
 TRAIL = -1  # that of a place that is the tree of what ran last
@@ -88,10 +88,17 @@ class Recent:
 def load_recent() -> list[Recent]:
     """The last places, the newest first; none where nothing is kept, or what is kept cannot be read."""
     try:
-        if recent_file().stat().st_size > _LARGEST:
-            return []
-        data: Any = json.loads(clean_json(recent_file().read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        return _known_recent()
+    except OSError:
+        return []
+
+
+def _known_recent() -> list[Recent]:
+    """The same. Raises OSError where the file is there and cannot be read."""
+    kept = kept_bytes(recent_file(), _LARGEST) or b""
+    try:
+        data: Any = json.loads(clean_json(kept)) if len(kept) <= _LARGEST else None
+    except (ValueError, RecursionError):
         return []
     rows = data.get("places") if isinstance(data, dict) and data.get("format") == FORMAT else None
     places = [_recent(row) for row in rows[:_RECENT]] if isinstance(rows, list) else []
@@ -118,7 +125,7 @@ def keep_recent(place: Recent) -> None:
 
 
 def _keep_recent(file: Path, place: Recent) -> None:
-    known = load_recent()
+    known = _known_recent()
     if not known and file.exists():
         with contextlib.suppress(OSError):
             os.replace(file, file.with_name(f"{file.name}.damaged"))

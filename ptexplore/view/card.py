@@ -486,6 +486,11 @@ def places_run(card: Card) -> list[SourceRef]:
     return [*refs, *(ref for ref in (card.node, card.entry) if ref is not None)]
 
 
+def places_of_key(card: Card, key: str) -> list[SourceRef]:
+    """The places that a call with this highest key runs, from the kernel that its table holds on."""
+    return [ref for row in card.keys if key in row.keys for ref in _row_refs(row)]
+
+
 def _row_refs(row: KeyRow) -> Iterator[SourceRef]:
     """Where everything is that a key runs."""
     yield row.body

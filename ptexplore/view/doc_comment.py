@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Protocol
 
+_LONGEST = 400  # lines of a comment that are looked through for its beginning
+_TO_LINTERS = re.compile(r"\s*//\s*(?:NOLINT|clang-format|clang-tidy|@lint|lint-ignore)")
 DOC = 140  # characters of a comment that are shown
 _SIGN = re.compile(r"^\s*(?://[/!]?<?|/\*+!?|\*+/?|#)\s?|\s*\*+/\s*$")
 
@@ -29,12 +30,21 @@ def doc_of(lines: Sequence[str], symbol: Defined, *, python: bool) -> str:
         head = lines[min(symbol.line, len(lines)) - 1 : symbol.line + 2]
         words = match[1] if match and any(":" in line for line in head) else ""
     else:
-        lines_above = reversed(lines[max(0, symbol.begin - 13) : max(0, symbol.begin - 1)])
-        comment = [_SIGN.sub("", line).strip() for line in takewhile(_is_comment, lines_above)]
-        words = " ".join(part for part in reversed(comment) if part and not part.startswith(("===", "---", "~~~")))
+        comment = (_SIGN.sub("", line).strip() for line in _comment_above(lines, symbol.begin - 1))
+        words = " ".join(part for part in comment if part and not part.startswith(("===", "---", "~~~")))
     text = " ".join(words.split())
     return text if len(text) <= DOC else f"{text[: DOC - 1].rsplit(' ', 1)[0]}…"
 
 
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith(("//", "*", "/*"))
+def _comment_above(lines: Sequence[str], end: int) -> Sequence[str]:
+    """The lines of the comment that ends above a line, from its first one on; what is said to linters is no comment."""
+    while end > 0 and _TO_LINTERS.match(lines[end - 1]):
+        end -= 1
+    start, inside = end, False
+    while start > 0 and end - start < _LONGEST:
+        line = lines[start - 1].strip()
+        inside = (inside or line.endswith("*/")) and "/*" not in line
+        if not (inside or line.startswith(("//", "/*"))):
+            break
+        start -= 1
+    return lines[start:end] if not inside else ()

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from ptexplore.resolve.error_message import ErrorMessage
 from ptexplore.view.line import Line
-from ptexplore.view.trace.causes import cause_of
-from ptexplore.view.trace.ending import first_words, missing_lines, modified_lines
+from ptexplore.view.trace.ending import cause_lines, first_words, missing_lines, modified_lines, place_of_yours
 
 _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
 ERROR_FORMAT = 1  # of `explain-error --json`
@@ -16,10 +15,16 @@ ERROR_FORMAT = 1  # of `explain-error --json`
 
 def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
     """What is known of an error by its text; () where nothing is."""
-    return tuple(_lines(message))
+    known = tuple(_lines(message))
+    if not known or message.yours is None:
+        return known
+    return (place_of_yours("your line    ", message.yours), *known)
 
 
 def _lines(message: ErrorMessage) -> Iterator[Line]:
+    if message.is_cut:
+        cut = "it is cut: it goes on with the operator that has no kernel, and the dispatch key; paste all of it"
+        yield Line("text", f"why           {cut}", indent=1)
     if message.missing is not None and not message.is_known:
         yield Line(
             "text", f"{message.missing.op}: this torch has no operator of that name, so its table cannot be told"
@@ -30,11 +35,7 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
         yield from modified_lines(message.modified)
     if message.source is not None:
         yield Line("place", f"thrown by     {message.function}", message.source, indent=1)
-    cause = cause_of(message.text) if message.missing is None else None
-    if cause is not None:
-        yield Line("text", f"why           {cause.why}", indent=1)
-        if cause.remedy:
-            yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+    yield from cause_lines(message.cause)
 
 
 def heading(message: ErrorMessage) -> str:
@@ -47,7 +48,7 @@ def error_to_document(message: ErrorMessage) -> dict[str, object]:
     """The document that `explain-error --json` prints."""
     from msgspec import to_builtins
 
-    cause = cause_of(message.text) if message.missing is None else None
+    cause = message.cause
     return {
         "format": ERROR_FORMAT,
         "message": heading(message),
@@ -56,6 +57,7 @@ def error_to_document(message: ErrorMessage) -> dict[str, object]:
         "modified": to_builtins(message.modified),
         "function": message.function,
         "source": to_builtins(message.source),
+        "yours": to_builtins(message.yours),
         "cause": cause.why if cause is not None else None,
         "remedy": (cause.remedy or None) if cause is not None else None,
     }

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from ptexplore.capture.session import costs_too_much
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace.saved import MAX_HOPS, trail_from_json, trail_to_json
@@ -14,6 +15,7 @@ from ptexplore.writing import write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 PACKED = 6  # how hard gzip tries with a program, whose text repeats much
+RECORDS_LESS = "--no-native or --native-op NAME records less"
 _LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it is read
 
 
@@ -51,8 +53,11 @@ def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
     hops = sum(1 for _ in walk(trail.hops))
     if hops > MAX_HOPS:
         why = f"it has {hops:,} hops, and a saved trace has at most {MAX_HOPS:,}: it could not be loaded again"
-        raise PtexploreError(f"{path} is not written", why, "--no-native or --native-op NAME records less")
+        raise PtexploreError(f"{path} is not written", why, RECORDS_LESS)
     text = trail_to_json(trail, session)
+    cost = costs_too_much(text.encode())
+    if cost is not None:
+        raise PtexploreError(f"{path} is not written", f"{cost}: it could not be loaded again", RECORDS_LESS)
     write_file(path, text if trail.program is None else gzip.compress(text.encode(), PACKED, mtime=0))
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.marks import Mark
+from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
 from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.view.notes.folder import MAP
 from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.site.site import (
     Scope,
@@ -32,6 +34,8 @@ from ptexplore.view.site.site import (
 from ptexplore.view.trees import IndexedTree
 from ptexplore.workspace.opening import InstalledTorch
 from ptexplore.workspace.saved_traces import load_trace
+
+_LONG = 5000  # lines of a file that a small site leaves out, though a kernel is in it: its card says so
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,13 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
     return Settings(name, scope, f"{base.rstrip('/')}/" if base else "", (repo_url or "").rstrip("/"))
 
 
-def plan_site(contents: SiteContents, settings: Settings) -> Site:
-    """Decide which files, operators and stops have a page, and which notes stand beside which lines."""
+def plan_site(
+    contents: SiteContents, settings: Settings, kernels: Callable[[Iterable[str]], Iterable[SourceRef]] = lambda _: ()
+) -> Site:
+    """Decide which files, operators and stops have a page, and which notes stand beside which lines.
+
+    `kernels` says where the kernels of operators are: a small site has those files, too, unless they are very long.
+    """
     names, trees = contents.names, contents.trees
     marks = [mark for placed in contents.marks_by_tree.values() for mark in placed]
     trails = [trail for _name, trail, _session in contents.traces]
@@ -85,17 +94,37 @@ def plan_site(contents: SiteContents, settings: Settings) -> Site:
     paths |= {"tools/autograd/derivatives.yaml"} & set(names.owner) if settings.scope != "tours" else set()
     if settings.scope == "tours":
         paths |= around(names, trees, extents)
+        paths |= {path for path in _to_begin_with(contents.folder_pages) if path in names.owner}
     operators: dict[str, str] = {}
     if contents.torch is not None:
         every = contents.torch.catalogue.all_names()
         wanted = operators_of(marks, trails) if settings.scope == "tours" else set(every)
         operators = apart((name for name in every if name in wanted), operator_url)
+        if settings.scope == "tours":
+            paths |= set(_of_kernels(contents, kernels(operators)))
     owner = {path: names.owner[path][0] for path in sorted(paths)}
     site = Site(settings, trees, apart(paths, source_url), owner, operators)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)
     site.at = _generated(contents, site)
     return site
+
+
+def _to_begin_with(pages: FolderPages) -> Iterator[str]:
+    """The files that the pages of the folders on the map, and of those around them, tell to begin with."""
+    for folder, page in pages.pages.items():
+        if any(f"{on_map}/".startswith(f"{folder}/") for on_map in MAP):
+            yield from (entry.path for entry in page.start)
+
+
+def _of_kernels(contents: SiteContents, kernels: Iterable[SourceRef]) -> Iterator[str]:
+    """The files of kernels in the tree that the site has them from, but those as long as most generated ones."""
+    for path, tree in {(ref.path, ref.tree) for ref in kernels if ref.path is not None}:
+        number = contents.names.owner.get(path, (-1, 0))[0]
+        indexed = contents.trees[number] if number >= 0 else None
+        file = indexed.store.file(path) if indexed is not None and indexed.tree.info.name == tree else None
+        if file is not None and file.lines <= _LONG:
+            yield path
 
 
 def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Mark]]:

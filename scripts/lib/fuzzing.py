@@ -132,20 +132,48 @@ def _format_2() -> bytes:
     return trail_to_json(trail_from_json(_text("1", _format_1), "x")[0]).encode()
 
 
-def _shown(data: bytes) -> None:
-    """Read a saved trace and draw it as a terminal and an SVG have it."""
+def _program() -> bytes:
+    """A recorded program with few of its routes' hops, and few of its imports: what is read often must be small."""
+    document = json.loads(gzip.decompress((SAVED / "format2-program.json.gz").read_bytes()))
+    document["hops"] = document["hops"][:40]
+    document["generators"] = {}
+    kept = {row["id"] for row in document["hops"]}
+    for route in document["program"]["routes"]:
+        route["hops"] = [number for number in route.get("hops", ()) if number in kept]
+    return json.dumps(document).encode()
+
+
+def _mutated(drawn: random.Random, data: bytes) -> bytes:
+    """A document with its values changed, or its bytes, packed or not."""
+    if drawn.random() < 0.7:
+        data = json.dumps(mutated_document(drawn, json.loads(data))).encode("utf-8", "surrogatepass")
+    else:
+        data = mutated_bytes(drawn, data)
+    return gzip.compress(data, 1) if drawn.random() < 0.1 else data
+
+
+def _shown(data: bytes, *views: str | None) -> None:
+    """Read a saved trace and draw each of these views as a terminal, an SVG and a page have it."""
     from ptexplore.render.terminal.console import make_console, picture
     from ptexplore.render.terminal.trace import print_trail
     from ptexplore.view.trace.page import Options
-    from ptexplore.view.trace.saved import trail_from_json
-    from ptexplore.view.trace.views import view
+    from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+    from ptexplore.view.trace.views import named, view, view_to_json
 
     trail, session = trail_from_json(data, "x.json")
-    console = make_console()
-    console.file = io.StringIO()
-    page = view(trail, Options(), session)
-    print_trail(console, page, lambda _: None)
-    drawn = console.file.getvalue() + picture(lambda other: print_trail(other, page, lambda _: None), trail.expression)
+    drawn = trail_to_json(trail, session)
+    for name in views:
+        options = Options(full=True) if name == "full" else Options(opened="add") if name == "open" else None
+        page = view(trail, options or Options(view=named(name), verbose=name == "operators"), session)
+        console = make_console()
+        console.file = io.StringIO()
+        print_trail(console, page, lambda _: None, plain=name == "modules" and len(data) % 2 == 1)
+        drawn += console.file.getvalue() + view_to_json(page)
+        drawn += picture(lambda other, page=page: print_trail(other, page, lambda _: None), trail.expression)
+    _check_safe(drawn)
+
+
+def _check_safe(drawn: str) -> None:
     from ptexplore.safe_text import UNSAFE
 
     leaked = set(map(ord, drawn)) & UNSAFE
@@ -157,11 +185,58 @@ def load(drawn: random.Random, folder: Path) -> None:
     """A saved trace of either format: its values or its bytes changed, packed or not."""
     del folder
     data = _text("1", _format_1) if drawn.random() < 0.4 else _text("2", _format_2)
-    if drawn.random() < 0.7:
-        data = json.dumps(mutated_document(drawn, json.loads(data))).encode("utf-8", "surrogatepass")
+    _shown(_mutated(drawn, data), drawn.choice((None, None, "tree", "operators", "full", "open")))
+
+
+def program(drawn: random.Random, folder: Path) -> None:
+    """The saved trace of a program: a view of it, or the stacks that profilers' viewers read, or by the API."""
+    from ptexplore.render.stacks import FORMATS, exported
+    from ptexplore.view.trace.saved import trail_from_json
+    from ptexplore.view.trace.stacks import stacks_of
+
+    data = _mutated(drawn, _text("program", _program))
+    way = drawn.randrange(6)
+    if way < 4:
+        _shown(data, drawn.choice((None, "modules", "operators", "tree", "full")))
+    elif way == 4:
+        trail, _ = trail_from_json(data, "x.json")
+        _check_safe(exported(stacks_of(trail), drawn.choice(sorted(FORMATS))))
     else:
-        data = mutated_bytes(drawn, data)
-    _shown(gzip.compress(data, 1) if drawn.random() < 0.1 else data)
+        from ptexplore.api.questions import load as load_by_api
+
+        (folder / "x.trail").write_bytes(data)
+        trail = load_by_api(folder / "x.trail")
+        _check_safe(trail.text() + trail.to_json())
+
+
+def _events() -> bytes:
+    """A trace as torch.profiler writes one: the program's own operators once more, each with what it called."""
+    document = json.loads(_text("program", _program))["program"]
+    events: list[dict[str, Any]] = []
+
+    def add(kind: int, begin: float, time: float) -> None:
+        name, inside = document["kinds"][kind]["name"], document["kinds"][kind].get("inside", ())
+        event = {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": begin, "dur": time}
+        events.append(event | {"args": {"Sequence number": len(events)}})
+        for number, (called, _) in enumerate(inside):
+            if called >= 0:
+                add(called, begin + (number + 0.1) * time / len(inside), 0.8 * time / len(inside))
+
+    for number, call in enumerate(document["calls"]):
+        add(document["routes"][call["route"]]["kind"], 1000.0 * number, 900.0)
+    return json.dumps({"schemaVersion": 1, "traceEvents": events, "traceName": "x"}).encode()
+
+
+def chrome_times(drawn: random.Random, folder: Path) -> None:
+    """A trace that torch.profiler wrote, laid over a program."""
+    from ptexplore.capture.chrome_trace import read_chrome_trace
+    from ptexplore.resolve.times import with_times
+    from ptexplore.view.trace.saved import trail_from_json
+
+    (folder / "times.json").write_bytes(_mutated(drawn, _text("events", _events)))
+    trail, _ = trail_from_json(_text("program", _program), "x")
+    if trail.program is not None:
+        with_times(trail.program, read_chrome_trace(str(folder / "times.json")))
 
 
 def tour(drawn: random.Random, folder: Path) -> None:
@@ -264,22 +339,46 @@ _ERRORS = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         "[torch.FloatTensor [3]], which is output 0 of ExpBackward0, is at version 2; expected version 1 instead."
     ),
-    "RuntimeError: x\nException raised from check at ../c10/x.cpp:12 (most recent call first):\nframe #0: f()",
+    "Error: x\nException raised from mix at ../aten/src/ATen/native/Mix.cpp:12 (most recent call first):\nframe #0",
 )
 
 
-def error_message(drawn: random.Random, folder: Path) -> None:
-    """A message of torch's, as far as it is read without a torch."""
-    from ptexplore.resolve import error_message as reader
+_LOOKUPS: list[Any] = []
 
-    del folder
-    text = mutated_bytes(drawn, drawn.choice(_ERRORS).encode()).decode("utf-8", "surrogateescape")
-    for name in ("NO_KERNEL", "_MODIFIED", "_RAISED"):
-        match = getattr(reader, name).search(text)
-        if match is not None:
-            [int(group) for group in match.groups() if group is not None and group.isdecimal()]
+
+def _lookup(folder: Path) -> Any:
+    """A small catalogue with a kernel or two, and the text of the small tree."""
+    if not _LOOKUPS:
+        from ptexplore.model.places import Checkout
+        from ptexplore.resolve.places.lookup import Lookup
+        from ptexplore.source.tree import checkout_tree
+        from tests import searched_source
+        from tests.unit.resolve.making import Rows, entry, operator, write
+
+        root = searched_source.write(folder / "explained")
+        rows = Rows(
+            operators=[operator("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")],
+            tables={"aten::add.Tensor": [entry("CPU", "Meta"), entry("AutogradCPU", reason="autograd kernel")]},
+        )
+        tree = checkout_tree(Checkout("tree", "git", str(root), "a test"))
+        _LOOKUPS.append(Lookup(tree, write(rows, folder / "explained.sqlite")))
+    return _LOOKUPS[0]
+
+
+def error_message(drawn: random.Random, folder: Path) -> None:
+    """A message of torch's: what is told of it, and the first words of it."""
+    from ptexplore.render.terminal.console import make_console
+    from ptexplore.render.terminal.error import print_error
+    from ptexplore.resolve.error_message import read_message
+    from ptexplore.view.error import error_to_document
     from ptexplore.view.trace.ending import first_words
 
+    text = mutated_bytes(drawn, drawn.choice(_ERRORS).encode()).decode("utf-8", "replace")
+    message = read_message(_lookup(folder), "2.13.0", text)
+    console = make_console()
+    console.file = io.StringIO()
+    print_error(console, message, lambda _: None)
+    _check_safe(console.file.getvalue() + json.dumps(error_to_document(message)))
     first_words(text)
 
 
@@ -328,9 +427,87 @@ def command_line(drawn: random.Random, folder: Path) -> None:
         raise PtexploreError("refused", exit_code=code)
 
 
+_INDEXED: set[str] = set()
+_QUERIES = (
+    "mix", "Mixer", "at::native::mix", "aten::mix", "Mix.cpp", "Mix.cpp:12", "native/Mix", "Mixer::turn", "text:mix",
+    "kernel mix", "torch.mix", "mix#3", "@mix", "?mix",
+)  # fmt: skip
+_TOUR = """---
+id: mine
+title: Mine
+level: basic
+summary: of mine
+baseline: v2.99.0
+---
+
+What it is.
+
+## Here {#here}
+
+Words.
+
+```anchor
+path: aten/src/ATen/native/Mix.cpp
+symbol: at::native::Mixer
+see:
+  - src:aten/src/ATen/native/Mix.cpp::at::native::mix
+```
+
+## There {#there}
+
+```anchor
+path: aten/src/ATen/native/Mix.cpp
+pattern: mix
+```
+"""
+
+
+def _asked(folder: Path, *words: str) -> None:
+    """Ask the small tree in this process. Raises PtexploreError where it is refused, AssertionError for a fault."""
+    from ptexplore.cli.app import FAULT, main
+
+    if str(folder) not in _INDEXED:
+        from tests import searched_source
+
+        _INDEXED.add(str(folder))
+        searched_source.write(folder / "mini")
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            assert main(["fetch", "--from", str(folder / "mini")]) == main(["index", "--checkout", "mini"]) == 0
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(list(words))
+    if code not in (0, 1, 2, 3) or FAULT in err.getvalue() or (code and not (err.getvalue() or out.getvalue())):
+        raise AssertionError(f"{words} -> {code}: {err.getvalue()[:300]}")
+    _check_safe(out.getvalue() + err.getvalue())
+    if code:
+        raise PtexploreError("refused", err.getvalue(), exit_code=code)
+
+
+def search(drawn: random.Random, folder: Path) -> None:
+    """What is typed to find something: a name, a part of it, odd letters."""
+    query = mutated_bytes(drawn, drawn.choice(_QUERIES).encode()).decode("utf-8", "replace").replace("\0", "")
+    form = ("--json",) if drawn.random() < 0.5 else ()
+    _asked(folder, drawn.choice(("find", "find", "show", "refs")), "--tree", "mini", *form, "--", query)
+
+
+def walked_tour(drawn: random.Random, folder: Path) -> None:
+    """A tour of somebody else over the small tree: read as a walk has it, and checked."""
+    (folder / "own/tours").mkdir(parents=True, exist_ok=True)
+    (folder / "own/tours/mine.md").write_bytes(mutated_bytes(drawn, _TOUR.encode()))
+    given = ("--notes", str(folder / "own"))
+    if drawn.random() < 0.5:
+        _asked(folder, "tour", "mine", "--tree", "mini", *given, *drawn.choice(((), ("--json",))))
+    else:
+        _asked(folder, "notes", "check", "mine", *given, *drawn.choice(((), ("--json",))))
+
+
 SURFACES: dict[str, tuple[Case, int]] = {  # each with its share of the cases
     "--load, both formats": (load, 6),
+    "--load of a program, its exports": (program, 4),
+    "--times of another run": (chrome_times, 3),
     "tours and notes": (tour, 4),
+    "tours as they are walked": (walked_tour, 1),
+    "search": (search, 2),
     "anchors.lock": (lock, 3),
     "ptexplore.toml": (project, 3),
     "archives": (archive, 3),

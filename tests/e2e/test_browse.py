@@ -43,6 +43,7 @@ def end(terminal: Terminal) -> tuple[int, str, str]:
         pass
     raw = terminal.raw
     code = terminal.child.wait(10)
+    assert termios.tcgetattr(terminal.master) == terminal.settings, "as stty -a had it before"
     os.close(terminal.master)
     assert LEFT in raw
     assert SHOWN in raw
@@ -101,12 +102,14 @@ def test_a_crash_gives_the_terminal_back_and_one_error(make_searching):
     assert "Traceback" not in after
 
 
-def test_a_terminal_that_is_told_to_end(mini):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_browser_that_is_told_to_end_gives_the_terminal_back(mini, name):
     terminal = browse(mini, f"{HEADER}:4")
     terminal.until("BlendIterator")
-    os.kill(terminal.child.pid, signal.SIGTERM)
-    _code, _raw, after = end(terminal)
+    os.kill(terminal.child.pid, getattr(signal, name))
+    code, _raw, after = end(terminal)
     assert "Traceback" not in after
+    assert code == 128 + getattr(signal, name)
 
 
 def test_a_terminal_that_is_gone_without_a_word(mini):

@@ -197,6 +197,86 @@ def test_links_in_a_remote_lead_nowhere(fetching: Cli, tmp_path: Path) -> None:
     assert not [listed for listed in files_of(checkout) if "secret" in listed.path or "/up" in listed.path]
 
 
+def made_tree(folder: Path, rows: dict[str, str]) -> str:
+    """A tree object with these files, whatever their names: what `git add` would refuse."""
+    inner: dict[str, dict[str, str]] = {}
+    lines = []
+    for path, text in rows.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            inner.setdefault(name, {})[rest] = text
+        elif text.startswith("commit "):
+            lines.append(f"160000 {text}\t{name}")
+        else:
+            file = folder / ".git/made"
+            file.write_text(text, encoding="utf-8")
+            lines.append(f"100644 blob {git(folder, 'hash-object', '-w', '--no-filters', str(file))}\t{name}")
+    lines += [f"040000 tree {made_tree(folder, held)}\t{name}" for name, held in inner.items()]
+    (folder / ".git/rows").write_bytes(b"\0".join(line.encode() for line in lines) + b"\0")
+    shell = f"git mktree -z --missing < '{folder}/.git/rows'"
+    done = subprocess.run(["sh", "-c", shell], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+# Names that git refuses to write on some system or other, names that differ by case or by Unicode's form alone,
+# and a submodule that would be fetched by a command.
+ODD_NAMES = {
+    "dot-git": {".git/config": "[core]\n\tfsmonitor = touch MARKER\n"},
+    "dot-git-inside": {"c10/.git/hooks/post-checkout": "#!/bin/sh\ntouch MARKER\n"},
+    "case-of-git": {"c10/.GIT/config": "x"},
+    "git-with-a-letter-that-is-not-seen": {"c10/.g\u200cit/config": "x"},
+    "dots": {"c10/..": "x"},
+    "case": {"c10/core/blend.h": "int other();\n", "C10/core/Blend.h": "int third();\n"},
+    "unicode": {"c10/e\u0301.h": "int a();\n", "c10/\u00e9.h": "int b();\n"},
+    "submodule": {
+        "c10/sub": "commit 1234567890123456789012345678901234567890",
+        ".gitmodules": '[submodule "x"]\n\tpath = c10/sub\n\turl = ext::touch MARKER\n\tupdate = !touch MARKER\n',
+    },
+    "option": {"--upload-pack=touch MARKER": "x", "c10/-rf": "x"},
+}
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_tree_of_odd_names(fetching: Cli, tmp_path: Path, name: str) -> None:
+    """It is refused in words, or it comes and is a tree like others: nothing runs, and no `.git` of it is written."""
+    folder, marker = write_tree(tmp_path / "upstream"), tmp_path / "MARKER"
+    make_upstream(folder)
+    texts = {path: (folder / path).read_text() for path in ("c10/core/Blend.h", "version.txt", "torch/nn/blend.py")}
+    texts |= {path: text.replace("MARKER", str(marker)) for path, text in ODD_NAMES[name].items()}
+    commit = git(folder, "commit-tree", made_tree(folder, texts), "-m", "odd")
+    git(folder, "tag", "v2.99.0", commit)
+    result = fetching("fetch", "--from", f"file://{folder}", "--ref", "v2.99.0")
+    assert not marker.exists()
+    rows = fetching("fetch", "--list", "--json").data["checkouts"]
+    if result.code:
+        result.three_parts(FAILED, USAGE, MISSING)
+        assert rows == []
+        return
+    (row,) = rows
+    root = Path(row["root"])
+    assert "touch" not in (root / ".git/config").read_text(encoding="utf-8")
+    assert [path for path in root.rglob("*") if path.name.lower() == ".git"] == [root / ".git"]
+    assert (root / "c10/core/Blend.h").read_text() == texts["c10/core/Blend.h"]
+
+
+def test_a_git_folder_that_is_elsewhere_or_borrows_its_objects(fetching: Cli, tmp_path: Path) -> None:
+    """`.git` a file that names a folder of somebody else, which is hostile, and objects that lie in another one."""
+    marker, hostile, place = tmp_path / "marker", tmp_path / "hostile", write_tree(tmp_path / "place")
+    hostile_git_folder(hostile, marker)
+    (place / ".git").write_text(f"gitdir: {hostile}/.git\n", encoding="utf-8")
+    borrowing = write_tree(tmp_path / "borrowing")
+    make_upstream(borrowing)
+    (borrowing / ".git/objects/info/alternates").write_text(f"{hostile}/.git/objects\n", encoding="utf-8")
+    for blob in (borrowing / ".git/objects").glob("??/" + "?" * 38):
+        blob.unlink()
+    before = snapshot(hostile, place, borrowing)
+    for folder in (place, borrowing):
+        result = fetching("fetch", "--from", str(folder))
+        assert result.code in (0, FAILED, USAGE, MISSING), result
+        assert not marker.exists(), marker.read_text(encoding="utf-8")
+    assert snapshot(hostile, place, borrowing) == before
+
+
 # --- refs and remotes ---------------------------------------------------------------------------
 
 

@@ -126,6 +126,20 @@ def test_stub_and_kernel_say_how_they_are_known(sourced: Cli, sourced_command: I
     assert kernel["registration"]["path"].endswith("native/cpu/BinaryOpsKernel.cpp")
 
 
+def test_a_stub_whose_call_hangs_on_a_condition_says_so(sourced: Cli, sourced_command: InProcess) -> None:
+    """at::native::_convolution names two stubs, each below a `case` of its own; here neither runs."""
+    given = ("--var", "x=torch.randn(1, 3, 8, 8)", "--var", "w=torch.randn(4, 3, 3, 3)", "--no-native")
+    hops = sourced_command("trace", "F.conv2d(x, w)", *given, "--json").hops
+    stubs = [hop for hop in hops if hop["kind"] == "stub" and hop["parent"] and "convolution" in hop["name"]]
+    assert len(stubs) == 2
+    text = sourced_command("trace", "F.conv2d(x, w)", *given, "--view", "tree").out
+    for stub in stubs:
+        condition = stub["stub"]["condition"]
+        assert sourced.line_of(condition).lstrip().startswith("case ConvBackend::"), stub
+        name = stub["name"].rsplit("::", 1)[-1]
+        assert f"{name} predicted, as line {condition['line']} decides" in text
+
+
 def test_the_terminal_says_which_trees(sourced_command: InProcess) -> None:
     text = " ".join(sourced_command("trace", "a * b").out.replace("│", "").split())
     word = "matches" if MATCHED else "version-skew"

@@ -133,8 +133,49 @@ def test_a_script_that_raises(command: InProcess, tmp_path: Path) -> None:
     ending = ending_of(command, "--script", str(script))
     assert (ending["stage"], ending["exception"]) == ("script", "RuntimeError")
     assert ending["python"][-1]["source"]["line"] == 4
+    assert ending["function"] == "check_stack_inputs"
+    assert ending["source"]["path"] == "aten/src/ATen/native/TensorShape.cpp"
     assert [hop["op"] for hop in left(ending) if hop["kind"] == "op"] == ["aten::stack"]
     assert any(hop["op"] == "aten::add.Tensor" for hop in ending["hops"])
+
+
+WRITING = """import torch
+
+def bump(t):
+    t += 1
+
+y = torch.ones(3, requires_grad=True).exp()
+bump(y)
+y[0] = 5
+y.sum().backward()
+"""
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_who_wrote_to_a_saved_tensor_of_a_script(command: InProcess, tmp_path: Path, again: bool) -> None:
+    """By the operators of its one run where this torch lets the tensor be read; else a second run is offered."""
+    script = tmp_path / "train.py"
+    script.write_text(WRITING, encoding="utf-8")
+    saved = tmp_path / "train.trail"
+    asked = ("--script", str(script), "--native-budget", "0", *(["--again"] if again else []))
+    ending = ending_of(command, *asked, "--save", str(saved))
+    modified, shown = ending["modified"], command("trace", "--load", str(saved)).out
+    if not again and tuple(map(int, torch_version().split(".")[:2])) < (2, 13):
+        assert modified["saver"] is None
+    else:
+        lines = [writer["source"]["line"] for writer in modified["writers"]]
+        assert lines == [4, 8]
+        assert [writer["operators"] for writer in modified["writers"]] == [["aten::add_.Tensor"], ["aten::copy_"]]
+        assert modified["saver"]["source"]["line"] == 6
+        assert modified["watched"] is again
+        assert ("derived: the operators that wrote" in shown) is not again
+    assert ("runs it once more" in " ".join(shown.split())) is not again
+
+
+def test_again_is_for_scripts(command: InProcess) -> None:
+    result = command("trace", "a + b", "--again")
+    assert result.code == 2
+    assert "--again is for a script" in result.err
 
 
 @pytest.mark.parametrize(("code", "status"), [("exit(3)", 1), ("exit(0)", 0)])

@@ -19,6 +19,7 @@ import pytest
 
 import ptexplore
 from ptexplore.capture.program import in_order
+from ptexplore.model.trace import walk
 from tests.harness import TARGET, InProcess
 
 torch = pytest.importorskip("torch")
@@ -127,6 +128,24 @@ def test_the_function_around_the_block_has_its_lines() -> None:
     assert not trail.findings
 
 
+def test_what_was_made_before_it_may_be_a_view_or_a_dual_tensor() -> None:
+    """No recorder reads a tensor in a block. A set that is stated is the tensor's own, by torch's word."""
+    plain = torch.randn(3)
+    conjugate = torch.randn(3, dtype=torch.complex64).conj()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(plain, plain)
+        with ptexplore.record() as recording:
+            conjugate.exp()
+            dual.sin()
+    given = {"aten::exp": conjugate, "aten::sin": dual}
+    keys = [(hop.op, hop.dispatch) for hop in walk(recording.trail.hops) if hop.dispatch is not None]
+    starts = {op: dispatch for op, dispatch in keys if dispatch.redispatch is None}
+    for op, tensor in given.items():
+        stated, torchs = starts[op].arguments.get("self"), repr(torch._C._dispatch_keys(tensor))
+        assert stated is None or set(stated.split(", ")) == set(torchs[torchs.index("(") + 1 : -1].split(", ")), op
+    assert "aten::cos" not in starts, "of the tangent's operators nothing tells which kernel called them"
+
+
 def test_a_saved_one_is_read_back(tmp_path: Any) -> None:
     with ptexplore.record() as recording:
         torch.ones(2) + 1
@@ -150,6 +169,62 @@ def test_what_it_raised_passes_through_and_is_the_ending() -> None:
     assert (ending.stage, ending.exception, ending.message) == ("block", "RuntimeError", str(caught.value))
     assert [function.name for function in ending.python][0] == "left"
     assert f"what was recorded raised RuntimeError: {caught.value}"[:80] in recording.trail.text()
+
+
+class Broken(torch.utils.data.Dataset[Any]):
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, number: int) -> Any:
+        return torch.ones(2) + torch.ones(3)
+
+
+def scripted(x: torch.Tensor) -> torch.Tensor:
+    return x.cos() @ x
+
+
+def test_what_a_worker_raised_has_its_line_and_its_own_functions() -> None:
+    loader = torch.utils.data.DataLoader(Broken(), num_workers=1, multiprocessing_context="fork")
+    ending = ptexplore.trace(lambda: list(loader)).ending
+    assert ending is not None
+    assert ending.handed is not None
+    assert (ending.handed.exception, ending.handed.where) == ("RuntimeError", "DataLoader worker process 0")
+    assert ending.handed.message.startswith("The size of tensor a (2) must match the size of tensor b (3)")
+    assert [left.name for left in ending.handed.python][0] == "__getitem__"
+    first = Broken.__getitem__.__code__.co_firstlineno
+    assert ending.handed.python[0].source.line == first + 1
+    assert (ending.function, ending.source.path) == ("infer_size_impl", "aten/src/ATen/ExpandUtils.cpp")
+    assert ending.stack == ()  # that is the worker's
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_what_torchscripts_interpreter_raised_has_its_line() -> None:
+    function = torch.jit.script(scripted)
+    ending = ptexplore.trace(lambda: function(torch.ones(2, 3))).ending
+    assert ending is not None
+    assert ending.handed is not None
+    assert (ending.handed.exception, ending.handed.where) == ("RuntimeError", "TorchScript's interpreter")
+    assert ending.handed.message == "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"
+    assert [(left.name, left.source.line) for left in ending.handed.python] == [
+        ("scripted", scripted.__code__.co_firstlineno + 1)
+    ]
+    assert ending.source.path == "aten/src/ATen/native/LinearAlgebra.cpp"
+    assert ending.given == (("self", "float32[2, 3] cpu"), ("mat2", "float32[2, 3] cpu"))
+
+
+def test_an_operator_by_syntax_and_its_module_are_named() -> None:
+    """No builtin raised: C++'s stack has the operator's entry point."""
+
+    class Added(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * torch.ones(4)
+
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), Added())
+    trail = ptexplore.trace(lambda: net(torch.ones(2, 3)))
+    assert trail.ending is not None
+    assert trail.ending.module == "1 (Added) of Sequential"
+    assert trail.ending.given == (("self", "float32[2, 3] cpu"), ("other", "float32[4] cpu"))
+    assert "aten::mul.Tensor, in it at::wrapper_CPU_mul_Tensor" in " ".join(trail.text().split())
 
 
 @pytest.mark.parametrize(

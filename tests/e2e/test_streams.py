@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import resource
@@ -18,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from ptexplore.cli import streams
+from ptexplore.cli import app, streams
+from ptexplore.errors import PtexploreError, cache_errors
 from ptexplore.render.html import serve
 from tests.harness import Cli, InProcess
 
@@ -212,3 +214,14 @@ def test_idle_connections_hold_few_threads_and_others_wait_their_turn(
     assert get(site, "/index.html", "localhost") == 200
     for connection in idle:
         connection.close()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EAGAIN, errno.EFBIG])
+def test_a_limit_that_is_met_while_the_cache_is_written_is_not_told_as_a_full_disk(tmp_path: Path, number: int) -> None:
+    with pytest.raises(OSError, match=os.strerror(number)) as raised, cache_errors("it cannot be kept", tmp_path):
+        raise OSError(number, os.strerror(number), str(tmp_path))
+    told = app._told(raised.value)
+    assert "ulimit" in told.hint
+    assert "room" not in told.hint
+    with pytest.raises(PtexploreError, match="it cannot be kept"), cache_errors("it cannot be kept", tmp_path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path))

@@ -23,8 +23,18 @@ stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.w
         machine_code.runner(0x1234_5678_9ABC),
         machine_code.CLOCK,
         machine_code.profile_function(0x1234_5678_9ABC),
+        machine_code.error_note(0x7F12_3456_7890, 0x1234_5678_9ABC, 0x1234_5678_9ABC, counted_strings=False),
+        machine_code.error_note(0x7F12_3456_7890, 0x1234_5678_9ABC, 0x1234_5678_9ABC, counted_strings=True),
     ],
-    ids=["handler", "handler that returns by the kernel", "runner", "clock", "profile function"],
+    ids=[
+        "handler",
+        "handler that returns by the kernel",
+        "runner",
+        "clock",
+        "profile function",
+        "note of an error",
+        "note with strings of the older ABI",
+    ],
 )
 def test_machine_code_reads_back_as_written(program: str) -> None:
     capstone = pytest.importorskip("capstone")

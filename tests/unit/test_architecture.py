@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -19,19 +21,43 @@ PROBES = sorted((PACKAGE / "probe").rglob("*.py"))
 ids = [str(path.relative_to(ROOT)) for path in MODULES]
 
 
-def imports(path: Path) -> set[str]:
-    """Top-level names of every module that a file imports, wherever in it."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-            found.add(node.module.split(".")[0])
-        elif isinstance(node, ast.ImportFrom) and node.level == 1:
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add("ptexplore" if node.level else (node.module or "").split(".")[0])
-    return found
+class Facts(NamedTuple):
+    """What is asked of a module's text."""
+
+    docstring: str | None
+    imports: set[str]  # top-level names of every module that it imports, wherever in it
+    types: list[str]  # public ones
+    names: set[str]  # that it binds or defines
+
+
+@functools.cache
+def facts(path: Path) -> Facts:
+    """Read a module once, for all that is asked of it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    types = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    read = Facts(ast.get_docstring(tree), set(), types, set())
+    for node in ast.walk(tree):
+        read.imports.update(imported(node))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            read.names.add(node.id)
+        elif isinstance(node, ast.arg):
+            read.names.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            read.names.add(node.name)
+    return read
+
+
+def imported(node: ast.AST) -> set[str]:
+    """The top-level names of what a statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name.split(".")[0] for alias in node.names}
+    if not isinstance(node, ast.ImportFrom):
+        return set()
+    if node.level == 1 and node.module:
+        return {node.module.split(".")[0]}
+    if node.level == 1:
+        return {alias.name for alias in node.names}
+    return {"ptexplore" if node.level else (node.module or "").split(".")[0]}
 
 
 @pytest.mark.parametrize("path", PROBES, ids=lambda p: p.name)
@@ -43,7 +69,7 @@ def test_probe_imports_the_standard_library_and_torch_alone(path: Path) -> None:
         allowed |= {"torchgen", "yaml"}
     if path.name == "expression.py":
         allowed.add("numpy")  # where the user has it, `np` is one of the names that are there
-    assert not imports(path) - allowed
+    assert not facts(path).imports - allowed
 
 
 def test_nothing_imports_probe() -> None:
@@ -54,19 +80,19 @@ def test_nothing_imports_probe() -> None:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"^\s*(from|import) ptexplore\.probe", text, re.MULTILINE), path
         assert not re.search(r"^\s*from ptexplore import .*\bprobe\b", text, re.MULTILINE), path
-        assert not (imports(path) & (names - set(sys.stdlib_module_names))), path
+        assert not (facts(path).imports & (names - set(sys.stdlib_module_names))), path
 
 
 def test_only_probe_names_private_torch() -> None:
     """A private API is *called* in probe/ alone; others may name it in text they show."""
     for path in MODULES:
         if path not in PROBES:
-            assert "torch" not in imports(path), path
+            assert "torch" not in facts(path).imports, path
 
 
 @pytest.mark.parametrize("path", MODULES, ids=ids)
 def test_a_module_names_its_subject(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), "its first line says what it is about"
+    assert facts(path).docstring, "its first line says what it is about"
 
 
 def tracked() -> list[Path]:
@@ -80,9 +106,8 @@ def tracked() -> list[Path]:
 def test_a_public_type_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+        for name in facts(path).types:
+            places.setdefault(name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
@@ -152,8 +177,4 @@ _RIDDLES = frozenset(("one", "ones", "found", "here", "there", "said", "looking"
 
 @pytest.mark.parametrize("path", MODULES, ids=ids)
 def test_names_say_what_they_hold(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef))
-    assert not _RIDDLES & {name.strip("_") for name in bound | {node.name for node in functions}}
+    assert not _RIDDLES & {name.strip("_") for name in facts(path).names}

@@ -19,6 +19,7 @@ from ptexplore import writing
 from ptexplore.annotations import progress, trust
 from ptexplore.annotations.progress import ReadingStep
 from ptexplore.locations import trust_file
+from ptexplore.tui.places import Recent, keep_recent, load_recent
 from tests.faults import ERRORS, failing
 
 ROOT = os.geteuid() == 0
@@ -235,3 +236,50 @@ def test_no_reading_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path))
     in_parallel(_remember, 16)
     assert progress.load_progress().done == {f"tour#stop{number}" for number in range(16)}
+
+
+def _visit(number: int) -> None:
+    keep_recent(Recent("runtime", f"c10/{number}.h", 1))
+
+
+KEPT: dict[str, tuple[Callable[[int], None], Callable[[], int]]] = {  # adds something; how much there is
+    "trust": (lambda number: _trust(2 * number), lambda: len(trust.trusted())),
+    "progress": (_remember, lambda: len(progress.load_progress().done)),
+    "recent places": (_visit, lambda: len(load_recent())),
+}
+
+
+@pytest.mark.parametrize("error", ERRORS[:4], ids=lambda error: type(error).__name__ + str(error.args[0]))
+@pytest.mark.parametrize("name", KEPT)
+def test_what_cannot_be_read_is_not_taken_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: BaseException
+) -> None:
+    """The n-th call fails while something is added: what was there is there, and nothing was put away as damaged."""
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path))
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path))
+    add, count = KEPT[name]
+    add(0)
+    add(1)
+    for nth in range(100):
+        with failing(writing, nth, error) as fault, contextlib.suppress(type(error)):
+            add(2)
+        assert count() >= 2, (nth, fault.call)
+        assert not list(tmp_path.rglob("*.damaged")), (nth, fault.call)
+        if not fault.fired:
+            break
+    assert nth >= 4
+    assert count() == 3
+
+
+def test_a_checkouts_record_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptexplore.source.fetch import checkouts
+
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path))
+    (tmp_path / "checkouts/mine").mkdir(parents=True)
+    assert checkouts.checkouts() == []
+    (tmp_path / "checkouts/mine/checkout.json").mkdir()  # a folder where the record belongs: it cannot be read
+    with pytest.raises(OSError, match="directory"):
+        checkouts.checkouts()
+    (tmp_path / "checkouts/.use").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        checkouts.choose()

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
-from ptexplore.processes import starting_workers
+from ptexplore.processes import end_with_parent, starting_workers
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -85,6 +85,7 @@ def _outcome(pipe: Any, child: _Running[Task], timeout: float, *, done: bool) ->
 
 
 def _child(work: Callable[[Any], Any], task: Any, pipe: Connection) -> None:
+    end_with_parent()
     with contextlib.suppress(ImportError, ValueError, OSError):  # what bounds memory is not on every system
         import resource
 

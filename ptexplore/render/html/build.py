@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,15 @@ from ptexplore.render.html.source_pages import Sources
 from ptexplore.render.html.tours import Tours
 from ptexplore.render.html.traces import Traces
 from ptexplore.render.html.use_shards import UsesWriter
+from ptexplore.resolve.places.stubs import Stubs
+from ptexplore.view.card import card, places_of_key
 from ptexplore.view.notes.tour import Guide
 from ptexplore.workspace.site_contents import SiteContents, plan_site
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from ptexplore.model.places import SourceRef
     from ptexplore.source.progress import Progress
     from ptexplore.store.index.reader import IndexStore
     from ptexplore.view.site.site import Settings, Site
@@ -64,7 +68,7 @@ def build_site(
     roots = [root for indexed in contents.trees for layer in indexed.tree.layers for root in layer.roots]
     watched = workspace.watch(f"writing a site to {folder}")
     with open_output(folder, roots, force=force) as out, watched as progress:
-        site = plan_site(contents, settings)
+        site = plan_site(contents, settings, partial(_cpu_kernels, workspace))
         out.begin()
         try:
             lost, problems = _write(workspace, contents, site, out, jobs or min(available(), 8), progress)
@@ -77,6 +81,12 @@ def build_site(
     absent = len(lost) if all(indexed.checkout is None for indexed in contents.trees) else 0
     kept = len(out.pages) - len(out.changed)
     return Written(len(out.changed), kept, gone, size, text, lost, problems, len(site.stops), absent)
+
+
+def _cpu_kernels(workspace: Workspace, operators: Iterable[str]) -> list[SourceRef]:
+    """Where the kernels of operators for the CPU are."""
+    stubs = Stubs(workspace.lookup)
+    return [ref for name in operators for ref in places_of_key(card(workspace.lookup, name, stubs), "CPU")]
 
 
 def _write(

@@ -93,6 +93,7 @@ class Cards:
             others=[row for row in shown.keys if row not in shown.common], place=places(site, url),
             siblings=[(operator_names(name)[1], site.operators.get(name)) for name in shown.siblings],
             notes=[(mark.stop, mark.title, site.stops[mark.stop]) for mark in marks],
+            small=site.settings.scope != "all",
             traces=self.observed.get(operator.name, []), doc=doc, command=trace_to_type(operator, called),
             doc_place=site.place(url, doc.path, doc.line) if doc is not None else None,
         )  # fmt: skip

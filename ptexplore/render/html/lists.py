@@ -97,22 +97,25 @@ def _inside(
 
 
 def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: bool) -> None:
-    """The namespaces, and the operators of each: what is met most, then by letter."""
+    """The namespaces, and the operators of each: what is met most, then by letter. A single one is its own index."""
     spaces: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, url in sorted(site.operators.items()):
         namespace, rest = operator_names(name)
         spaces[namespace].append((rest, url))
     urls = {space: f"ops/{safe(space or 'none')}.html" for space in sorted(spaces)}
     listed = [(space, url, f"{len(spaces[space]):,} operators") for space, url in urls.items()]
-    lists = [("ops/index.html", "ops", "", "Operators")]
+    only = next(iter(spaces)) if len(spaces) == 1 else None
+    lists = [("ops/index.html", "ops", only or "", "Operators")]
     for url, kind, space, title in [*lists, *((url, "namespace", space, f"{space}::") for space, url in urls.items())]:
-        of_space = families(spaces[space], docs if space == "aten" else {}) if kind == "namespace" else []
+        with_list = kind == "namespace" or only is not None
+        of_space = families(spaces[space], docs if space == "aten" else {}) if with_list else []
         popular, parts = sections(of_space)
         groups = {group for family in of_space for group in family.groups}
         page = render(
             site, "ops.html", url, kind=kind, id=space, title=title, runtime=runtime, popular=popular, sections=parts,
-            groups=[(group, words) for group, words in GROUPS.items() if group in groups], overloads=len(spaces[space]),
-            namespaces=listed if kind == "ops" else [], count=len(of_space),
+            groups=[(group, words) for group, words in GROUPS.items() if group in groups],
+            overloads=len(spaces[space]) if with_list else 0,
+            namespaces=[] if with_list else listed, count=len(of_space),
         )  # fmt: skip
         out.write(url, page)
 

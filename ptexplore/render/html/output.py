@@ -10,7 +10,6 @@ import json
 import multiprocessing
 import os
 import stat
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -20,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.processes import end_with_parent, ending_workers
 from ptexplore.safe_text import clean_document
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
@@ -328,13 +328,10 @@ def _made(
         return
     context = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(jobs, context, partial(_begin, make)) as pool:
+        with ProcessPoolExecutor(jobs, context, partial(_begin, make)) as pool, ending_workers():
             waiting = {pool.submit(_call, tasks): len(tasks) for tasks in batches}
-            try:
-                for future in as_completed(waiting):
-                    yield waiting.pop(future), future.result()
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+            for future in as_completed(waiting):
+                yield waiting.pop(future), future.result()
     except BrokenProcessPool as error:
         why = "the system may have ended it for want of memory"
         raise PtexploreError("a process that wrote pages died", why, "--jobs 1", FAILED) from error
@@ -344,14 +341,7 @@ def _begin(make: Callable[[Sequence[Any]], list[Any]]) -> None:
     """Begin a process. If its parent were killed, it would wait for work for ever, and hold the site's folder."""
     global _make  # noqa: PLW0603  (`make` comes with the fork: it cannot be sent)
     _make = make
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    end_with_parent()
 
 
 def _call(tasks: Sequence[Any]) -> list[Any]:

@@ -135,10 +135,11 @@ def _cost(row: TraceRow, whole: int) -> str:
 
 
 def _line(line: Line, show: Shown) -> str:
+    after = f" <span class=note>{escaped(line.after)}</span>" if line.after else ""
     if line.ref is None:
-        return f"<div class={line.style}>{escaped(line.text)}</div>"
+        return f"<div class={line.style}>{escaped(line.text)}{after}</div>"
     also = f" · {show(line.also.ref, line.also.text)}" if line.also is not None and line.also.ref is not None else ""
-    return f"<div class=place>{show(line.ref, line.text)}{also}</div>"
+    return f"<div class=place>{show(line.ref, line.text)}{also}{after}</div>"
 
 
 @dataclass
@@ -176,7 +177,7 @@ class Traces:
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
                 first=first, table=table(self.site, trail, first, url), tree=tree(self.site, trail, shown, url),
                 ending=Markup("".join(_line(line, self._places(trail, url)) for line in shown.ending)),
-                left=[text.partition(": --full")[0] for text in shown.left_out],  # without the terminal's options
+                left=shown.left_out,
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)

@@ -104,12 +104,12 @@ class UsesWriter:
         return file.text if file is not None and not changed(indexed, path) else None
 
     def _rows(self) -> list[Dialect]:
-        """The dialect's rows on the site's pages."""
+        """The dialect's rows of every file, each of the first tree that has the file."""
         return [
             row
             for number, indexed in enumerate(self.site.trees)
             for row in indexed.store.every_dialect(tuple(DIALECT_KINDS))
-            if self.site.owner.get(row.path) == number
+            if self.names.owner.get(row.path, (-1, 0))[0] == number
         ]
 
     def _lines(self, rows: Sequence[Dialect]) -> dict[At, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -15,11 +15,13 @@ from ptexplore.view.trace.page import ScreenRow, TrailView, percent
 
 WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
-SHORTEST = 16  # columns of a place
+SHORTEST, SHORTEST_OF_NARROW = 14, 12  # columns of a place
 NARROW = 92  # columns: a narrower terminal has no bars
+WIDE_LEVELS = 7  # levels: where a row is deeper, each level is one column wide, else two
 BAR = 6  # columns
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
+MORE = " ▸"  # behind the name of a row that has more inside
 _STATUSES = ("derived", "predicted", "inlined", "cut")
 
 
@@ -27,12 +29,13 @@ def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bo
     """The whole view: what was asked, what it raised, the rows, what was left out, what to type next."""
     width = WIDEST if console.width >= PIPE_WIDTH else console.width
     _header(console, view, locate, width)
-    console.print()
+    if width >= NARROW:  # a small terminal has no line to spare
+        console.print()
     if plain:
         _print_plain(console, view)
     else:
         _Columns(console, view, locate, width).draw()
-    _footer(console, view, width)
+    _footer(console, view, width, plain=plain)
 
 
 def _header(console: Console, view: TrailView, locate: Locate, width: int) -> None:
@@ -49,14 +52,17 @@ def _header(console: Console, view: TrailView, locate: Locate, width: int) -> No
         _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
 
 
-def _footer(console: Console, view: TrailView, width: int) -> None:
-    console.print()
+def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> None:
+    if width >= NARROW:
+        console.print()
     for sign, meaning in view.legend:
-        _fold(console, Text(f"{sign} {meaning}", style="dim"), "", "  ", width)
+        told = f"{'places' if plain and sign == '~' else sign} {meaning}"
+        _fold(console, Text(told, style="dim"), "", "  ", width)
     for line in view.left_out:
-        _fold(console, Text(clean(line), style="dim"), "", "  ", width)
+        told = line.partition(f";{MORE}")[0] if plain else line  # a sentence a row has words in place of signs
+        _fold(console, Text(clean(told), style="dim"), "", "  ", width)
     steps = [(step.shows or "next", step.command) for step in view.next_steps]
-    steps += [("a stop about it", command) for command in view.read]
+    steps += [("read about it", command) for command in view.read]
     label_width = max((len(label) for label, _ in steps), default=0)
     for label, command in steps:
         print_command(console, command, f"{label:<{label_width}}  ")
@@ -95,9 +101,15 @@ class _Columns:
         ]
         self.bar = BAR + 1 if width >= NARROW else 0
         left = (7 + self.bar if self.has_shares else 2) + sum(size + 2 for size in self.cells)
-        longest = max((cell_len(_name(row)) for row in view.table if row.what or row.place), default=0)
-        self.name = min(longest, max(24, (width - left) * 44 // 100))
+        self.step = columns_of_a_level(view.table, width)
+        self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
+        self.guides = dict(zip(map(id, view.table), guides(view.table, self.step), strict=True))
+        longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
+        self.name = min(longest, max(24, (width - left) * (44 if width >= NARROW else 45) // 100))
         self.hanging = left + self.name + 2
+
+    def _named(self, row: ScreenRow) -> str:
+        return self.guides[id(row)] + _name(row)
 
     def draw(self) -> None:
         """The headings, then each row on one line, or on as many as it needs."""
@@ -106,7 +118,7 @@ class _Columns:
             share = f" {'share':>5} {' ' * self.bar}" if self.has_shares else "  "
             heading = f"{share}{cells}{'what ran':<{self.name}}"
             room = self.width - len(heading) - 2 * len(_GAP) - len("where")
-            told = "what it is, or why"
+            told = self.view.told
             heading += f"{_GAP}{told:<{room}}{_GAP}where" if room >= len(told) else ""
             self._print(Text(heading.rstrip(), style="dim"))
         for row in self.view.table:
@@ -119,15 +131,21 @@ class _Columns:
             out.append(f"{bar(row.share):<{self.bar}}" if self.bar else "", "cyan")
         for number, size in enumerate(self.cells):
             out.append(f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}")
-        name = Text(_name(row), style="bold" if row.heading or row.what.startswith("operator") else "")
+        style = "bold" if row.heading or row.what.startswith("operator") else ""
+        name = Text.assemble((self.guides[id(row)], "dim"), (_name(row), style))
         if cell_len(name.plain) > self.name:
             out.append_text(name)
             if not (row.what or row.place):
                 self._print(out)
                 return
             if out.cell_len + 2 > self.width - self._least(row):
+                if row.what and row.place is not None and out.cell_len + 2 + cell_len(_file(row)) <= self.width:
+                    out.append(_GAP)
+                    self._print(self._right(out, self._place(row, room := self.width - out.cell_len), room))
+                    self._below(row)
+                    return
                 self._print(out)
-                out = Text(" " * self.hanging)
+                out = self._margin(row, self.hanging)
             else:
                 out.append(_GAP)
         else:
@@ -135,12 +153,12 @@ class _Columns:
             out.append(" " * (self.hanging - out.cell_len))
         self._rest(row, out)
         for line in row.lines:
-            start = self.hanging - self.name + indent(row.level)
+            start = self.hanging - self.name + self.step * row.level
             _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
 
     def _least(self, row: ScreenRow) -> int:
         """The columns that what stands behind a name needs at least."""
-        place = cell_len(_file(row)) if row.place is not None else 0
+        place = min(cell_len(_file(row)), self.shortest) if row.place is not None else 0
         return min(30, cell_len(row.what)) + 2 + place
 
     def _rest(self, row: ScreenRow, out: Text) -> None:
@@ -153,7 +171,8 @@ class _Columns:
         if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
             lines = _wrapped(self.console, what, room)
             self._print(out + lines[0] if lines else out)
-            self._further(lines[1:])
+            for line in lines[1:]:
+                self._print(self._margin(row, self.hanging) + line)
             return
         short = _file(row)
         if what.cell_len + 2 + cell_len(short) <= room:
@@ -162,33 +181,42 @@ class _Columns:
             gap = min(gap, max(2, 42 - what.cell_len)) if self.width > WIDE else gap
             self._print(Text.assemble(out, what, " " * gap, place))
             return
-        if what.plain and room - what.cell_len - 2 >= SHORTEST:  # a place is cut from the left
+        if what.plain and room - what.cell_len - 2 >= self.shortest:  # a place is cut from the left
             place = self._place(row, cell_len(short))
             place = Text.assemble(("…", "dim"), place[what.cell_len + 3 - room :])
             self._print(Text.assemble(out, what, "  ", place))
             return
         if what.plain and room < cell_len(short):
             self._print(out)
-            out, room = Text(" " * self.hanging), self.width - self.hanging
+            out, room = self._margin(row, self.hanging), self.width - self.hanging
         self._print(self._right(out, self._place(row, room), room))
-        if what.plain:  # below, with all the room there is: a narrow column breaks words
-            start = self.hanging - self.name + indent(row.level)
-            for line in _wrapped(self.console, what, self.width - start):
-                line.stylize("dim")
-                self._print(Text.assemble(" " * start, line))
+        if what.plain:
+            self._below(row)
+
+    def _below(self, row: ScreenRow) -> None:
+        """What a row is, below it, with all the room there is: a narrow column breaks words."""
+        start = self.hanging - self.name + self.step * row.level
+        for line in _wrapped(self.console, Text(clean(row.what)), self.width - start):
+            line.stylize("dim")
+            self._print(self._margin(row, start) + line)
+
+    def _margin(self, row: ScreenRow, columns: int) -> Text:
+        """What stands before a further line of a row: the lines that go on past it."""
+        bars = self.guides[id(row)].replace("├", "│").replace("└", " ")
+        return Text.assemble(
+            " " * (self.hanging - self.name - 2), (f"{bars:<{columns - self.hanging + self.name + 2}}", "dim")
+        )
 
     def _right(self, out: Text, place: Text, room: int) -> Text:
         return Text.assemble(out, " " * max(0, room - place.cell_len), place)
-
-    def _further(self, lines: Iterable[Text]) -> None:
-        for line in lines:
-            self._print(Text.assemble(" " * self.hanging, line))
 
     def _place(self, row: ScreenRow, room: int) -> Text:
         """A place in so many columns: folders at the beginning of its path are left out where they do not fit."""
         assert row.place is not None
         mark = f" {row.mark}" if row.mark else ""
         text = place_text(row.place, room - len(mark))
+        if cell_len(text) > room - len(mark) >= self.shortest:  # the line is what counts
+            text = f"…{text[len(text) + len(mark) - room + 1 :]}"
         style = linked(self.locate(row.place)) or ("yellow" if row.mark else "green")
         return Text.assemble((clean(text), style), (mark, "yellow"))
 
@@ -219,12 +247,29 @@ def place_text(ref: SourceRef, room: int) -> str:
 def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
     number = f"  [{row.hop}]" if row.lines else ""
-    return f"{' ' * indent(row.level)}{clean(row.name)}{times}{number}"
+    return f"{clean(row.name)}{times}{number}{MORE if row.has_more else ''}"
 
 
-def indent(level: int) -> int:
-    """The columns before a name: two a level, and one where it is deep."""
-    return 2 * min(level, 6) + max(0, level - 6)
+def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
+    """What stands before the name of each row: lines that lead to it from the row that it is inside of.
+
+    Rows stand in reading order, each `level` deep; a level may be left out.
+    """
+    out = [""] * len(rows)
+    below: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
+    for number in range(len(rows) - 1, -1, -1):
+        level = rows[number].level
+        goes_on = below.get(level, False)
+        below = {known: True for known in below if known < level} | ({level: True} if level else {})
+        bars = [("│" if below.get(step) else " ") for step in range(1, level)]
+        signs = [*bars, "├" if goes_on else "└"] if level else []
+        out[number] = "".join(f"{sign:<{columns}}" for sign in signs)
+    return out
+
+
+def columns_of_a_level(rows: Iterable[ScreenRow], width: int) -> int:
+    """How wide a level is in this table, the same for all: two columns where there is room."""
+    return 2 if width >= NARROW and max((row.level for row in rows), default=0) <= WIDE_LEVELS else 1
 
 
 def _wrapped(console: Console, text: Text, room: int) -> list[Text]:
@@ -240,10 +285,12 @@ def bar(share: float | None) -> str:
 
 def _print_plain(console: Console, view: TrailView) -> None:
     """The rows as sentences: level, name, what, cost, place, how certain; nothing that is only seen."""
+    of = "time" if "time" in view.columns else "instructions"
     for row in view.table:
         parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]
         parts += [clean(row.what)] if row.what else []
-        parts += [f"{percent(row.share)} of the instructions"] if row.share is not None else []
+        parts += ["more inside, not listed"] if row.has_more else []
+        parts += [f"{percent(row.share)} of the {of}"] if row.share is not None else []
         parts += [f"{name} {cell}" for name, cell in zip(view.columns, row.cells, strict=False) if cell]
         if row.place is not None:
             sure = {"~": ", found by name in another version", "?": ", not certain"}.get(row.mark, "")

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
 from ptexplore.view.line import after_name, place_spans
+from ptexplore.view.search.refs import used_on
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
@@ -164,8 +165,8 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
         console.print(Text(f"{more} more of that name", style="dim"))
     if not view.defined:
         console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
-    if not view.groups:
-        console.print(Text("nothing here uses it", style="dim"))
+    told = used_on(view.lines) if view.groups else "nothing here uses it"
+    console.print(Text(told, style="dim"))
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:
         _group(console, group, locate, several=several)

@@ -82,6 +82,7 @@ def device_of(context: Context, key: str | None) -> str | None:
 def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str) -> Claim:
     through = f" through {', '.join(called.through)}" if called.through else ""
     names = f"the body of {parent.name} names it{through}, at {called.path}:{called.line}"
+    hangs = f"; whether it does, the condition at {called.path}:{called.condition} decides" if called.condition else ""
     hop = Hop(
         id=0,
         kind="stub",
@@ -99,12 +100,14 @@ def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str)
             _in_body(body, called.path, called.condition) if called.condition is not None else None,
         ),
         evidence=parent.evidence,
-        why=(f"{names}; that this line ran, nothing saw",),
+        why=(f"{names}; that this line ran, nothing saw{hangs}",),
     )
-    return Claim(hop=hop, children=tuple(_stub_kernel(hop, stub, kernel, device) for kernel in stub.kernels))
+    condition = hop.stub.condition if hop.stub is not None else None
+    kernels = (_stub_kernel(hop, stub, kernel, device, condition) for kernel in stub.kernels)
+    return Claim(hop=hop, children=tuple(kernels))
 
 
-def _stub_kernel(parent: Hop, stub: Stub, kernel: Kernel, device: str) -> Claim:
+def _stub_kernel(parent: Hop, stub: Stub, kernel: Kernel, device: str, condition: SourceRef | None) -> Claim:
     ref = kernel.registration
     why = [f"{kernel.macro} at {ref.path}:{ref.line} registers it for {device}"]
     if len(stub.kernels) > 1:
@@ -121,7 +124,7 @@ def _stub_kernel(parent: Hop, stub: Stub, kernel: Kernel, device: str) -> Claim:
         op=parent.op,
         key=parent.key,
         registration=ref,
-        stub_kernel=StubKernelRef(PER_CAPABILITY if stub.per_capability else None, loops),
+        stub_kernel=StubKernelRef(PER_CAPABILITY if stub.per_capability else None, loops, condition),
         evidence=parent.evidence,
         why=tuple(why),
     )

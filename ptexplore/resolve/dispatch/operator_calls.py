@@ -26,6 +26,7 @@ from ptexplore.resolve.places.precision import in_runtime, unknown
 BOXED_CALL = "c10::Dispatcher::callBoxed"
 DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
 MATH = "math kernel"  # the table's word for a composite kernel
+NAMES = ("Dimname", "str[")  # a list of names in native_functions.yaml, and in the schema that the dispatcher has
 _CALLED = re.compile(r"\b(\w+)\s*\(")
 _QUALIFIED = re.compile(r"\bat::(\w+?)(?:_symint)?\s*\(")
 _BRANCH = re.compile(r"\b(?:if|for|while|switch|catch)\b|\?")
@@ -80,6 +81,11 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
     if len(matching) == 1:
         reason = f"the one overload of {base} that takes these inputs ({len(overloads) - 1} others do not)"
         return _called(context, known(context, claim, matching[0].name, reason), by_python)
+    nameless = _nameless(context, claim, around, matching)
+    if len(nameless) == 1 and boxed is None:
+        names = ", ".join(o.name for o in matching if o != nameless[0])
+        reason = f"{names} takes names of dimensions, which no tensor here has"
+        return _called(context, known(context, claim, nameless[0].name, reason), by_python)
     told = by_calls(context, claim, matching) if context.lookup.sources and boxed is None else matching
     if len(told) == 1:
         names = ", ".join(o.name for o in matching if o != told[0])
@@ -108,6 +114,24 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
     operators = [*context.store.operators_named(base), *_added(context)]
     overloads = [o for o in operators if (o.namespace, o.base) == (namespace, base)]
     return overloads, [o for o in overloads if fits(o.schema, claim.event.inputs)]
+
+
+def _nameless(context: Context, claim: Claim, around: _Around, matching: Sequence[Operator]) -> Sequence[Operator]:
+    """Those of several overloads that take no names of dimensions, where no tensor has any.
+
+    An empty list of names needs no tensor with names. The profiler tells it from no other list. Only torch.ops and
+    TorchScript can give one, and the overload with names then calls the operator anew, by positions.
+    """
+    left = [o for o in matching if not _takes_names(o)]
+    inside = [called for called in _operators(claim) if called.event.name == claim.event.name]
+    anew = any(fits(o.schema, called.event.inputs) for o in left for called in inside)
+    asked = around.scripted or (around.frame is not None and _is_ops_call(around.frame))
+    return matching if context.may_have_names or anew or asked else left
+
+
+def _takes_names(operator: Operator) -> bool:
+    """Whether an overload takes names of dimensions: a list of them, or the one that aten::squeeze.dimname takes."""
+    return "dimname" in operator.name.lower() or any(a.type.startswith(NAMES) for a in arguments(operator.schema))
 
 
 def _called_boxed(
@@ -204,7 +228,7 @@ def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> 
     A candidate is ruled out if its kernel has no branches and calls an operator that did not run. If all candidates
     are composite, those whose text names no operator that ran are ruled out too.
     """
-    inside = {name.partition("::")[2] for name in _operators(claim)}
+    inside = {(called.event.name or called.hop.name).partition("::")[2] for called in _operators(claim)}
     bodies = {candidate.name: _composite_body(context, candidate) for candidate in candidates}
     left = [candidate for candidate in candidates if not _missing(context, bodies[candidate.name], inside)]
     if len(left) > 1 and inside and None not in bodies.values():
@@ -212,11 +236,11 @@ def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> 
     return left if len(left) == 1 else list(candidates)
 
 
-def _operators(claim: Claim) -> Iterator[str]:
-    """The operators called directly inside a claim, by the name the profiler recorded."""
+def _operators(claim: Claim) -> Iterator[Claim]:
+    """The operators called directly inside a claim."""
     for child in claim.children:
         if child.hop.kind == "op":
-            yield child.event.name or child.hop.name
+            yield child
         else:
             yield from _operators(child)
 

@@ -183,7 +183,9 @@ def _inside_steps(
     inside = inside_kernel(context, state, guards, innermost)
     if not steps or steps[-1].onward is not None:
         return inside
-    return changed_by_hand(inside, steps[-1].key, context.has_names)
+    # Of a program no tensor was read: none is said to have names, and what Named would decide is in doubt anyway.
+    named = context.may_have_names and context.session.program is None
+    return changed_by_hand(inside, steps[-1].key, named)
 
 
 def _caller(

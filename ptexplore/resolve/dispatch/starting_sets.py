@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
 
-from ptexplore.model.observed import Event, HeldTensors, operators, records
+from ptexplore.model.observed import Event, operators
 from ptexplore.model.program import LocalSets
 from ptexplore.model.tensors import RecordedInput, RecordedTensor, TensorLayer, Transform
 from ptexplore.resolve.claims import Claim, Context
@@ -35,6 +35,7 @@ LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 PYTHON = ("Python", "PythonTLSSnapshot")
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
+NAMED = "Named"  # the key of a tensor with names, which what is made of it has too
 FRESH = (
     "the tensor was made during the call, or no Python object was it; one of its device and layout carries these keys"
 )
@@ -115,7 +116,7 @@ class KnownTensors:
         by_impl: dict[int, tuple[int, int, int]] = {}
         dispatched = context.dispatched or ()
         starts = _starts(context.events("dispatch"))
-        for held in _held(context) if context.dispatched is not None else ():
+        for held in context.held if context.dispatched is not None else ():
             by_impl |= {tensor.impl: (tensor.raw, 0, held.observation) for tensor in held.tensors}
         for call in context.calls if context.dispatched is not None else ():
             start = starts.get(call.call, len(dispatched))
@@ -244,6 +245,7 @@ class KnownTensors:
         known, doubt = self.fresh(tensor), self._doubt(tensor, position)
         keys = ", ".join(self.keys.names(doubt))
         of = "a class that dispatches in Python may have made it" if doubt & self._python else VIEW
+        of = "names come from what it was made of" if doubt == self.keys.functionality(NAMED) else of
         why = f"made during the call, it may carry {keys}: {of}" if doubt else ""
         left = known & ~self._autograd
         if not inference or left == known:
@@ -301,11 +303,6 @@ def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
     return layered
 
 
-def _held(context: Context) -> list[HeldTensors]:
-    """What was read of the tensors that were there before the expression."""
-    return records(context.session.observations, "held", HeldTensors)
-
-
 def _sets(context: Context) -> tuple[LocalSets, ...]:
     """The thread-local sets of a recorded program."""
     return context.session.program.sets if context.session.program is not None else ()
@@ -330,10 +327,14 @@ def _made(context: Context) -> dict[str, int]:
         for argument in call.arguments:
             if argument.impl is not None:
                 first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
-    for raw in {tensor.raw for held in _held(context) for tensor in held.tensors}:
+    for raw in {tensor.raw for held in context.held for tensor in held.tensors}:
         first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
-    if context.session.program is not None:  # its calls are not told in their order
+    program = context.session.program
+    if program is not None:  # its calls are not told in their order
         first = dict.fromkeys(first, -1)
+        first |= {"Conjugate": -1} if program.is_block else {}  # what is complex may be a view made before the block
+        first |= {"ZeroTensor": -1} if program.forward_level is not None else {}
+    first |= {NAMED: -1} if context.may_have_names else {}
     dispatched = _dispatched_in_python(context)
     return first | dict.fromkeys(PYTHON, dispatched) if dispatched is not None else first
 

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def checkouts() -> list[Checkout]:
     """Everything that was fetched, extensions included, by name. A damaged record is as if it were not there."""
     try:
         names = sorted(os.listdir(locations.checkouts_dir()))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [checkout for name in names if is_name(name) and (checkout := read(name)) is not None]
 
@@ -89,9 +90,10 @@ def details(name: str) -> dict[str, Any]:
 
 
 def _record(name: str) -> dict[str, Any]:
+    data = writing.kept_bytes(locations.checkouts_dir() / name / RECORD)
     try:
-        record = clean_document(json.loads((locations.checkouts_dir() / name / RECORD).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        record = clean_document(json.loads(data or b""))
+    except ValueError:
         return {}
     return record if isinstance(record, dict) and record.get("format") == FORMAT else {}
 
@@ -108,8 +110,11 @@ def is_in_place(checkout: Checkout) -> bool:
 
 
 def is_there(checkout: Checkout) -> bool:
-    """Whether its folder still is; one used in place may have gone."""
-    return os.path.isdir(checkout.root)
+    """Whether its folder still is; one used in place may have gone, or be closed to us. Raises other OSErrors."""
+    try:
+        return stat.S_ISDIR(os.stat(checkout.root).st_mode)
+    except (FileNotFoundError, NotADirectoryError, PermissionError, ValueError):
+        return False
 
 
 def locked(waiting: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
@@ -240,10 +245,8 @@ def fits(checkout: Checkout, runtime: Runtime | None) -> bool:
 
 
 def _used() -> str | None:
-    try:
-        return (locations.checkouts_dir() / _USE).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        return None
+    data = writing.kept_bytes(locations.checkouts_dir() / _USE)
+    return data.decode("utf-8", "replace").strip() if data is not None else None
 
 
 def _fetched(checkout: Checkout) -> float:

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.widgets.option_list import Option
 
 from ptexplore.safe_text import clean
@@ -17,7 +17,8 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job, hand_over
 from ptexplore.tui.messages import GoBack, OpenPlace, message_for
 from ptexplore.tui.places import CARD, Place
-from ptexplore.tui.widgets.colours import content
+from ptexplore.tui.widgets.colours import content, hung
+from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.view.card import HIDDEN, Card, card_lines
 from ptexplore.view.opening import open_line
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from ptexplore.view.line import Line
 
 
+_LEAST = ("quit", "trail", "fetch", "palette")  # keys that the last line leaves out first
+
+
 class CardScreen(Screen[Message | None]):
     """The card of one operator. Ends with the message that opens what was chosen; None where the reader went back."""
 
@@ -36,7 +40,6 @@ class CardScreen(Screen[Message | None]):
     CardScreen #told { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "", "Open", show=True),
         Binding("f", "full", "All keys"),
         Binding("escape,q", "dismiss(None)", "Close"),
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
@@ -56,7 +59,7 @@ class CardScreen(Screen[Message | None]):
     def compose(self) -> ComposeResult:
         yield Choices()
         yield Static(Content(clean(f"reading the card of {self._operator} …")), id="told")
-        yield Footer()
+        yield KeyLine(_LEAST)
 
     def on_unmount(self) -> None:
         """Nothing is built for a screen that is gone."""
@@ -76,7 +79,8 @@ class CardScreen(Screen[Message | None]):
         left = self._back if self._card is None else None
         self._card = card
         self._lines = list(card_lines(card, full=self._full))
-        options = [Option(_prompt(line), disabled=not line.leads) for line in self._lines]
+        room = self.size.width - 4
+        options = [Option(_prompt(line, room), disabled=not line.leads) for line in self._lines]
         choices = self.query_one(Choices)
         choices.fill(options, keep=True)
         if left is not None and left.top < len(options):
@@ -84,13 +88,20 @@ class CardScreen(Screen[Message | None]):
         hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
         self._tell("f shows every dispatch key" if hidden else "")
 
+    def on_resize(self) -> None:
+        """Lines as long as there is room for."""
+        if self._card is not None:
+            self._show(self._card)
+
     def _tell(self, text: str) -> None:
         if self.is_attached:
             self.query_one("#told", Static).update(Content(clean(text)))
 
     def action_back(self) -> None:
         """The place before: of a card that going back led to, the one before the card."""
-        self.dismiss(GoBack() if self._back is not None else None)
+        choices = self.query_one(Choices)
+        left = Place("", self._operator, CARD, 0, choices.highlighted or 0, self._full)
+        self.dismiss(GoBack(left) if self._back is not None else None)
 
     def action_full(self) -> None:
         """Every dispatch key, or the common ones."""
@@ -109,5 +120,6 @@ class CardScreen(Screen[Message | None]):
             self._tell(opening.why)
 
 
-def _prompt(line: Line) -> Content:
-    return Content.assemble("\n" if line.style == "heading" else " " * line.indent, content(line.spans))
+def _prompt(line: Line, room: int) -> Content:
+    text = Content.assemble(" " * line.indent, content(line.spans))
+    return Content.assemble("\n", text) if line.style == "heading" else hung(text, room, line.indent + 2)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from threading import Thread
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -20,6 +21,7 @@ from textual.widgets.option_list import Option
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
+from ptexplore.tui.jobs import Job
 from ptexplore.tui.messages import message_for
 from ptexplore.view.line import after_name
 from ptexplore.view.opening import open_hit
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.trees import Candidate, IndexedTree
 
+NOTHING = "nothing fits: fewer letters, or tab for another sort"
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
 MORE = "there are more: tab shows one sort alone, more letters narrow it"
+COLLECTING = "the operators of this torch are being collected, once; they come by themselves"
 NO_INDEX = "no source is indexed yet: Esc, then Enter builds the index"
 
 # Hears the number of the question, what was found, and what went wrong.
@@ -43,19 +47,40 @@ Hear = Callable[[int, "FindView | None", str], object]
 class Searcher:
     """Searches in a thread with connections of its own. What is no longer asked for is dropped.
 
-    `last` is the number of the last question.
+    `last` is the number of the last question. Where nobody has collected the operators of the installed torch yet, the
+    first question has that done beside the search; `collecting` says that it goes on. The last question is answered
+    once more after it.
     """
 
     def __init__(self, library: Library) -> None:
         self.library = library
         self.last = 0
+        self.collecting = False
+        self._collected: Job | None = None  # the job that collects, or did
+        self._asked: tuple[str, Sort, Hear] | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="search")
         self._pool.submit(self._warm)
 
     def ask(self, query: str, sort: Sort, hear: Hear) -> None:
         """Search; `hear` is called in the thread, as long as nothing else was asked meanwhile."""
         self.last += 1
+        self._asked = query, sort, hear
         self._pool.submit(self._answer, self.last, query, sort, hear)
+
+    def _collect(self) -> None:
+        """In a thread of its own: what is found already need not wait."""
+        job = self._collected
+        assert job is not None
+        with contextlib.suppress(PtexploreError):  # a torch that does not start has none: other sorts are found
+            self.library.collect_operators(job)
+        self.collecting = False
+        if not job.stopped:
+            self._pool.submit(self._answer_again)
+
+    def _answer_again(self) -> None:
+        del self._opened
+        if self._asked is not None:
+            self._answer(self.last, *self._asked)
 
     def _answer(self, number: int, query: str, sort: Sort, hear: Hear) -> None:
         view: FindView | None = None
@@ -63,6 +88,10 @@ class Searcher:
         try:
             if number == self.last:
                 trees, catalogue = self._opened
+                if catalogue is None and self._collected is None and self.library.lacks_operators:
+                    self._collected = Job("operators", lambda _step: None)
+                    self.collecting = True
+                    Thread(target=self._collect, name="operators", daemon=True).start()
                 notes = self.library.searched_notes()
                 view = hits(trees, catalogue, notes, query, sort, lambda: number != self.last)
         except PtexploreError as error:
@@ -87,6 +116,8 @@ class Searcher:
     def close(self) -> None:
         """Wait for nothing."""
         self.last += 1
+        if self._collected is not None:
+            self._collected.stop()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -165,11 +196,12 @@ class Palette(ModalScreen[Message | None]):
         if number != self._number or not self.is_attached:
             return  # something else was typed meanwhile
         if view is None or not (view.groups or trouble):
-            self._show([], trouble or ("nothing fits" if self._searcher.library.trees else NO_INDEX))
+            nothing = NOTHING if self._searcher.library.trees else NO_INDEX
+            self._show([], trouble or (COLLECTING if self._searcher.collecting else nothing))
             return
         best = [HitGroup("best", view.best)] if view.best else []
         more = any(group.more != 0 for group in view.groups)
-        told = "; ".join([*view.how, *([MORE] if more else [])])
+        told = "; ".join([*view.how, *([COLLECTING] if self._searcher.collecting else []), *([MORE] if more else [])])
         self._show([*best, *view.further], trouble or told)
 
     def _show(self, groups: Sequence[HitGroup], message: str) -> None:

@@ -59,6 +59,8 @@ class ReadingScreen(Screen[None]):
     #notice { height: auto; max-height: 4; padding: 0 1; background: $warning; color: $text; display: none; }
     #files { width: 34; border-right: vkey $panel; }
     #side { width: 46; border-left: vkey $panel; overflow-y: auto; padding: 0 1; }
+    #files:focus, #files:focus-within, StopList:focus { border-right: vkey $accent; }
+    #side:focus-within { border-left: vkey $accent; }
     #middle { width: 1fr; }
     #source { height: 1fr; }
     ReadingScreen.-tight #files { width: 24; }
@@ -67,6 +69,7 @@ class ReadingScreen(Screen[None]):
     ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
     ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel;
         layout: horizontal; }
+    ReadingScreen.-small #side:focus-within { border-left: none; border-top: solid $accent; }
     ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
         max-height: 100%; margin: 0; }
     ReadingScreen.-small NotesPane { width: 1fr; }
@@ -230,13 +233,15 @@ class ReadingScreen(Screen[None]):
         self.set_class(small and self.files.display, "-choosing")
         beside = not small and self.folder.place is None  # notes are about lines
         self._side.display = self._wants_notes if self._wants_notes is not None else beside
+        if small and self.uses.display:  # a list of uses has the room that the notes would take
+            self._side.display = False
 
     # --- going places ---
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
         if place.line in (TRAIL, CARD):
-            self.post_message(OpenOperator(place.path, place) if place.line == CARD else ShowTrail())
+            self.post_message(OpenOperator(place.path, place) if place.line == CARD else ShowTrail(went_back=True))
             return
         if self.library.tree(place.tree) is None:
             self.tell(f"there is no tree {place.tree} here")
@@ -347,16 +352,20 @@ class ReadingScreen(Screen[None]):
 
     def action_back(self) -> None:
         """The place before."""
-        self._go_in_history(self.history.back, "this is the first place")
+        if self.place is not None:
+            self.go_back(self.place)
+
+    def go_back(self, left: Place) -> None:
+        """The place before the one that is left, which may be what lay over this screen."""
+        self._go_in_history(self.history.back, left, "this is the first place")
 
     def action_forward(self) -> None:
         """Where we went back from."""
-        self._go_in_history(self.history.forward, "this is the last place")
+        if self.place is not None:
+            self._go_in_history(self.history.forward, self.place, "this is the last place")
 
-    def _go_in_history(self, step: Callable[[Place], Place | None], end: str) -> None:
-        if self.place is None:
-            return
-        place = step(self.place)
+    def _go_in_history(self, step: Callable[[Place], Place | None], current: Place, end: str) -> None:
+        place = step(current)
         if place is None:
             self.tell(end)
         else:
@@ -417,6 +426,7 @@ class ReadingScreen(Screen[None]):
         """List the uses of a name below the source."""
         event.stop()
         self.uses.ask(event.name)
+        self._arrange()
 
     def action_find(self) -> None:
         """Search in this file."""

@@ -11,15 +11,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static, Tree
+from textual.widgets import Static, Tree
 from textual.worker import Worker
 
 from ptexplore.model.trace import walk
 from ptexplore.safe_text import clean
-from ptexplore.tui.messages import OpenPlace, StepCall, message_for
+from ptexplore.tui.messages import GoBack, OpenPlace, StepCall, message_for
 from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import TRAIL, Place
 from ptexplore.tui.widgets.colours import cut_to, label
+from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.view.line import Span, place_spans
 from ptexplore.view.opening import first_to_open, in_words, permalink_of_place
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _SIGN = 4  # columns of the sign of a node that folds, and of the edge
 WIDE = 120  # columns: a narrower screen has the rows alone
 KEPT = 8  # files that are kept open
+_LEAST = ("quit", "trail", "fetch", "palette", "full", "step", "leave")  # keys that the last line leaves out first
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
 
 
@@ -227,11 +229,12 @@ class TrailScreen(Screen[None]):
     TrailScreen #beside > Static { height: 1; padding: 0 1; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,backspace", "leave", "Source"),
+        Binding("escape", "leave", "Source"),
         Binding("v", "view", "View"),
         Binding("f", "full", "All hops"),
         Binding("N", "step", "Step it", key_display="N"),
         Binding("y", "permalink", "Permalink", show=False),
+        Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
     ]
 
     def __init__(self, library: Library, trail: Trail, session: Session | None = None) -> None:
@@ -239,6 +242,7 @@ class TrailScreen(Screen[None]):
         self._library = library
         self.trail = trail
         self.session = session
+        self.went_back = False  # whether going back led here: going back once more leads on
         self.tree_of_hops = TrailTree(trail, session)
         self.source = SourceView()
         self._files: dict[tuple[str, str], OpenFile] = {}
@@ -251,7 +255,7 @@ class TrailScreen(Screen[None]):
                 yield Static(id="where")
                 yield self.source
         yield Static(id="row")
-        yield Footer()
+        yield KeyLine(_LEAST)
 
     def on_mount(self) -> None:
         self.query_one("#beside").display = False
@@ -349,7 +353,7 @@ class TrailScreen(Screen[None]):
     def action_view(self) -> None:
         """The next view of the same Trail, with the cursor on the same step where it has a row."""
         node = self._node
-        names = [name for name in VIEW_NAMES if name in ("tree", *available(self.trail))]
+        names = [name for name in VIEW_NAMES if name in available(self.trail)]
         tree = self.tree_of_hops
         tree.shown = names[(names.index(tree.shown) + 1) % len(names)]
         tree.build(full=False)
@@ -384,3 +388,9 @@ class TrailScreen(Screen[None]):
     def action_leave(self) -> None:
         """Back to the source."""
         self.app.pop_screen()
+
+    def action_back(self) -> None:
+        """The place before: the source that lies below, or what was read before this was gone back to."""
+        self.app.pop_screen()
+        if self.went_back:
+            self.app.post_message(GoBack(Place("", "", TRAIL)))

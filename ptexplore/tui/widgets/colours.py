@@ -42,6 +42,7 @@ def label(spans: Iterable[Span]) -> Text:
     return text
 
 
+_PARTS = ("::", "/", "_", ",", "(")  # behind these a name, a path or a signature may go on in the next line
 _SHORTEST = 16  # columns of a place that are left of it at least
 
 
@@ -62,6 +63,20 @@ def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
             return [*spans, replace(last, text=f"{last.text[: -over - 1]}…")]
         over -= len(last.text)
     return spans
+
+
+def hung(text: Content, room: int, indent: int) -> Content:
+    """A line as lines that fit the room, the further ones set in: parted at blanks, else behind a part of a name."""
+    lines = []
+    left, plain = text, text.plain
+    while len(plain) > room > indent + _SHORTEST:
+        blank = plain.rfind(" ", indent + 1, room + 1)
+        cut = blank if blank > room // 2 else max(plain.rfind(sign, indent + 1, room) + len(sign) for sign in _PARTS)
+        cut = cut if cut > indent + 1 else room
+        lines.append(left[:cut].rstrip())
+        left = Content.assemble(" " * indent, left[cut + (plain[cut] == " ") :])
+        plain = left.plain
+    return Content("\n").join([*lines, left])
 
 
 def content(spans: Iterable[Span]) -> Content:

@@ -18,7 +18,7 @@ from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.messages import Filled, Follow, open_stop
 from ptexplore.tui.places import FOLDER
 from ptexplore.tui.widgets.colours import STYLES
-from ptexplore.view.notes.check import TONES
+from ptexplore.view.notes.check import MEANING, TONES
 from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts
 from ptexplore.view.notes.notes_about import holds
 from ptexplore.view.notes.prose import prose_tokens
@@ -280,8 +280,10 @@ def _head(view: StopView, state: ReadState) -> Content:
         (f"{view.number}/{view.total}  ", "dim"), (clean(view.stop.title), "bold $text-accent"), read,
         ("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}"),
     ]  # fmt: skip
+    if anchor.outcome == "exact":
+        parts.append((f": {MEANING['exact']} as in {clean(view.tour.baseline)}", "dim"))
     if view.spot is not None:
-        parts += [(f"  {clean(anchor.path)}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"),
+        parts += [(f"\n{clean(anchor.path)}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"),
                   (f" {view.spot.ref.precision}", "dim")]  # fmt: skip
     else:
         parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))

@@ -11,7 +11,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.facts import Answer, FactsReader, Pointed
 from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
-from ptexplore.tui.widgets.colours import content
+from ptexplore.tui.widgets.colours import content, hung
 from ptexplore.view.opening import Opening, open_line
 from ptexplore.view.search.symbol_facts import (
     callee_lines,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # What more there is: of callers or of callees; of one or several.
 _MORE = {(True, True): "call of that name", (True, False): "calls of that name",
          (False, True): "name", (False, False): "names"}  # fmt: skip
+_CALLS = {True: "call of that name", False: "calls of that name"}
 _STAYS = 0.15  # seconds that the cursor stays before anything is asked
 
 
@@ -132,7 +133,7 @@ class SymbolPane(Links):
             yield self._line(line)
         if answer.meant and answer.remark:
             yield Leads(Content.styled(clean(answer.remark.partition(":")[0]), "dim"))
-        uses = OpenUses(facts.symbol.qualified) if facts.used else None
+        uses = OpenUses(facts.symbol.qualified) if facts.lines else None
         yield Leads(Content.assemble("\n", (uses_in_words(facts), "$text-accent" if uses is not None else "dim")), uses)
         operators = list(operator_lines(facts))
         if operators:
@@ -159,7 +160,10 @@ class SymbolPane(Links):
             some = list(lines)
             if some:
                 maybe = "; ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
-                yield _heading(title, f"  found by name{maybe}" if calls.remarks else maybe)
+                in_all = f"  {calls.calls:,} {_CALLS[calls.calls == 1]}" if title == "called by" else ""
+                yield _heading(
+                    title, f"{in_all}{',' if in_all else ' '} found by name{maybe}" if calls.remarks else maybe
+                )
                 yield from (self._line(line, self._to(ref)) for line, ref in some)
             called = title == "called by"
             if called and more and not some:
@@ -187,7 +191,11 @@ class SymbolPane(Links):
             text = text.stylize("bold $text-accent")
         elif message is not None:
             text = text.stylize("$text-accent")
-        return Leads(text, leads)
+        return Leads(hung(text, self.size.width - 1, line.indent + 2), leads)
+
+    def on_resize(self) -> None:
+        """Lines as long as there is room for."""
+        self.show_again()
 
 
 def _heading(text: str, after: str = "") -> Leads:

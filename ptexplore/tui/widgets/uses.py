@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets.option_list import Option
 
@@ -14,7 +15,7 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace
 from ptexplore.tui.places import Place
-from ptexplore.view.search.refs import NameUse, RefsView, refs
+from ptexplore.view.search.refs import NameUse, RefsView, refs, used_on
 
 if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
@@ -29,6 +30,8 @@ class Uses(Choices):
     DEFAULT_CSS = """
     Uses, Uses:focus { display: none; height: 40%; border: none; border-top: solid $accent; }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.away", "Close")]
 
     def __init__(self, library: Library) -> None:
         super().__init__(id="uses")
@@ -55,10 +58,9 @@ class Uses(Choices):
         self.focus()
 
     def _list(self, view: RefsView) -> None:
-        total = sum(group.total for group in view.groups)
         by_name = any(use.how == "name-matched" for group in view.groups for use in group.uses)
-        narrowed = "by name, not by type: " if by_name else ""
-        self.border_title = Content(clean(f"{narrowed}{total} uses of {view.asked}"))
+        narrowed = ", by name and not by type" if by_name else ""
+        self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}{narrowed}"))
         options = []
         for group in view.groups:
             more = f", {len(group.uses)} of them here" if group.total > len(group.uses) else ""

@@ -50,7 +50,9 @@ class CallNode:
 
 @dataclass(frozen=True, slots=True)
 class CallsView:
-    """The calls of one function and those in it. `more_callers` counts further calls, `more_callees` further names."""
+    """The calls of one function and those in it. `calls` counts every call of that name, `more_callers` those of them
+    that are not among the callers, `more_callees` further names.
+    """
 
     symbol: Symbol
     spot: Spot
@@ -59,6 +61,7 @@ class CallsView:
     callees: tuple[CallNode, ...]
     more_callees: int
     remarks: tuple[str, ...]
+    calls: int
 
 
 class _Calls(NamedTuple):
@@ -94,7 +97,8 @@ class CallReader:
         if not callers:
             remarks.append(f"no call of that name is indexed; it may be registered: ptexplore refs {symbol.qualified}")
         place = symbol_spot(self._trees[number], symbol)
-        return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
+        calls = more_callers + sum(node.times for node in callers)
+        return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks), calls)
 
     # --- who calls it ---
 

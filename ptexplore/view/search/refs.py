@@ -66,7 +66,10 @@ class UseGroup:
 
 @dataclass(frozen=True, slots=True)
 class RefsView:
-    """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name."""
+    """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name.
+
+    `lines` counts the lines that use it, each once: the site and the screen say this number of the same name.
+    """
 
     asked: str
     defined: tuple[tuple[str, str, Spot], ...]
@@ -74,6 +77,7 @@ class RefsView:
     groups: tuple[UseGroup, ...]
     remarks: tuple[str, ...]
     trees: tuple[TreeInfo, ...]
+    lines: int = 0
 
 
 class _Raw(NamedTuple):
@@ -113,7 +117,13 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
     remarks = [*_remarks(asked, shown, left_out, copies), *_changed_files(trees, shown)]
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
-    return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos)
+    lines = len({(use.path, use.line) for use in raw.values()})
+    return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, lines)
+
+
+def used_on(lines: int) -> str:
+    """How often a name is used, in the words of every surface: "used on 245 lines"."""
+    return f"used on {lines:,} line{'s' if lines != 1 else ''}"
 
 
 def _known(trees: Sequence[IndexedTree], path: str) -> bool:
@@ -131,7 +141,8 @@ def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
 def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterator[_Raw]:
     """What one tree's index has on the name, less what another qualifier says is something else."""
     for row in _rows(indexed, asked):
-        if row.target is not None and row.name not in asked.row_names and not fits(asked, row.path, row.target):
+        named = row.name in asked.row_names and (asked.row_kinds is None or row.kind in asked.row_kinds)
+        if row.target is not None and not named and not fits(asked, row.path, row.target):
             left_out[row.target] += 1
         else:
             yield _raw_row(indexed, row)
@@ -256,7 +267,7 @@ class Asked:
     three it was not qualified, and every use of the name counts. `member` is False where every C++ symbol of it is
     known to stand in a namespace, so that `x.f()` cannot mean it. `row_names` are the names under which the dialect
     has it, in rows of `row_kinds` (None: of any kind): a row for "add" is an operator, or a method, but not
-    at::native::add.
+    at::native::add; and a row of C++'s is not torch._C.TensorBase.add.
     """
 
     name: str
@@ -308,7 +319,7 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
         operators=operators,
         member=_may_be_member(trees, symbols, containers),
         row_names=(operator, plain) if operator else (plain, parts[-1]),
-        row_kinds=None if operator else _NAMED_IN_CPP,
+        row_kinds=None if operator else _NAMED_IN_CPP if in_cpp else (),
     )
 
 

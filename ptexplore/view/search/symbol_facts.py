@@ -17,7 +17,7 @@ from ptexplore.view.line import Line
 from ptexplore.view.notes.notes_about import MarksByTree, holds
 from ptexplore.view.search.calls import CallNode, CallsView
 from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.search.refs import refs
+from ptexplore.view.search.refs import refs, used_on
 from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
 
 _FEW = 6  # operators that are named
@@ -30,9 +30,9 @@ _OTHERS = 3  # keys of an operator, stubs, hops that are named
 class SymbolFacts:
     """One symbol of a tree. `same` counts the definitions of that very name, `comment` is what its text says of it.
 
-    `uses` are numbers by what a use is, found by name where `by_name`. `operators` are the installed torch's records
-    whose kernel it is or that only call it; `stubs` the rows that register it, in its own file. `marks` are stops about
-    it.
+    `uses` are numbers of lines by what a use is, `lines` the number of all, found by name where `by_name`. `operators`
+    are the installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its
+    own file. `marks` are stops about it.
     """
 
     symbol: Symbol
@@ -44,10 +44,7 @@ class SymbolFacts:
     operators: tuple[Registration, ...]
     stubs: tuple[Dialect, ...]
     marks: tuple[Mark, ...]
-
-    @property
-    def used(self) -> int:
-        return sum(count for _group, count in self.uses)
+    lines: int
 
 
 def symbol_facts(
@@ -56,10 +53,10 @@ def symbol_facts(
     """What trees, catalogue and notes know of a symbol of tree `number`."""
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
-    by_name = False
+    by_name, lines = False, 0
     with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
         view = refs(trees, symbol.qualified, 1)
-        groups = tuple((group.name, group.total) for group in view.groups)
+        groups, lines = tuple((group.name, group.total) for group in view.groups), view.lines
         by_name = any(use.how == "name-matched" for group in view.groups for use in group.uses)
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
     rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
@@ -75,6 +72,7 @@ def symbol_facts(
         # A row means what is called so in its own file; elsewhere another namespace may have a function of that name.
         stubs=tuple(row for row in rows if row.kind == "stub-register" and row.path == symbol.path),
         marks=tuple(mark for mark in marks if holds(mark, symbol.path, symbol.line)),
+        lines=lines,
     )
 
 
@@ -126,14 +124,14 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def uses_in_words(facts: SymbolFacts) -> str:
-    """How often it is used, by what a use is: "used 245 times, by name: 235 calls, 10 in tests"."""
+    """How often it is used, by what a use is: "used on 245 lines, by name: 235 calls, 10 in tests"."""
     if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
-    if not facts.used:
+    if not facts.lines:
         return "no use of it was found in these trees"
     parts = ", ".join(_counted(count, group) for group, count in facts.uses)
     narrowed = ", by name" if facts.by_name else ""
-    return f"used {facts.used:,} time{'s' if facts.used > 1 else ''}{narrowed}: {parts}"
+    return f"{used_on(facts.lines)}{narrowed}: {parts}"
 
 
 def _counted(count: int, group: str) -> str:

@@ -29,6 +29,7 @@ LISTED = 300  # lines of one name that are listed
 TEXT = 140  # characters of a line
 _LETTERS = {"call": "c", "address": "a", "override": "o", "inherit": "i", "macro": "m", "yaml": "y", "import": "p"}
 REGISTRATION = "r"
+_CALLS = ("c", "m")
 _ORDER = {letter: number for number, letter in enumerate("racoimyp")}  # what a line says of several uses on it
 _CALLER = frozenset({"function", "macro"})
 _CLASS = frozenset({"class", "struct", "union"})
@@ -68,31 +69,36 @@ class CallingPlace(NamedTuple):
 
 @dataclass(slots=True)
 class UsesOfFile:
-    """What one file uses: by name, each with kind, spelling and lines; calls by caller; bases by class."""
+    """What one file uses: by name, each with kind, spelling and lines; calls by caller; bases by class.
+
+    `elsewhere` is the same as `uses` of a file that is not on the site, with the numbers of the lines alone.
+    """
 
     path: str
     uses: list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]] = field(default_factory=list)
     calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
     bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
-    elsewhere: Counter[str] = field(default_factory=Counter)
+    elsewhere: list[tuple[str, str, str, str | None, list[int]]] = field(default_factory=list)
 
 
 def file_uses(names: DefinitionsByName, path: str, text: str | None, wanted: frozenset[str]) -> UsesOfFile:
     """The uses in one file of the names that are `wanted`; only counted where `text` is None: it is not on the site."""
     gathered = UsesOfFile(path)
     uses = [use for use in names.uses(path) if use.kind in _LETTERS]
+    python = path.endswith(_PYTHON)
     if text is None:
-        for use in uses:
-            if use.name in wanted:
-                gathered.elsewhere[use.name] += len(use.lines)
+        gathered.elsewhere += (
+            (use.name, _LETTERS[use.kind], spelling(use.name, use.text, python=python), use.target, list(use.lines))
+            for use in uses
+            if use.name in wanted
+        )
         return gathered
     lines = text.split("\n")
     symbols = names.defined(path)
     around = _around(symbols, _CALLER, len(lines) + 2)
-    python = path.endswith(_PYTHON)
     for use in uses:
         if use.name in wanted:
-            shown = [(n, _qualified(around, n), _shown(lines, n)) for n in sorted(set(use.lines))]
+            shown = [(n, _qualified(around, n), _shown(lines, n)) for n in sorted(use.lines)]
             gathered.uses.append(
                 (use.name, _LETTERS[use.kind], spelling(use.name, use.text, python=python), use.target, shown)
             )
@@ -207,7 +213,7 @@ class SiteUses:
         self._uses: defaultdict[str, list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]]] = defaultdict(
             list
         )
-        self._elsewhere: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self._elsewhere: defaultdict[str, list[tuple[str, str, str, str | None, list[int]]]] = defaultdict(list)
         self._callers: defaultdict[At, list[CallingPlace]] = defaultdict(list)
         self._callees: defaultdict[At, list[CalledPlace]] = defaultdict(list)
         self._bases: defaultdict[At, list[CalledPlace]] = defaultdict(list)
@@ -217,9 +223,8 @@ class SiteUses:
         """Take what one file uses."""
         for name, letter, spelled, target, lines in file.uses:
             self._uses[name].append((file.path, letter, spelled, target, lines))
-        for name, count in file.elsewhere.items():
-            self._elsewhere[name][0] += count
-            self._elsewhere[name][1] += 1
+        for name, letter, spelled, target, numbers in file.elsewhere:
+            self._elsewhere[name].append((file.path, letter, spelled, target, numbers))
         for caller, called, places in file.calls:
             self._callees[caller.at].append(called)
             for place in places:
@@ -230,16 +235,17 @@ class SiteUses:
                 self._derived[place].append(CallingPlace(name, at, called.line, called.sure))
 
     def take_rows(self, rows: Iterable[Dialect], lines: Mapping[At, str]) -> None:
-        """Take rows that register a function, or that are of a name: on pages of the site, with the text of each."""
+        """Take rows that register a function, or that are of a name: of those on pages of the site with their text."""
         for row in rows:
             text = lines.get((row.path, row.line))
-            if text is None:
-                continue
             named = [row.target] if row.target else []
             named += [row.name] if DIALECT_KINDS[row.kind].cpp_name else []
             detail = ", ".join(filter(None, (row.name, " ".join((row.context or "").split())[:TEXT])))
             for name in named:
                 last = name.replace(".", "::").rsplit("::", 1)[-1]
+                if text is None:
+                    self._elsewhere[last].append((row.path, REGISTRATION, name, None, [row.line]))
+                    continue
                 self._uses[last].append((row.path, REGISTRATION, name, None, [(row.line, detail, _shortened(text))]))
 
     def names(self) -> list[str]:
@@ -261,19 +267,29 @@ class SiteUses:
             place for place in definitions if not (place.definition.declared and place.definition.qualified in defined)
         ]
         spellings = _Spellings(name)
+        counts = _Counts()
         by_file: defaultdict[str, dict[tuple[int, int], LineOfUse]] = defaultdict(dict)
         for path, letter, spelled, target, lines in self._uses.get(name, ()):
             number = spellings.number(spelled, target, python=path.endswith(_PYTHON), overriding=letter == "o")
+            counts.take(number, path, letter, [line for line, _inside, _text in lines])
             of_file = by_file[path]
             for line, inside, text in lines:
                 known = of_file.get((line, number))
                 if known is None or _ORDER[letter] < _ORDER[known.kind]:
                     of_file[line, number] = LineOfUse(line, letter, number, inside, text)
+        on_site = spellings.count
+        resolved = list(spellings.resolved)
+        for path, letter, spelled, target, numbers in self._elsewhere.get(name, ()):
+            number = spellings.number(spelled, target, python=path.endswith(_PYTHON), overriding=letter == "o")
+            counts.take(number, path, letter, numbers)
+        counts.close()
         files, more = _within(by_file, definitions[0].path if definitions else "")
-        rows = [self._row(place.path, place.definition, spellings) for place in definitions]
-        return NameEntry(name, files, more, tuple(self._elsewhere.get(name, (0, 0))), rows, spellings.resolved)
+        rows = [self._row(place.path, place.definition, spellings, counts, on_site) for place in definitions]
+        return NameEntry(name, files, more, counts.all, rows, resolved)
 
-    def _row(self, path: str, definition: SiteDefinition, spellings: _Spellings) -> DefinitionRow:
+    def _row(
+        self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts, on_site: int
+    ) -> DefinitionRow:
         at = (path, definition.line)
         container = definition.container.rstrip(":.")
         member = self._names.is_class(container) if container else True
@@ -281,9 +297,11 @@ class SiteUses:
         ranks = {caller_path: rank(caller_path, path) for caller_path in {caller.at[0] for caller in callers}}
         ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
         ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
+        fitting = spellings.fitting(definition, python=path.endswith(_PYTHON), member=member)
+        here = fitting if fitting is None else [number for number in fitting if number < on_site]
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
-            spellings.fitting(definition, python=path.endswith(_PYTHON), member=member),
+            None if here is not None and len(here) == on_site else here, *counts.of(fitting),
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
             self._bases.get(at, []), self._derived.get(at, []), *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
@@ -360,6 +378,11 @@ class _Spellings:
         self.overriding: set[str] = set()
         self.resolved: list[int] = []
 
+    @property
+    def count(self) -> int:
+        """How many ways there are."""
+        return len(self._numbers)
+
     def number(self, spelled: str, target: str | None, *, python: bool, overriding: bool) -> int:
         """The number of a spelling; an overriding function's is its own qualified name."""
         if overriding:
@@ -390,14 +413,55 @@ class _Spellings:
         return None if len(numbers) == len(self._numbers) else sorted(numbers)
 
 
+class _Counts:
+    """On how many lines a name is used, by the ways in which it is written; how many calls of it there are."""
+
+    def __init__(self) -> None:
+        self._at: defaultdict[At, set[int]] = defaultdict(set)
+        self._lines: Counter[int] = Counter()
+        self._calls: Counter[int] = Counter()
+        self._several: list[set[int]] = []  # lines that write it in several ways
+
+    def take(self, number: int, path: str, letter: str, lines: Sequence[int]) -> None:
+        """Take the lines of one file that write it in the way of this number."""
+        for line in lines:
+            self._at[path, line].add(number)
+        if letter in _CALLS:
+            self._calls[number] += len(lines)
+
+    def close(self) -> None:
+        """Everything was taken."""
+        for numbers in self._at.values():
+            self._lines.update(numbers)
+        self._several = [numbers for numbers in self._at.values() if len(numbers) > 1]
+
+    @property
+    def all(self) -> int:
+        """The lines that have the name, however it is written."""
+        return len(self._at)
+
+    def of(self, fitting: Sequence[int] | None) -> tuple[int, int]:
+        """The lines, and the calls, that are written in one of these ways; None: in any."""
+        if fitting is None:
+            return self.all, self._calls.total()
+        ways = set(fitting)
+        twice = sum(max(0, len(numbers & ways) - 1) for numbers in self._several)
+        return sum(self._lines[number] for number in ways) - twice, sum(self._calls[number] for number in ways)
+
+
 class DefinitionRow(NamedTuple):
-    """What is told of one definition of a name; `fitting` are the spellings that can mean it, None: all of them."""
+    """What is told of one definition of a name; `fitting` are the spellings that can mean it, None: all of them.
+
+    `used` counts the lines that use it and `calls` its calls, as `refs` does: also those that are not on the site.
+    """
 
     qualified: str
     kind: str
     at: At
     declared: bool
     fitting: list[int] | None
+    used: int
+    calls: int
     callers: list[CallingPlace]
     more_callers: int
     callees: list[CalledPlace]
@@ -409,12 +473,14 @@ class DefinitionRow(NamedTuple):
 
 
 class NameEntry(NamedTuple):
-    """What is told of one name: uses by file, best first; how many uses and files are left out, or not on the site."""
+    """What is told of one name: uses by file, best first; how many lines and files are left out; how many lines have
+    the name, on the site or not.
+    """
 
     name: str
     files: list[tuple[str, list[LineOfUse]]]
     more: tuple[int, int]
-    elsewhere: tuple[int, ...]
+    used: int
     definitions: list[DefinitionRow]
     resolved: list[int]  # the spellings of which a semantic reader says what they mean
 
@@ -476,7 +542,7 @@ class ShardOfUses:
             for path, uses in entry.files
         ]
         rows = [self._row(row) for row in entry.definitions]
-        self._names[entry.name] = [files, entry.more, entry.elsewhere, rows, entry.resolved]
+        self._names[entry.name] = [files, entry.more, entry.used, rows, entry.resolved]
 
     def _row(self, row: DefinitionRow) -> list[object]:
         related = (row.derived, row.overridden_by, row.overrides)
@@ -486,6 +552,7 @@ class ShardOfUses:
             [self._called(called) for called in row.callees], row.more_callees,
             [self._called(base) for base in row.bases],
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
+            row.used, row.calls,
         ]  # fmt: skip
 
     def _caller(self, caller: CallingPlace) -> list[object]:

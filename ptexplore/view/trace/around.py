@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 
@@ -10,6 +11,11 @@ from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 
 LONG = 200  # characters of a command that are worth repeating
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
+_NOT_SEEN = {  # words for rows that were not seen to run
+    "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
+    "predicted": "the table or a kernel's text says so; not seen to run",
+    "inlined": "compiled into what called it; its share is that of what it called",
+}
 
 
 def findings(trail: Trail) -> tuple[str, ...]:
@@ -19,6 +25,7 @@ def findings(trail: Trail) -> tuple[str, ...]:
 
 def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
     """The signs of these rows that are not words, each with what it says; only of those that are there."""
+    rows = tuple(rows)
     marks = {row.mark for row in rows}
     out = []
     if "~" in marks:
@@ -28,6 +35,8 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         out.append(("~", f"found by name in {versions}'s source; `ptexplore fetch` brings {own}'s own"))
     if "?" in marks:
         out.append(("?", _SEVERAL))
+    words = " ".join(row.what for row in rows)
+    out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if re.search(rf"\b{status}\b", words)]
     return tuple(out)
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import shlex
+from collections.abc import Iterator, Sequence
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import ComparedValue, Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
+from ptexplore.model.trace import (
+    Cause,
+    ComparedValue,
+    Ending,
+    LeftFunction,
+    MissingKernel,
+    ModifiedTensor,
+    TensorSaver,
+    Trail,
+    walk,
+)
 from ptexplore.view.line import Line
-from ptexplore.view.trace.causes import cause_of
 
 STAGES = {
     "expression": "the expression",
@@ -18,7 +29,11 @@ STAGES = {
 EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
+HINTS = 2  # of Dynamo's
+INNERMOST = 3  # of them, at least, the innermost
+GOT = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE)  # what Dynamo got of what it ran
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
+CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
 
 
@@ -26,14 +41,28 @@ def first_words(message: str) -> str:
     """What an error says first: up to where it goes on with what is true of every such error."""
     text = message.strip().split("\n\n")[0]
     text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # what is told below, and torch's advice
+    title, explained, explanation = text.partition("\n  Explanation: ")  # of Dynamo's
+    if explained:
+        got = GOT.search(explanation)
+        text = f"{title.strip()}: {got[1] if got is not None else explanation}"
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
+def hints(message: str) -> tuple[str, ...]:
+    """What Dynamo advises in its errors, but for what it advises in all of them."""
+    told = (line.strip().removeprefix("Hint: ") for line in message.splitlines() if line.strip().startswith("Hint: "))
+    return tuple(hint for hint in told if not hint.startswith(("Please report", "It may be possible to write Dynamo")))
+
+
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
-    words = first_words(ending.message)
-    return f"{STAGES[ending.stage]} raised {ending.exception}{f': {words}' if words else ''}"
+    handed = ending.handed
+    words = first_words(handed.message if handed is not None else ending.message)
+    where = ""
+    if handed is not None:
+        where = f", which was raised in {handed.where}" if handed.exception else f", in {handed.where}"
+    return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:
@@ -47,34 +76,101 @@ def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...
 
 
 def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
+    yield from _where(trail, ending)
+    yield from _thrown(ending)
+    yield from _step(trail, ending, shown)
+    if ending.check:
+        yield Line("text", f"what failed   {ending.check}", indent=1)
+    if ending.compared:
+        yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
+    if ending.handed is not None:
+        yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
+    if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
+        yield from _left("Python left", ending.python)
+    if ending.missing is not None:
+        yield from missing_lines(ending.missing)
+    if ending.modified is not None:
+        yield from modified_lines(ending.modified)
+        yield from _watched_again(trail, ending.modified)
+    yield from _advice(ending)
+
+
+def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
+    """Where in your own code it was: names near a misspelt one, the call, your innermost line, the module."""
     if ending.close:
         yield Line("text", f"did you mean  {' or '.join(ending.close)}?", indent=1)
     if ending.call is not None and ending.call != trail.expression:
         yield Line("text", f"in the call   {ending.call}", indent=1)
-    yield from _thrown(ending)
-    step = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
+    there = ending.handed.python if ending.handed is not None else ()
+    yours = next((left for left in (*there, *ending.python) if _is_yours(left)), None)
+    if yours is not None and trail.program is not None:
+        yield place_of_yours("your line    ", yours)
+    if ending.module:
+        yield Line("text", f"in module     {ending.module}", indent=1)
+
+
+def place_of_yours(label: str, left: LeftFunction) -> Line:
+    """A line about a function of your own that an error left."""
+    return _at(f"{label} {_named(left)}", "", "", left.source)
+
+
+def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
+    """The innermost step that was left, and what its operator was given."""
+    steps = {hop.id: hop for hop in walk(trail.hops)}
+    step = steps.get(ending.hop) if ending.hop is not None else None
     if step is not None:
-        number, title = shown or (step.id, step.name)
+        kinds = ("op", "node")
+        around = next((number for number in reversed(left_by_error(trail)) if steps[number].kind in kinds), step.id)
+        named = steps[around]
+        number, title = shown or (around, (named.op if named.kind == "op" else None) or named.name)
         inner = f", in it {step.name}" if step.name.rpartition("::")[2] not in title else ""
         yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
     if ending.given:
         given = ", ".join(f"{name}: {what}" for name, what in ending.given)
         yield Line("text", f"it was given  {given}", indent=1)
-    if ending.check:
-        yield Line("text", f"what failed   {ending.check}", indent=1)
-    if ending.compared:
-        yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
-    for number, left in enumerate(ending.python[:MOST]):
-        yield Line("place", f"{'Python left' if not number else '':12}  {left.name}()", left.source, indent=1)
-    if ending.missing is not None:
-        yield from missing_lines(ending.missing)
-    if ending.modified is not None:
-        yield from modified_lines(ending.modified)
-    cause = cause_of(ending.message, ending.exception) if ending.missing is None else None
+
+
+def _advice(ending: Ending) -> Iterator[Line]:
+    """Why, and what mends it: by torch's own hints, and by a rule that knows the message."""
+    for hint in hints(ending.message)[:HINTS]:
+        yield Line("text", f"torch's hint  {hint}", indent=1)
+    yield from cause_lines(ending.cause)
+
+
+def cause_lines(cause: Cause | None) -> Iterator[Line]:
+    """What a usual message means, and what mends it."""
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
             yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+
+
+def _is_yours(left: LeftFunction) -> bool:
+    """Whether a function is in a file of the user's own, or is one of other packages."""
+    return left.source.path is None and left.source.line is not None
+
+
+def _named(left: LeftFunction) -> str:
+    return left.name if left.name.startswith("<") or not left.name else f"{left.name}()"
+
+
+def _left(label: str, python: Sequence[LeftFunction]) -> Iterator[Line]:
+    """The Python functions that were left, innermost first, without those by which a module comes to its forward.
+
+    Of many the innermost and your own: what is neither is counted.
+    """
+    told = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or list(python)
+    yours = [number for number, left in enumerate(told) if left.source.path is None]
+    most = MOST if len(told) <= MOST else max(MOST - len(yours), INNERMOST)
+    chosen = sorted({*range(min(most, len(told))), *yours[: MOST - INNERMOST], *yours[-1:]})
+    before = -1
+    for number in chosen:
+        if number - before > 1:
+            yield Line("text", f"{'':12}  … {number - before - 1} more", indent=1)
+        left, before = told[number], number
+        yield _at(f"{label if not number else '':12}  {_named(left)}", "", "", left.source)
+    if before < len(told) - 1:
+        yield Line("text", f"{'':12}  … {len(told) - 1 - before} more: --explain error", indent=1)
 
 
 def _compared(value: ComparedValue) -> str:
@@ -143,23 +239,42 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
 
 
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
-    """Who saved it and who wrote to it since, as a run of its own saw it."""
+    """Who saved it and who wrote to it since: as a run of its own saw it, else by the operators that ran."""
     node = saver.node or "a node"
     recorded = f", which {' or '.join(saver.operators)} records" if saver.operators else ""
-    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source)
+    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source, exact=saver.exact)
+    if not modified.certain and modified.writers:
+        count = modified.version - modified.expected
+        told = f"operators that wrote to its memory since: {len(modified.writers)}; writes that it counts: {count}"
+        yield Line("text", f"may be from   {told}", indent=1)
     for number, writer in enumerate(modified.writers[:MOST]):
-        label = "changed by" if not number else ""
-        by = f" {' and '.join(writer.operators)}," if writer.operators else ""
-        counts = f"version {writer.before} to {writer.after}"
-        yield _at(f"{label:12} {by} {counts}", writer.text, writer.function, writer.source)
+        label = "changed by" if not number and modified.certain else ""
+        by = f" {' and '.join(writer.operators)}" if writer.operators else ""
+        counts = f"{',' if by else ''} version {writer.before} to {writer.after}" if modified.certain else ""
+        yield _at(f"{label:12} {by}{counts}", writer.text, writer.function, writer.source, exact=writer.exact)
     if len(modified.writers) > MOST:
         yield Line("text", f"{'':12}  and {len(modified.writers) - MOST} more", indent=1)
+    if not modified.watched and modified.certain:
+        derived = "derived: the operators that wrote to its memory since, and it counts as many writes"
+        yield Line("text", f"{'':12}  {derived}", indent=1)
 
 
-def _at(label: str, text: str, function: str, source: SourceRef | None) -> Line:
+def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
+    """What tells who wrote to a tensor, where the one run of a program did not prove it."""
+    if trail.program is None or (modified.saver is not None and modified.watched):
+        return
+    script = trail.expression.removeprefix("--script ")
+    command = f"ptexplore trace --script {'FILE' if script == trail.expression else shlex.quote(script)} --again"
+    known = "to see it      " if modified.saver is not None and modified.certain else "who wrote?    "
+    yield Line("text", f"{known[:14]}{command}  runs it once more, and watches the tensor", indent=1)
+
+
+def _at(label: str, text: str, function: str, source: SourceRef | None, *, exact: bool = True) -> Line:
     """A line about a place of your Python: what is written there, in which function and where."""
     inside = f", in {function}()" if function and not function.startswith("<") else ""
     words = f"{label}: {text}{inside}" if text else label
+    if not exact:
+        words = f"{label}, somewhere in {function}{'' if function.startswith('<') else '()'}, which begins at"
     if source is None or (source.path is None and source.line is None):
         return Line("text", words, indent=1)
     if source.path is None:  # a script's line or one of --setup: its file is named in the reason

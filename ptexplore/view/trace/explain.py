@@ -13,7 +13,7 @@ from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopRow, Observation
 from ptexplore.view.trace import native
 from ptexplore.view.trace.saved import rows
 
-RECORDS = ("dispatch", "operator", "binding", "python", "kernel", "stub", "stub_kernel", "node", "native",
+RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
            "library")  # of a hop  # fmt: skip
 MOST = 20  # entries of an observation's table that are shown
 STATUS_MEANS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
-from ptexplore.view.trace.page import TrailView
+from ptexplore.view.trace.page import OPERATORS, TrailView
 
 _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
@@ -32,23 +32,56 @@ _OF_PROGRAMS = (
 )
 
 
+_OF_EXPRESSIONS = {
+    "time": "of the operator calls and nodes inside of a row, of each in the warm run where it took least",
+    "instr": "instructions of all that ran inside of a row",
+    "backward": "the same of those nodes of backward that its operators recorded",
+    "calls": "how often it was called",
+    "ops": "operators that Python called inside of it; of backward, those that its nodes called",
+    "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
+}
+
+
 def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
     """The signs and words of this view, each with what it means; of a tree those of its rows."""
     return tuple(_signs(page))
 
 
-def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
-    words = " ".join(row.what for row in page.table)
-    if "time" in page.columns:
-        yield from _OF_PROGRAMS
-    elif any(row.share is not None for row in page.table):
+def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
+    """The figures of an expression's modules."""
+    of = "time" if "time" in page.columns else "instructions"
+    if any(row.share is not None for row in page.table):
+        yield "share", f"of the {of} of the whole expression; the bar is the same"
+    yield from ((name, _OF_EXPRESSIONS[name]) for name in page.columns)
+    yield "itself", "what a row did, and no row that is in it"
+    if any(row.times > 1 for row in page.table):
+        yield "×n", "so many runs of a node, or parts that ran the same operators on the same sizes: sums of them all"
+
+
+def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
+    """The figures of a path, or of operators."""
+    if any(row.share is not None for row in page.table):
         yield "share", "of the instructions of all that was stepped, with what the row called; the bar is the same"
-    if page.table:
-        yield "indent", "inside of the row above that stands further left; rows stand in the order in which they ran"
-    if any(row.times > 1 for row in page.table) and "time" not in page.columns:
+    if any(row.times > 1 for row in page.table):
         yield "×n", "so many equal calls, one after the other, as one row; its share is that of all of them"
     if "instr" in page.columns:
         yield "instr", "instructions of these calls, with what they called; (n stepped): only so many were counted"
+    if page.view == "path":
+        yield "▸", "more ran inside of it, and has no rows"
+
+
+def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
+    words = " ".join(row.what for row in page.table)
+    if page.told == OPERATORS:
+        yield from _of_expression(page)
+    elif "time" in page.columns:
+        yield from _OF_PROGRAMS
+    else:
+        yield from _of_path(page)
+    if page.table:
+        orders = {"operators": "the costliest first", "modules": "in the order of their first calls"}
+        order = orders.get(page.view, "in the order in which they ran")
+        yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
     for word, means in _OF_ROWS.items():
         if all(part.strip() in words for part in word.split("…") if part.strip()):
             yield word, means

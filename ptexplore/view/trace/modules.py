@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
-from ptexplore.model.trace import Trail
+from ptexplore.model.trace import Finding, Trail
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
@@ -18,12 +18,32 @@ from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, tim
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 TWICE = "twice"  # the kind of finding that tells that a second run did the same
+NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
+NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
+ORDER = "rows in the order of first calls, nodes and operators by cost; itself: what no row beside it did"
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
+
+
+def seconds(nanoseconds: int) -> str:
+    """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
+    if nanoseconds >= 1e9:
+        return f"{nanoseconds / 1e9:.2f} s"
+    unit, factor = ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)
+    value = nanoseconds / factor
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+
+
+def size(count: int) -> str:
+    """A number of bytes in words: `24.8 MB`, `129 kB`, `512 B`."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}" if count < 100 * factor else f"{count / factor:,.0f} {unit}"
+    return f"{count} B"
 
 
 def modules_view(trail: Trail, program: Program, options: Options) -> TrailView | None:
@@ -38,17 +58,19 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         if options.view is None:
             return None
         raise _no_part(whole, options.opened or "")
-    rows, hidden = _fitting(root, whole.time, opened=options.opened is not None)
+    shown = Shown(max(whole.time, 1), opened=options.opened is not None)
+    rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
-    if any(part.backward or part.saved for part in root.walk()):
-        kept = "saved: the bytes kept for them, once each, where they were kept first"
-        left_out.append(f"backward: the time of the nodes that a row's operators recorded; {kept}")
+    if program.elsewhere is None:
+        left_out.append("time: wall time of this one run, with what recording took")
+    left_out.append(ORDER)
+    left_out += backward_and_saved(root)
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
         findings=(*_findings(trail, options), *(f"cut: {text}" for text in program.cuts)),
-        left_out=(*left_out, *_costliest(root), *_stepped(trail, options)),
+        left_out=(*left_out, *costliest(root), *_stepped(trail, options)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
@@ -71,6 +93,14 @@ def _part(whole: Part, name: str) -> Part | None:
     return part_named or next(ends, None)
 
 
+def opened(whole: Part, name: str) -> Part:
+    """The part of that name. Raises PtexploreError (usage) where there is none."""
+    part_named = _part(whole, name)
+    if part_named is None:
+        raise _no_part(whole, name)
+    return part_named
+
+
 def _no_part(whole: Part, name: str) -> PtexploreError:
     known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
     return PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
@@ -85,9 +115,15 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         apart = [f"{seconds(program.folding)} more of recording"] if program.folding else []
         apart += [f"{seconds(imports.time)} of imports"] if imports is not None else []
         inside = min(max(program.overhead - program.folding, 0), whole.time)
-        yield f"one run: {seconds(whole.time)}, about {seconds(inside)} of it recording" + (
-            f"; apart from that: {', '.join(apart)}" if apart else ""
-        )
+        recording = f"about {seconds(inside)} of it recording, most where calls are many"
+        beside = f"; apart from that: {', '.join(apart)}" if apart else ""
+        yield f"one run: {seconds(whole.time)}, {recording}{beside}"
+        if program.processor:
+            threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
+            of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports and recording included; {threads}"
+            waited = program.wall - program.processor
+            idle = f"; it waited {seconds(waited)} or more of that" if waited > NOTICED * program.wall else ""
+            yield f"on processors, all threads together: {of}{idle}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -97,70 +133,91 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         yield f"function transforms in force: {', '.join(transforms)}"
 
 
-def _fitting(root: Part, wall: int, *, opened: bool) -> tuple[tuple[ScreenRow, ...], int]:
-    """The rows of a part and all inside of it, and how many parts are left out, those of the least time first."""
-    wanted = _Wanted(max(wall, 1), 0.0, opened)
-    rows: tuple[ScreenRow, ...] = ()
-    for least in LEAST:
-        wanted = replace(wanted, least=least)
-        rows = tuple(_rows(root, "", wanted, 0))
-        if len(rows) <= ROWS:
-            break
-    return rows[:ROWS], _hidden(root, wanted) + max(len(rows) - ROWS, 0)
-
-
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is the same for all rows: the time of the whole, the least share, whether every operator has a row."""
+class Shown:
+    """What is the same for all rows of a table of parts: the cost of the whole, the least share that has a row.
+
+    `opened`: every operator has a row. `of_expression`: costs are told by `told`, what is in no row below is a row of
+    its own, and operators are named.
+    """
 
     wall: int
-    least: float
-    operators: bool
+    least: float = 0.0
+    opened: bool = False
+    of_expression: bool = False
+    told: Callable[[int], str] = seconds
 
     def has(self, part: Part) -> bool:
         """Whether a part has a row: it took enough time, and called an operator or took more than nothing."""
         share = part.time / self.wall
         return share >= self.least and (part.operators > 0 or share >= NOTHING)
 
+    def share(self, cost: int) -> float | None:
+        """The share of the whole; None where nothing was measured."""
+        return cost / self.wall if not self.of_expression or self.wall > 1 else None
 
-def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
+
+def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...], int]:
+    """The rows of a part and all inside of it, and how many parts are left out, those of the least time first."""
+    rows: tuple[ScreenRow, ...] = ()
+    for least in LEAST:
+        shown = replace(shown, least=least)
+        imports = (part for part in root.parts if part.kind == "imports" and shown.has(part))
+        rows = tuple(row for part in (*imports, root) for row in _rows(part, "", shown, 0))
+        if len(rows) <= most:
+            break
+    return rows[:most], _hidden(root, shown) + max(len(rows) - most, 0)
+
+
+def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenRow]:
     """The rows of a part and all inside of it. `module` is the name of the innermost module around it."""
-    share = part.time / wanted.wall if part.kind != "imports" else None
     cells = (
-        seconds(part.time) if part.time else "",
-        seconds(part.backward) if part.backward and not _runs_backward(part) else "",
+        shown.told(part.time) if part.time else "",
+        shown.told(part.backward) if part.backward and not _runs_backward(part) else "",
         f"{part.calls:,}" if part.kind != "imports" else "",
         f"{part.operators:,}" if part.operators else "",
         size(part.saved) if part.saved else "",
     )
+    told = shown.of_expression and not (part.parts or shown.opened or part.kind == "backward")
     yield ScreenRow(
         name=_names(part, module),
         level=level,
-        share=share,
+        share=shown.share(part.time) if part.kind != "imports" else None,
         cells=cells,
+        what=_operators(part) if told else "",
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
     )
-    if part.parts and part.own and not wanted.operators and part.kind != "backward":
-        yield _rest_row(part, wanted.wall, level + 1)
-    shown = part.own if wanted.operators else part.own[:NODES] if part.kind == "backward" else ()
-    for own in shown:
-        if own.time / wanted.wall >= wanted.least:
-            yield _operator_row(own, wanted.wall, level + 1)
-    if part.kind == "backward" and len(part.own) > len(shown):
-        rest = part.own[len(shown) :]
-        yield ScreenRow(
-            f"… {len(rest)} more nodes", level + 1, cells=(seconds(sum(own.time for own in rest)), *[""] * 4)
-        )
+    own = part.own if shown.opened else part.own[:NODES] if part.kind == "backward" else ()
+    for operators in own:
+        if operators.time / shown.wall >= shown.least:
+            yield _operator_row(operators, shown, level + 1)
+    if part.kind == "backward":
+        yield from _rest_of_backward(part, part.own[len(own) :], shown, level + 1)
     for inner in part.parts:
-        if wanted.has(inner):
-            yield from _rows(inner, part.name if part.kind == "module" else module, wanted, level + 1)
+        if shown.has(inner) and inner.kind != "imports":
+            yield from _rows(inner, part.name if part.kind == "module" else module, shown, level + 1)
+    if part.parts and not shown.opened and part.kind != "backward":
+        yield from _rest_row(part, shown, level + 1)
 
 
-def _hidden(part: Part, wanted: _Wanted) -> int:
+def _rest_of_backward(part: Part, rest: Sequence[OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:
+    """What backward did beside the nodes that have a row."""
+    if rest:
+        time = sum(own.time for own in rest)
+        cells = (shown.told(time) if time else "", *[""] * 4)
+        what = "kinds of nodes and operators" if shown.of_expression else "kinds of nodes"
+        yield ScreenRow(f"… {len(rest)} more {what}", level, cells=cells, share=shown.share(time))
+    between = part.time - sum(own.time for own in part.own)
+    if shown.of_expression and between:
+        cells = (shown.told(between), *[""] * 4)
+        yield ScreenRow("between nodes: the engine, Python", level, cells=cells, share=shown.share(between))
+
+
+def _hidden(part: Part, shown: Shown) -> int:
     """How many parts inside of a part have no row."""
-    return sum(_hidden(p, wanted) if wanted.has(p) else sum(1 for _ in p.walk()) for p in part.parts)
+    return sum(_hidden(p, shown) if shown.has(p) else sum(1 for _ in p.walk()) for p in part.parts)
 
 
 def _runs_backward(part: Part) -> bool:
@@ -168,19 +225,34 @@ def _runs_backward(part: Part) -> bool:
     return any(inner.kind == "backward" for inner in part.walk())
 
 
-def _rest_row(part: Part, wall: int, level: int) -> ScreenRow:
-    """The operators that a part with parts called itself."""
-    time = sum(own.time for own in part.own)
+def _rest_row(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
+    """Everything that a part did and none of its parts: the operators that it called itself, and Python."""
+    inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
+    time = max(part.time - sum(inner.time for inner in inside), sum(own.time for own in part.own))
+    backward = 0 if _runs_backward(part) else part.backward - sum(inner.backward for inner in part.parts)
     operators = part.operators - sum(inner.operators for inner in part.parts)
     saved = part.saved - sum(inner.saved for inner in part.parts)
-    names = ", ".join(own.name for own in part.own[: NODES - 1]) + (", …" if len(part.own) >= NODES else "")
-    cells = (seconds(time), "", "", f"{operators:,}" if operators else "", size(saved) if saved else "")
-    return ScreenRow(name=f"itself: {names}", level=level, share=time / wall, cells=cells, opens=part.name)
+    if not operators and time < NOTHING * shown.wall:
+        return
+    told = (f"{operators:,}" if operators else "", size(saved) if saved else "")
+    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", "", *told)
+    python = time - sum(own.time for own in part.own)
+    names = [_operators(part)] if part.own else []
+    if python > time * NOTICED or not names:  # it is named where it took most, or much
+        names.insert(0 if 2 * python > time else len(names), "Python")
+    name = f"itself: {', '.join(names)}"
+    yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name)
 
 
-def _operator_row(own: OwnOperators, wall: int, level: int) -> ScreenRow:
-    cells = (seconds(own.time), "", f"{own.calls:,}", "", "")
-    return ScreenRow(name=own.name, level=level, share=own.time / wall, cells=cells, opens=own.name)
+def _operators(part: Part) -> str:
+    """The names of the operators that a part called itself, the costliest first."""
+    return ", ".join(own.name for own in part.own[: NODES - 1]) + (", …" if len(part.own) >= NODES else "")
+
+
+def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
+    calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
+    cells = (shown.told(own.time) if own.time or not shown.of_expression else "", "", calls, "", "")
+    return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
 
 
 def _names(part: Part, module: str) -> str:
@@ -194,8 +266,8 @@ def _names(part: Part, module: str) -> str:
     return f"{name}  {part.type}" if part.kind == "module" and part.type else name
 
 
-def _costliest(root: Part) -> Iterator[str]:
-    """The operators, and nodes of backward, that took longest, as one line."""
+def costliest(root: Part, of: str = "time") -> Iterator[str]:
+    """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
     total: dict[str, int] = {}
     for part in root.walk():
         for own in part.own:
@@ -203,20 +275,36 @@ def _costliest(root: Part) -> Iterator[str]:
     first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
     shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
     if shares:
-        yield f"costliest: {', '.join(shares)} of the time"
+        yield f"costliest operators and nodes: {', '.join(shares)} of the {of}"
+
+
+def backward_and_saved(root: Part) -> Iterator[str]:
+    """What these two columns mean, where they have figures."""
+    if any(part.backward for part in root.walk()):
+        yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
+    if any(part.saved for part in root.walk()):
+        yield "saved: bytes kept for backward, parameters left out, each storage once, where it was kept first"
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
-    """What must be known beside the rows; what was not stepped, and why, only in a verbose view."""
-    beside = (f for f in trail.findings if f.kind != TWICE and (options.verbose or f.kind != STEPPED))
-    return findings(replace(trail, findings=tuple(beside)))
+    """What must be known beside the rows; what was not stepped, or not to its end, only in a verbose view."""
+    beside = (f for f in trail.findings if f.kind != TWICE)
+    told = (f for f in beside if options.verbose or not (f.kind == STEPPED or _is_of_stepping(f)))
+    return findings(replace(trail, findings=tuple(told)))
+
+
+def _is_of_stepping(finding: Finding) -> bool:
+    """Whether it tells that one stepped call has no end: no figure of these rows is of a stepped call."""
+    return finding.kind == "cut" and finding.text.startswith(NATIVE_TREE)
 
 
 def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     """How much of the program was stepped, in one line."""
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
-            yield f"stepped: {finding.text.partition(';')[0]}; --native-budget S steps more, -v says why not all"
+            cut = sum(map(_is_of_stepping, trail.findings))
+            told = f"{finding.text.partition(';')[0]}{f' ({cut} not to the end)' if cut else ''}"
+            yield f"recorded down to C++, for --view tree: {told}; --native-budget SECONDS gives it longer"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
@@ -225,25 +313,8 @@ def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
     widest = max((part for part in parts if times[part.name] == 1 and part.name), key=_own_time, default=None)
     if widest is not None:
         yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
-    yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")
+    yield typed(options, "operators by cost, with keys and kernels", "--view", "operators")
 
 
 def _own_time(part: Part) -> int:
     return part.own_time
-
-
-def seconds(nanoseconds: int) -> str:
-    """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
-    if nanoseconds >= 1e9:
-        return f"{nanoseconds / 1e9:.2f} s"
-    unit, factor = ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)
-    value = nanoseconds / factor
-    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
-
-
-def size(count: int) -> str:
-    """A number of bytes in words: `24.8 MB`, `129 kB`, `512 B`."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}" if count < 100 * factor else f"{count / factor:,.0f} {unit}"
-    return f"{count} B"

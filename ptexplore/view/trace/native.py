@@ -138,13 +138,15 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     Raises PtexploreError (usage) where no name holds it, and where there are not so many calls.
     """
     call = _numbered(trail, wanted)
+    modules = modules_called(trail, wanted) if call is None else frozenset()
     root = _Node(_ROOT, None, strict=False)
     order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
     matching: set[int] = set()
     while pending:
         node = pending.pop()
         order.append(node)
-        if node.hop.id == call or (call is None and any(wanted.lower() in name.lower() for name in _names(node.hop))):
+        by_name = call is None and not modules
+        if node.hop.id == call or node.hop.id in modules or (by_name and _holds(node.hop, wanted)):
             matching.add(node.hop.id)
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
@@ -159,6 +161,19 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
         elif node.shown:
             node.caller.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
     return tuple(reversed(root.shown)), frozenset(matching)
+
+
+def _holds(hop: Hop, wanted: str) -> bool:
+    """Whether a name of a hop holds a text."""
+    return any(wanted.lower() in name.lower() for name in _names(hop))
+
+
+def modules_called(trail: Trail, wanted: str) -> frozenset[int]:
+    """The calls of the modules that are called just that, or whose qualified names end with it."""
+    named = {hop.id: hop.module for hop in walk(trail.hops) if hop.module is not None}
+    exact = frozenset(number for number, module in named.items() if wanted in (module.name, module.bound))
+    ends = (number for number, module in named.items() if (module.name or "").endswith(f".{wanted}"))
+    return exact or frozenset(ends)
 
 
 def operator_name(hop: Hop) -> str:
@@ -191,6 +206,9 @@ def _is_operator(hop: Hop, name: str) -> bool:
 
 def _names(hop: Hop) -> tuple[str, ...]:
     """Every name that a hop is known by."""
+    if hop.module is not None:
+        module = hop.module
+        return (hop.name, module.type, *(name for name in (module.name, module.bound) if name))
     shown = (shown_name(hop),) if hop.native is not None and hop.native.symbol else ()
     entry = (hop.operator.entry,) if hop.operator is not None and hop.operator.entry else ()
     return (hop.name, *shown, *entry)
@@ -216,7 +234,8 @@ def shown_name(hop: Hop) -> str:
     shown = display(symbol) if symbol else hop.name
     if hop.native is not None and hop.native.alike:
         count = len(hop.native.alike)
-        return f"{shown} or {f'one of {count} others' if count > 1 else display(hop.native.alike[0])} of the same code"
+        other = f"one of {count} others" if count > 1 else display(hop.native.alike[0])
+        return f"{shown} or {other} with the same machine code"
     return shown.removesuffix("::operator()") if hop.status == "inlined" else shown
 
 
@@ -262,7 +281,7 @@ def entered(hop: Hop) -> str:
     entry = hop.library
     if entry is None:
         return library_of(hop)
-    how = f" by {entry.implementation}" if entry.implementation else ", its kernel not told"
+    how = f" by {entry.implementation}" if entry.implementation else ""
     return f"{entry.library}: {entry.what} {entry.problem}{how}"
 
 
@@ -286,12 +305,16 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
     for part in parts:
         what = {"forward": "stepped", "backward": "of backward"}.get(part.part, f"of {part.op}")
         call = f"call {part.number}" if part.number else "one call"
-        long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
-        alone = f" ({call} of it alone{long})" if part.part == "operator" else ""
+        alone = f" ({call} of it alone{too_long(part)})" if part.part == "operator" else ""
         cut = f", cut: {part.cut}" if part.cut else ""
         counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
     how = f"{'no' if cold else parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' * (parts[0].threads != 1)}"
     return f"native pass: {', '.join(counts)}; {how} {COLD if cold else WARM}"
+
+
+def too_long(part: SteppedCalls) -> str:
+    """Why one call alone was stepped, in words that go behind what was; "" where that was asked for."""
+    return f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
 
 
 def frames(hops: Iterable[Hop]) -> int:

@@ -22,7 +22,7 @@ from ptexplore.view.trace.screen import (
 )
 
 MOST = 22  # rows: the rest is one row
-LINES = 3  # of the user's own that are named for one operator
+FUNCTIONS = 3  # of Python that are named for one operator
 
 
 @dataclass(slots=True)
@@ -35,16 +35,16 @@ class _Calls:
     inside: int = 0  # of the count: made by another operator
     instructions: int = 0
     stepped: int = 0  # calls whose instructions were counted
-    lines: dict[str, None] = field(default_factory=dict)  # of the user's own code that led to it
+    around: dict[str, None] = field(default_factory=dict)  # functions of torch's Python that called it
     libraries: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One operator call, the Python function nearest around it that was called from a known line, and its depth."""
+    """One operator call, and the function of torch's Python nearest around it, with where that is defined."""
 
     hop: Hop
-    line: str
+    function: str
     is_inside: bool
 
 
@@ -63,8 +63,8 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         if hop.instructions is not None:
             calls.instructions += hop.instructions
             calls.stepped += 1
-        if call.line:
-            calls.lines.setdefault(call.line)
+        if call.function:
+            calls.around.setdefault(call.function)
         calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
     ordered = sorted(groups.values(), key=lambda calls: (-calls.instructions, -calls.count))
     whole = max(whole, max((calls.instructions for calls in ordered), default=0))
@@ -89,19 +89,18 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
     )
 
 
-def _calls(hops: Iterable[Hop], line: str, *, is_inside: bool) -> Iterator[_Call]:
-    """Every operator call, each with the user's own line that led to it where one is known."""
+def _calls(hops: Iterable[Hop], function: str, *, is_inside: bool) -> Iterator[_Call]:
+    """Every operator call; `function` is the one of torch's Python that is around these hops."""
     for hop in hops:
         if hop.kind == "op":
-            yield _Call(hop, line, is_inside)
-            yield from _calls(hop.children, line, is_inside=True)
+            yield _Call(hop, function, is_inside)
+            yield from _calls(hop.children, function, is_inside=True)
         else:
-            own = _own_line(hop) or line
-            yield from _calls(hop.children, own, is_inside=is_inside)
+            yield from _calls(hop.children, _defined(hop) or function, is_inside=is_inside)
 
 
-def _own_line(hop: Hop) -> str:
-    """The line of torch's Python that a frame was called from; "" where that is not known."""
+def _defined(hop: Hop) -> str:
+    """A function of torch's Python, and where it is defined; "" for what is none, and for your own."""
     if hop.kind != "python" or hop.source.path is None or hop.source.line is None:
         return ""
     return f"{hop.name}() {hop.source.path.rpartition('/')[2]}:{hop.source.line}"
@@ -123,9 +122,9 @@ def _row(calls: _Calls, options: Options, whole: int) -> ScreenRow:
     what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
     nodes = [part for part in of_call(hop) if part.kind == "node" and part.node is not None and part.node.recorded]
     what += [f"records {bare(node.name).removesuffix('::apply')}" for node in nodes]
-    lines = list(calls.lines)
-    more = f" and {len(lines) - LINES} more" if len(lines) > LINES else ""
-    told = [Line("note", f"called in {', '.join(lines[:LINES])}{more}")] if lines else []
+    around = list(calls.around)
+    more = f" and {len(around) - FUNCTIONS} more" if len(around) > FUNCTIONS else ""
+    told = [Line("note", f"called by {', '.join(around[:FUNCTIONS])}{more}")] if around else []
     told += [Line("note", f"the formula: {formulas_of(node)}") for node in nodes if formulas_of(node)]
     told += lines_of(hop, full=False)
     cells = [f"{calls.count:,}"]

@@ -17,6 +17,9 @@ VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
 
 
+OPERATORS = "operators, costliest first"  # the heading of what a module's row of an expression says
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text.
@@ -133,6 +136,7 @@ class ScreenRow:
     hop: int | None = None
     opens: str = ""
     heading: bool = False
+    has_more: bool = False  # more ran inside of it, and has no rows
     is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
     lines: tuple[Line, ...] = ()  # what a verbose view adds below it
 
@@ -186,6 +190,7 @@ class TrailView:
     view: ViewName = "tree"
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
+    told: str = "what it is, or why"  # the heading of what rows say of themselves
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
 
 

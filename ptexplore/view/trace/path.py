@@ -16,6 +16,7 @@ from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error
+from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
@@ -31,21 +32,24 @@ from ptexplore.view.trace.screen import (
     stepped,
 )
 
-ALONE = 11  # rows of an expression that calls one operator
+ALONE = 9  # rows of an expression that calls one operator
 FEWER = 26  # rows beside what is told of an error
-MOST = 42  # rows of any other: with what stands above and below, it fits a screen
+MOST = 38  # rows of any other: with what stands above and below, it fits a screen
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
+SHARES = "share: of single-stepped instructions, callees too; ▸ more inside, not listed"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
-_PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
+CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
+_CHOICE = re.compile(r"select_\w*backend")
+_ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
     "math kernel": "CompositeImplicit: one kernel for all keys",
-    "default backend kernel": "CompositeExplicit: for all backends",
+    "default backend kernel": "CompositeExplicit: one kernel, any backend",
     "backend fallback": "one kernel for all operators",
 }
 _KEYS = {
@@ -71,16 +75,28 @@ class _Step:
     is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
     is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
     is_work: bool = False  # the elements are computed there
-    is_beside: bool = False  # its level says already where it stands in a chain of keys
+    is_key: bool = False
+    is_choice: bool = False  # it decides what computes: shown however little it cost
     is_open: bool = False
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether it has a row however little it cost."""
+        return self.is_call or self.is_key or self.is_work or self.is_choice
 
-def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
-    """The rows from Python to where the work is, as many as fit a screen."""
-    single = sum(1 for _ in outermost_operators(trail.hops)) == 1
+
+def path_view(
+    trail: Trail, options: Options, session: Session | None, modules: frozenset[int] = frozenset()
+) -> TrailView:
+    """The rows from Python to where the work is, as many as fit a screen.
+
+    `modules`: the hops of the module that was asked for: its rows alone.
+    """
+    hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
+    single = sum(1 for _ in outermost_operators(hops)) == 1
     maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
-    steps = maker.phases()
+    steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
     rows = tuple(_flat(steps, 0))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
@@ -96,6 +112,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
         next_steps=_next_steps(trail, options, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
+        left_out=(SHARES,) if any(row.share is not None and row.level for row in rows) else (),
         view="path",
         table=rows,
         legend=legend(trail, rows),
@@ -120,7 +137,7 @@ def _takes_tensors(call: Hop | None) -> bool:
 def _is_through(hop: Hop) -> bool:
     """Whether a step stands in nobody's way: what it called stands in its place."""
     if hop.kind == "python":
-        return hop.name in _PLUMBING
+        return hop.name in PLUMBING
     if hop.kind == "stub":
         return bool(hop.children)
     return hop.kind == "native" and (hop.name.startswith(_ENGINE) or hop.name.endswith("::redispatch"))
@@ -146,7 +163,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
             continue
         step.is_open = True
         added = sum(1 for _ in _flat(step.inner, 0))
-        if added > room and room > FEW and not any(inner.is_beside for inner in step.inner):
+        if added > room and room > FEW:
             step.inner = _folded(step.inner, room)
             added = sum(1 for _ in _flat(step.inner, 0))
         if added > room:
@@ -154,16 +171,19 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
             continue
         room -= added
         for inner in step.inner:
-            heapq.heappush(pending, (-inner.weight - inner.is_outline, next(order), inner))
+            # A call's keys come before whatever else: they say what became of it.
+            weight = min(-inner.weight - inner.is_outline, weight * inner.is_key)
+            heapq.heappush(pending, (weight, next(order), inner))
 
 
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
         is_closed = bool(step.opened) and not step.is_open
-        yield replace(step.row, level=level + step.row.level, what=what, is_closed=is_closed)
+        has_more = bool(step.inner) and not step.is_open
+        yield replace(step.row, level=level, what=what, is_closed=is_closed, has_more=has_more)
         if step.is_open:
-            yield from _flat(step.inner, level + step.row.level + 1)
+            yield from _flat(step.inner, level + 1)
 
 
 def _and(first: str, second: str) -> str:
@@ -177,6 +197,7 @@ class _Around:
     key: str = ""
     binding: Hop | None = None
     op: Hop | None = None
+    engine: bool = False  # the engine that runs the graph
     depth: int = 0  # how many operators that is inside of
 
 
@@ -195,8 +216,19 @@ class _Steps:
         self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
         self.left = frozenset(left_by_error(trail))
         self.numbers = call_numbers(trail)
+        # Of a function of Python what it called in C, Python's own helpers too: the loop that runs it counts for none.
+        self.called = {hop.id: sum(part.instructions or 0 for part in outermost_counted(hop.children))
+                       for hop in walk(trail.hops) if hop.kind == "python"} if self.whole else {}  # fmt: skip
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
+        self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
+
+    def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
+        """The steps of the calls of a module."""
+        steps = self._all(native.condense(hops)[0], _Around())
+        for step in steps:
+            step.is_open = True
+        return steps
 
     def phases(self) -> list[_Step]:
         """The steps of forward, and of backward where it ran, each under a heading of its own then."""
@@ -221,6 +253,10 @@ class _Steps:
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
         cost = self.parts.get(phase, 0)
+        beside = cost - sum(step.row.instructions or 0 for step in inner)
+        if cost and beside >= self.least:
+            row = ScreenRow("Python's interpreter, in all of these", share=self._share(beside), instructions=beside)
+            inner = [*inner, _Step(row, beside, 0.0, is_call=True)]
         row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
         return _Step(row, cost, 3.0, inner, is_open=True)
 
@@ -241,16 +277,20 @@ class _Steps:
                 out[-1] = _sum(out[-1], step)
             else:
                 out.append(step)
-        return [step for step in out if step.is_call or step.is_beside or step.is_work or step.cost >= self.least]
+        return [step for step in out if step.is_kept or step.cost >= self.least]
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
         if self._is_idle(hop) and around.op is None and self.busy:
             return []
+        if hop.module is not None:
+            return [self._module(hop, around)]
+        if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
+            return self._engine(hop, around)
         if _is_through(hop):
             return self._all(hop.children, around)
         if hop.kind == "key":
-            return self._key(hop, around)
+            return [self._key(hop, around)]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
             return []
         return [self._step_of(hop, around)]
@@ -271,7 +311,42 @@ class _Steps:
             name = bare(native.shown_name(inner)).partition("<")[0]
             row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, self._loop(inner))
             return self._made(row, hop, [], around)
-        return self._step(hop, "", self._what(hop), around)
+        asked = self._asked(hop)
+        made = self._step(hop, "", f"chooses the backend; {asked}" if asked else self._what(hop), around)
+        made.is_choice = bool(asked)
+        return made
+
+    def _asked(self, hop: Hop) -> str:
+        """Of a function that chooses which backend computes: what it asked, in order; "" for any other."""
+        rule = native.rule_of(hop)
+        if rule is None or not rule.why.startswith(CHOOSES):
+            return ""
+        asked = dict.fromkeys(bare(part.name).rpartition("::")[2] for part in self.chosen.get(hop.id, hop).children)
+        told = [name for name in asked if _ASKS.match(name)]
+        return f"called {', '.join(told)}; what these returned was not seen" if told else "by what was not seen"
+
+    def _module(self, hop: Hop, around: _Around) -> _Step:
+        """The row of a module's call, by its name: its forward, in whose place it stands."""
+        module = hop.module
+        assert module is not None
+        inside = hop
+        while len(inside.children) == 1 and inside.children[0].name in (*PLUMBING, "forward"):
+            inside = inside.children[0]
+        name = module.name or module.bound
+        called = f"{module.type}.forward()" if inside.name == "forward" else module.type
+        row = self._row(hop, f"{name}  {called}" if name else called, "module")
+        row = replace(row, place=place_of(inside) if inside.name == "forward" else None, opens=name or module.type)
+        made = self._made(row, replace(hop, children=inside.children), self._all(inside.children, around), around)
+        made.is_call = around.op is None
+        made.is_outline = made.is_call
+        return made
+
+    def _engine(self, hop: Hop, around: _Around) -> list[_Step]:
+        """What the engine ran, and what it took itself to go from node to node."""
+        inner = self._all(hop.children, replace(around, engine=True))
+        own = (hop.instructions or 0) - sum(step.cost for step in inner)
+        row = ScreenRow("the engine itself, between nodes", share=self._share(own), instructions=own)
+        return [*inner, *([_Step(row, own, 0.0)] if hop.instructions and own >= self.least else [])]
 
     def _binding(self, hop: Hop, around: _Around) -> _Step:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
@@ -281,7 +356,7 @@ class _Steps:
         if len(calls) == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
             told = keys_of(calls[0]) if is_namesake else f"{told}: {keys_of(calls[0])}"
-        made = self._step(hop, python, told or "binding", replace(around, binding=hop))
+        made = self._step(hop, python, "binding" + (f"; {told}" if told else ""), replace(around, binding=hop))
         made.opened = "binding"
         return made
 
@@ -289,7 +364,7 @@ class _Steps:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = self._all(hop.children, _Around(binding=around.binding, op=hop, depth=around.depth + 1))
         keys = keys_of(hop)
-        row = self._row(hop, (hop.op or hop.name), keys or "operator")
+        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
@@ -297,30 +372,24 @@ class _Steps:
         made.is_call = around.op is None
         return made
 
-    def _key(self, hop: Hop, around: _Around) -> list[_Step]:
-        """A key and its kernel, then what the kernel called, as steps beside each other: no deeper for each key."""
+    def _key(self, hop: Hop, around: _Around) -> _Step:
+        """A key with the kernel behind it; inside of it what the kernel called, the next key where it redispatched."""
         kernel = next((child for child in hop.children if child.kind == "kernel"), None)
-        key = self._row(hop, hop.key or hop.name, self._why(hop, kernel, around))
+        row = self._row(hop, hop.key or hop.name, self._why(hop, kernel, around))
         cost = next((part.instructions for part in (hop, kernel) if part and part.instructions is not None), None)
         if cost is None and kernel is not None and kernel.status == "inlined":
             counted = list(outermost_counted(kernel.children))
             cost = sum(part.instructions or 0 for part in counted) if counted else None
-        key = replace(key, share=self._share(cost), instructions=cost, place=None)
-        out = [_Step(key, cost or 0, 0.0, is_beside=True)]
-        if kernel is not None and _is_body_alone(kernel):
-            pass  # it was compiled into its caller: the function that it calls, in the next row, is what ran
-        elif kernel is not None:
+        row = replace(row, share=self._share(cost), instructions=cost, place=None)
+        if kernel is not None and not _is_body_alone(kernel):  # else the function that it calls is what ran
+            of_kernel = self._row(kernel, "", "")
             told = _status(kernel, "") if kernel.status != hop.status else ""
-            row = replace(self._row(kernel, "", told), level=1, share=None)
-            out.append(_Step(row, 0, 0.0, is_beside=True))
+            row = replace(row, name=f"{row.name}  {of_kernel.name}", place=of_kernel.place, what=_and(told, row.what))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (part.children if part is kernel else (part,))]
-        for step in self._all(inner, within):
-            if not step.is_beside:
-                step.row = replace(step.row, level=step.row.level + 1)
-                step.is_beside = True
-            out.append(step)
-        return out
+        made = self._made(row, replace(hop, instructions=cost), self._all(inner, within), around)
+        made.is_key = True
+        return made
 
     def _node(self, hop: Hop, around: _Around) -> _Step:
         formulas = formulas_of(hop)
@@ -335,7 +404,7 @@ class _Steps:
         if dispatch is None:
             return _status(hop, "")
         if around.key:
-            why = f"{around.key} redispatches to it"
+            why = f"{around.key} redispatches"
         elif left_out(dispatch):
             known = f"{dispatch.set} and of " if dispatch.set else ""
             why = f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
@@ -376,7 +445,9 @@ class _Steps:
         if hop.kind == "closed":
             return native.entered(hop)
         if hop.stub_kernel is not None:
-            return _status(hop, f"kernel, {told} code" if (told := _capability(hop)) else "kernel of a stub")
+            told, condition = _capability(hop), hop.stub_kernel.condition
+            hangs = f", as line {condition.line} decides" if condition and hop.status == "predicted" else ""
+            return _status(hop, f"kernel, {told} code" if told else f"kernel of a stub{hangs}")
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             names = {child.name for child in walk(hop.children)}
             base, _, overload = (hop.op or "").partition(".")
@@ -413,8 +484,9 @@ class _Steps:
     def _row(self, hop: Hop, name: str, what: str) -> ScreenRow:
         shown = name or bare(native.shown_name(hop) if hop.native is not None and hop.native.symbol else hop.name)
         lines = lines_of(hop, full=False) if self.options.verbose else ()
+        instructions = hop.instructions if hop.instructions is not None else self.called.get(hop.id) or None
         return ScreenRow(
-            shown, share=self._share(hop.instructions), instructions=hop.instructions, what=what, place=place_of(hop),
+            shown, share=self._share(instructions), instructions=instructions, what=what, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
 
@@ -433,7 +505,8 @@ def is_work(hop: Hop) -> bool:
     """Whether the elements are computed there: the kernel behind a stub, the loop, a call into a linked library."""
     if hop.instructions is None:
         return False
-    return hop.stub_kernel is not None or hop.library is not None or native.is_trampoline(hop)
+    is_library = hop.kind == "closed" and hop.native is not None and hop.native.third_party is not None
+    return hop.stub_kernel is not None or hop.library is not None or is_library or native.is_trampoline(hop)
 
 
 def of_call(hop: Hop) -> Iterator[Hop]:
@@ -496,7 +569,9 @@ def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextSt
     frames = native.frames(trail.hops)
     count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
     whole = typed(options, f"all {count}", "--view", "tree")
+    if options.opened is not None:
+        return (typed(options, "everything in it", "--open", options.opened, "--view", "tree"), whole)
     if trail.ending is not None:
         return (typed(options, "how that is known", "--explain", "error"), whole)
-    verbose = typed(options, "why these keys", "-v")
+    verbose = typed(options, "why these dispatch keys", "-v")
     return (verbose if single else typed(options, "by operator", "--view", "operators"), whole)

@@ -14,7 +14,8 @@ from typing import Literal
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, OperatorKind, Program
 
-PartKind = Literal["program", "thread", "imports", "user", "module", "backward", "optimizer", "data"]
+# What an expression calls itself, outside of modules, is a `call`.
+PartKind = Literal["program", "thread", "imports", "user", "module", "call", "backward", "optimizer", "data"]
 NODES = ("engine", "node")
 _MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
 TORCH = "/torch/"
@@ -34,6 +35,8 @@ class OwnOperators:
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of a program, of all its calls: times in nanoseconds, from entry to exit.
+
+    Of an expression that was stepped whole, times are instructions.
 
     `backward` is the time of the nodes that its operators recorded, `operators` how many operators it called from
     Python, or nodes called, those of its parts included; `saved` the bytes that these keep for backward.
@@ -232,13 +235,13 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
         saved=part.saved,
         source=part.source,
         own=tuple(sorted(own, key=lambda operators: -operators.time)),
-        parts=tuple(_joined(inside)),
+        parts=tuple(joined(inside)),
     )
     same = (part.kind, part.path.type if part.kind == "module" else part.name, part.source)
     return finished, (*same, part.calls, tuple(sorted(part.sizes)), tuple(signature for _, signature in inside))
 
 
-def _joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:
+def joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:
     """The parts in the order of their first calls; those that are alike as one, where the first of them stands.
 
     Modules are joined if they stand side by side, or if they are members of one list: their names end with a number.

@@ -68,11 +68,10 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
 
 
 def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
-    """What the tree does not show, in words, and how to see it."""
+    """What the tree does not show, in words."""
     out = []
     if hidden > 0:
-        how = "--full shows all, --open NAME opens what holds NAME"
-        out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: inside a row): {how}")
+        out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: inside a row)")
     if helpers:
         calls = "calls that ran no operator are" if helpers > 1 else "call that ran no operator is"
         out.append(f"{helpers} Python helper {calls} not shown")
@@ -106,7 +105,7 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
             steps.append(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)]))
         key = next((c for c in operator.children if c.kind == "key"), operator)
         steps.append(f"{repeated} --explain {key.id}")
-    if not options.full and not native.frames(trail.hops):  # of native frames it is said where they are counted
+    if not options.full:
         steps.append(f"{repeated} --full")
     return tuple(map(NextStep, steps))
 
@@ -387,7 +386,9 @@ def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
             lines += impl_lines(child, f"→ {short(child.name)}")
             pending = [*child.children, *pending]
         elif child.kind in ("stub", "native") and child.status == "predicted":
-            lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}", child.source))
+            condition = child.stub.condition if child.stub is not None else None
+            hangs = f", as line {condition.line} decides" if condition is not None else ""
+            lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}{hangs}", child.source))
             pending = [*child.children, *pending]
         elif child.kind == "node" and child.node is not None and child.node.recorded:
             lines.append(Line("place", f"records {child.name}", child.source, after=formulas_of(child)))

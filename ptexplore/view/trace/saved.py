@@ -88,7 +88,7 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     else:
         saved = from_document(_upgraded(from_json(text, dict[str, Any], name), name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
-        raise refused(name, "it is longer than any real trace")
+        raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
     ending = _checked(saved.ending, name) if saved.ending is not None else None
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, name))

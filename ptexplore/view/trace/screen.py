@@ -16,12 +16,7 @@ from ptexplore.view.trace.rows import facts_of, stops_to_read
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 ROLE = 26  # characters of what a function does: more would cost its row a second line
-STATUS_WORDS = {
-    "derived": "follows from key sets that were read and the dispatcher's table; it was not seen to run",
-    "predicted": "the table or a kernel's text says so; nothing saw it run",
-    "inlined": "compiled into its caller, so it leaves no frame of its own to see",
-    "cut": "the recorder's cap was reached here",
-}
+_SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 
 
 def bare(name: str) -> str:
@@ -89,6 +84,16 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str,
     """What stands above the rows: what was bound, what it gave, what was stepped; with -v all that is known."""
     if options.verbose:
         return (*facts_of(trail), *native.facts(trail, session))
+    first, *further = [*how_stepped(trail, session)] or [""]
+    return (
+        *bound_names(trail),
+        "; ".join(filter(None, (f"torch {trail.torch.version}", first))),
+        *further,
+    )
+
+
+def bound_names(trail: Trail) -> tuple[str, ...]:
+    """What names were bound to, and what the expression gave, as one line; () where neither is known."""
     given: dict[str, list[str]] = {}
     for bound in trail.bound:
         how = ", seeded" if bound.how == "seeded" else ""
@@ -96,52 +101,45 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str,
     out = [f"{', '.join(names)}: {description}" for description, names in given.items()]
     if trail.result.description:
         out.append(f"gives {trail.result.description}")
-    first, *further = [*_how_stepped(trail, session)] or [""]
-    return (
-        *(["; ".join(out)] if out else []),
-        "; ".join(filter(None, (f"torch {trail.torch.version}", first))),
-        *further,
-    )
+    return ("; ".join(out),) if out else ()
 
 
-def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
+def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     """How much was stepped, in one line, or why nothing was."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
-    warm = "the very first call" if trail.captured.cold else "a warm call"
+    warm = "the very first call" if trail.captured.cold else "warm"
     whole = [part for part in parts if part.part != "operator"]
     if whole:
         count = " + ".join(f"{part.instructions:,}" for part in whole)
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
-        yield f"{count} instructions{names} in {warm}, {threads}{_closed(trail, session)}"
+        yield f"{count} instructions{names}, {warm}, {threads}{_closed(trail, session)}"
     if parts and trail.program is not None:
         each = "an operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind,"
         was = "was" if len(parts) == 1 else "were"
         yield f"{each} {was} stepped: {sum(part.instructions for part in parts):,} instructions"
     for part in parts if trail.program is None else ():
         if part.part == "operator":
-            long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) > 1 else ""
             call = f"call {part.number}" if part.number else "one call"
             count = f"{part.instructions:,} instructions"
-            yield f"only {call} of {part.op} was stepped, {count}{long}; --native-op NAME#N steps another"
-        if part.cut:
-            yield f"the count ends early: {part.cut}"
+            why = native.too_long(part)
+            yield f"only {call} of {part.op} was stepped, {count}{why}; --native-op NAME#N steps another"
     if not parts and native.frames(trail.hops):
-        yield f"instructions are those of {warm}"
+        yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
     elif not parts:
         yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
 
 
 def _closed(trail: Trail, session: Session | None) -> str:
-    """How much of what was stepped Python and the C libraries took themselves, in words; "" for none."""
+    """How much of what was stepped is Python's and C libraries' own code, in words; "" for none."""
     whole = stepped(trail, session)
     own: Counter[str] = Counter()
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None and hop.native is not None:
             library = native.library_of(hop).partition(".so")[0]
-            own["Python" if library.startswith(("libpython", "python")) else library] += hop.native.own
-    told = [f"{library} {count / whole:.0%}" for library, count in own.most_common() if count >= 0.05 * whole]
-    return f"; of that {', '.join(told)}" if told else ""
+            own["libpython" if library.startswith(("libpython", "python")) else library] += hop.native.own
+    told = [f"{count / whole:.0%} {library}" for library, count in own.most_common() if count >= 0.05 * whole]
+    return f"; {', '.join(told)}" if told else ""
 
 
 def reads(trail: Trail) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from ptexplore.model.program import Program
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
 
-FEW = 60  # operator calls by the user's own code: of more, the path could show only some
+FEW = 20  # operator calls by the user's own code: of more, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
 
 
@@ -23,21 +23,30 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     """
     if trail.program is not None:
         return _of_program(trail, trail.program, options, session)
-    name = options.view or suited(trail, options)
-    if name != "tree" and options.of_the_tree:
+    opened = _modules_called(trail, options.opened) if options.opened is not None else frozenset()
+    name = options.view or ("path" if opened and not options.full else suited(trail, options))
+    if name != "tree" and options.of_the_tree and not (name in ("path", "modules") and opened):
         why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
         raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
     if name == "modules":
-        raise _no_program(trail)
+        from ptexplore.view.trace.expression_modules import expression_modules
+
+        return expression_modules(trail, options, session)
     if name == "path":
         from ptexplore.view.trace.path import path_view
 
-        return path_view(trail, options, session)
+        return path_view(trail, options, session, opened)
     if name == "operators":
         from ptexplore.view.trace.operators import operators_view
 
         return operators_view(trail, options, session)
     return _tree(trail, options, session)
+
+
+def _modules_called(trail: Trail, opened: str) -> frozenset[int]:
+    from ptexplore.view.trace.native import modules_called
+
+    return modules_called(trail, opened)
 
 
 def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
@@ -74,14 +83,16 @@ def suited(trail: Trail, options: Options) -> ViewName:
         return "modules"
     if options.of_the_tree:
         return "tree"
+    from ptexplore.view.trace.expression_parts import modules_in
     from ptexplore.view.trace.path import outermost_operators
 
-    return "path" if sum(1 for _ in outermost_operators(trail.hops)) <= FEW else "operators"
+    modules = modules_in(trail)
+    return "modules" if modules > 1 or sum(1 for _ in outermost_operators(trail.hops)) > FEW else "path"
 
 
 def available(trail: Trail) -> tuple[ViewName, ...]:
     """The views that a trail has."""
-    return ("modules", "operators", "tree") if trail.program is not None else ("path", "operators", "tree")
+    return ("modules", "operators", "tree") if trail.program is not None else ("path", "modules", "operators", "tree")
 
 
 def stepped_by(trail: Trail, number: int | None) -> str | None:
@@ -96,6 +107,27 @@ def stepped_by(trail: Trail, number: int | None) -> str | None:
     return f"{operator_name(hop)}#{call_numbers(trail)[hop.id]}" if hop is not None else None
 
 
+def to_step(trail: Trail, opened: str) -> str | None:
+    """What `--native-op` takes to step what `opened` names: the costliest operator call of it, where none was stepped.
+
+    None where one was, where that could not be done, and where no operator runs in there.
+    Raises PtexploreError (usage) where nothing is called that.
+    """
+    if trail.program is not None or trail.ending is not None or not trail.captured.native:
+        return None
+    from ptexplore.view.trace import native
+    from ptexplore.view.trace.path import outermost_operators
+    from ptexplore.view.trace.screen import call_numbers
+
+    _, numbers = native.opened(trail, opened)
+    inside = [hop for hop in walk(trail.hops) if hop.id in numbers]
+    calls = list(outermost_operators(inside))
+    if not calls or any(hop.instructions is not None for hop in walk(inside)):
+        return None
+    costliest = max(calls, key=lambda hop: hop.time or 0)
+    return f"{native.operator_name(costliest)}#{call_numbers(trail)[costliest.id]}"
+
+
 def named(text: str | None) -> ViewName | None:
     """The view of that name; None where none was named. Raises PtexploreError (usage) where there is none."""
     if text is None:
@@ -108,9 +140,3 @@ def named(text: str | None) -> ViewName | None:
         why = f"the views are {', '.join(VIEW_NAMES)}"
         raise PtexploreError(f"there is no view {text}", why, f"--view {near}", USAGE)
     return name
-
-
-def _no_program(trail: Trail) -> PtexploreError:
-    """Why there are no modules to show."""
-    why = f"{trail.expression} was traced as an expression: its modules were not recorded"
-    return PtexploreError("this trace has no modules", why, "ptexplore trace … --view operators", USAGE)

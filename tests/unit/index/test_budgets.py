@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 import threading
 import time
@@ -90,6 +91,20 @@ def test_a_file_that_a_worker_dies_of_is_named_and_all_others_are_read(capfd: py
     assert [row.partition(":")[0] for row in died] == ["c10/SIGABRT.cpp", "c10/SIGKILL.cpp", "c10/SIGPROF.cpp"]
     assert sorted(row for row in made if ":" not in row) == sorted(paths[:40])
     assert "leaked" not in capfd.readouterr().err
+
+
+def test_whoever_is_interrupted_does_not_wait_for_a_file_that_is_being_read() -> None:
+    """One worker reads a file without end: the reading is over when its reader is, not when that file is."""
+    paths = ["c10/forever.cpp", *(f"c10/{number}.cpp" for number in range(20))]
+    wave = Wave([Task(0, path, "", "checkout", 400_000, None) for path in paths], MacroTable({}))
+    reading = read_all([wave], 2, dying.read)
+    next(reading)
+    with pytest.raises(KeyboardInterrupt):
+        reading.throw(KeyboardInterrupt())
+    left = multiprocessing.active_children()
+    for worker in left:  # Python would wait for them at its end
+        worker.kill()
+    assert not left
 
 
 def test_a_large_file_is_read_where_it_can_be_stopped() -> None:

@@ -13,9 +13,17 @@ import pytest
 from ptexplore.model.observed import CppFunction, LeftFrame, ThrownError, UserCall, records
 from ptexplore.model.trace import ModifiedTensor, OperatorRef
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.error_message import missing_kernel, modified_tensor, read_message, throws, with_writes
+from ptexplore.resolve.error_message import (
+    handed_on,
+    missing_kernel,
+    modified_tensor,
+    read_message,
+    throws,
+    with_writes,
+)
 from ptexplore.resolve.raising import conclude, cut, innermost, reach
 from ptexplore.view.error import error_lines
+from ptexplore.view.trace.ending import first_words, hints
 from tests.unit.resolve.making import (
     Rows,
     Small,
@@ -295,6 +303,41 @@ def test_a_count_that_goes_back_is_no_writes(small: Small) -> None:
     ]
     assert not any("in place" in line and "-" in line for line in lines)
     assert any("is the message whole?" in line for line in lines)
+
+
+# --- what was raised elsewhere ---
+
+TRACED = """Failed to trace builtin operator
+  Explanation: It cannot be: got ValueError('too large')
+  Hint: Do without it.
+  Hint: Please report an issue to PyTorch.
+
+ For more details about this, see elsewhere
+
+from user code:
+   File "/home/me/train.py", line 4, in f
+    print("hello")
+  File "/home/me/other.py", line 7, in g
+
+Set SOME_VARIABLE=1
+"""
+
+
+def test_what_dynamo_traced_has_the_lines_of_your_code() -> None:
+    told = handed_on(TRACED)
+    assert told is not None
+    assert (told[0].exception, told[0].where) == ("", "torch.compile's tracing")
+    assert [(left.file, left.line, left.function) for left in told[1]] == [
+        ("/home/me/train.py", 4, "f"),
+        ("/home/me/other.py", 7, "g"),
+    ]
+    assert first_words(told[0].message) == "Failed to trace builtin operator: ValueError('too large')"
+    assert hints(TRACED) == ("Do without it.",)
+
+
+@pytest.mark.parametrize("text", ["", "from user code:", "Caught in no place", 'File "x", line 3\n', "got"])
+def test_other_words_hand_nothing_on(text: str) -> None:
+    assert handed_on(text) is None
 
 
 # --- a saved tensor that was written to ---

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from textual.content import Content
 
-from ptexplore.tui.widgets.colours import cut_to
+from ptexplore.tui.widgets.colours import cut_to, hung
 from ptexplore.view.line import Span
 
 ROW = [Span("at::mix", "title"), Span("  "), Span("aten/src/ATen/native/Mix.cpp:12", "place"), Span("  "),
@@ -24,3 +25,19 @@ ROW = [Span("at::mix", "title"), Span("  "), Span("aten/src/ATen/native/Mix.cpp:
 )
 def test_reasons_go_first_then_the_beginnings_of_paths(room, shown):
     assert "".join(span.text for span in cut_to(ROW, room)) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "lines"),
+    [
+        ("short", 30, ["short"]),
+        ("a/path/that/is/long/File.cpp:12  located", 30, ["a/path/that/is/long/", "  File.cpp:12  located"]),
+        ("at::native::structured_add_kernel_of_it", 30, ["at::native::structured_add_", "  kernel_of_it"]),
+        ("(const Tensor & self, const Scalar & other)", 30, ["(const Tensor & self, const", "  Scalar & other)"]),
+        ("x" * 45, 30, ["x" * 30, "  " + "x" * 15]),
+    ],
+)
+def test_a_line_goes_on_behind_a_part_of_a_name_and_set_in(text, room, lines):
+    hanging = hung(Content(text), room, 2)
+    assert hanging.plain.split("\n") == lines
+    assert hung(Content(text), 0, 2).plain == text, "where the room is not known yet"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.widgets._footer import FooterKey
 
 from ptexplore.annotations.load import layers, load
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -312,6 +313,15 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.reader.place is not None)
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        assert [key.description for key in app.screen.query(FooterKey)][-1] == "Keys"
+        await pilot.press("ctrl+o")  # the place before the Trail: the map, from which it was opened
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == "")
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == KERNEL)
         for key in ("T", "ctrl+o"):
             await pilot.press(key)
             await until(pilot, lambda: isinstance(app.screen, TrailScreen))

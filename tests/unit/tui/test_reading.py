@@ -52,7 +52,7 @@ def test_definition_uses_and_back(drive):
         await pilot.press("r")
         uses = reader.query_one(Uses)
         await until(pilot, lambda: uses.option_count > 2)
-        assert "uses of at::native::BlendIterator::numel" in str(uses.border_title)
+        assert "at::native::BlendIterator::numel: used on " in str(uses.border_title)
         await pilot.press("escape", "colon", "9", "enter")
         await pilot.pause()
         assert reader.place.line == 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenOperator, OpenPlace
 from ptexplore.tui.places import CARD, FOLDER, History, Place
 from ptexplore.tui.screens.card import CardScreen
-from ptexplore.tui.screens.palette import Palette
+from ptexplore.tui.screens.palette import COLLECTING, NOTHING, Palette
 from ptexplore.tui.widgets.source import A_WORD
 from tests.unit.tui.conftest import KERNEL
 from tests.unit.tui.test_reading import MIX, screen, until
@@ -171,6 +172,46 @@ def test_one_key_walks_the_stop_about_a_line_and_no_key_at_the_foot_is_cut(drive
         await until(pilot, lambda: app.reader.place.path == KERNEL)
 
     drive("at::native::blend_kernel", reading, size=size)
+
+
+def test_a_list_of_uses_says_how_to_open_one_and_takes_the_room_of_the_notes(drive):
+    async def reading(app, pilot):
+        reader = app.reader
+        await pilot.press("i")
+        await until(pilot, lambda: reader._side.display)
+        await pilot.press("r")
+        await until(pilot, lambda: reader.uses.has_focus and reader.uses.option_count > 2)
+        assert not reader._side.display
+        await until(pilot, lambda: {"Open", "Close"} <= {key.description for key in reader.query(FooterKey)})
+        await pilot.press("escape")
+        await until(pilot, lambda: reader._side.display and not reader.uses.display)
+
+    drive("at::native::blend_kernel", reading, size=(80, 24))
+
+
+def test_a_search_has_the_operators_collected_where_nobody_did(drive, library, monkeypatch):
+    """As after `ptexplore index`: the other sorts are found meanwhile, and the question is answered again."""
+    go_on = Event()
+    collected: list[Job] = []
+
+    def collect(_library: Library, job: Job) -> None:
+        go_on.wait(20)
+        collected.append(job)
+
+    monkeypatch.setattr(Library, "lacks_operators", property(lambda _library: not collected))
+    monkeypatch.setattr(Library, "collect_operators", collect)
+
+    async def reading(app, pilot):
+        await pilot.press("ctrl+p", *"blend_k")
+        await until(pilot, lambda: "at::native::blend_kernel(" in screen(app) and COLLECTING[:30] in screen(app))
+        go_on.set()
+        await until(pilot, lambda: collected and COLLECTING[:30] not in screen(app))
+        assert "at::native::blend_kernel(" in screen(app)
+        app.screen.query_one(Input).value = "%no_such_operator"
+        await until(pilot, lambda: NOTHING in screen(app))
+        assert len(collected) == 1
+
+    drive(MIX, reading)
 
 
 def test_the_first_build_reads_the_generated_code_once_and_goes_on_without_a_torch_that_starts():

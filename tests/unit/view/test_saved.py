@@ -26,12 +26,14 @@ from ptexplore.model.trace import (
     Ending,
     Finding,
     FormulaRef,
+    HandedError,
     Hop,
     LeftFunction,
     LibraryEntry,
     LoopRef,
     MissingKernel,
     ModifiedTensor,
+    ModuleRef,
     NativeCall,
     NodeRef,
     OperatorRef,
@@ -66,7 +68,7 @@ def a_trail() -> Trail:
     inner = Hop(
         4, "kernel", "wrapper_CPU_add", "observed", place, key="CPU", registration=place, declaration=several,
         kernel=KernelRef(5, "wrapper", place), stub=StubRef("CPU", place, ("f",), place), instructions=812,
-        stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),)),
+        stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),), place),
         native=NativeCall("f()", "_Z1fv", "libc10.so", 7), not_taken=(CallNotTaken("add_stub", place, place, ("f",)),),
         library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"),
     )  # fmt: skip
@@ -77,7 +79,17 @@ def a_trail() -> Trail:
         node=NodeRef(True, (place,)),
     )  # fmt: skip
     binding = BindingRef("torch.add", place, place)
-    top = Hop(1, "binding", "add", "derived", several, binding=binding, python=PythonCall(4), children=(operator,))
+    top = Hop(
+        1,
+        "binding",
+        "add",
+        "derived",
+        several,
+        binding=binding,
+        python=PythonCall(4),
+        module=ModuleRef("Linear", "layers.0", 1, None),
+        children=(operator,),
+    )
     last = Hop(5, "op", "aten::sum", "observed", place)
     missing = MissingKernel(
         "aten::sum", "SparseCPU", ("self",), ("CPU",), ("CPU",), (), "aten::add", place, "to_dense()"
@@ -86,6 +98,8 @@ def a_trail() -> Trail:
     ending = Ending(
         "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),
         (LeftFunction("backward", place),), ("f()",), missing, modified, ("seen",), ("sum",),
+        module="b (Linear) of Net",
+        handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
     )  # fmt: skip
     return Trail(
         expression="torch.add(a, b)",
@@ -153,7 +167,19 @@ def test_every_record_of_a_hop_is_in_the_round_trip_and_explained() -> None:
     hops = list(walk(a_trail().hops))
     assert [name for name in RECORDS if all(getattr(hop, name) is None for hop in hops)] == []
     optional = {name for name, value in document()["hops"][0].items() if value is None or isinstance(value, dict)}
-    others = {"op", "key", "registration", "declaration", "source", "derivative", "instructions", "parent"}
+    others = {
+        "op",
+        "key",
+        "registration",
+        "declaration",
+        "source",
+        "derivative",
+        "instructions",
+        "parent",
+        "saved",
+        "time",
+        "sequence",
+    }
     assert optional - others == set(RECORDS)
 
 
@@ -267,7 +293,7 @@ PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 @pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
-    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 19
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 20
     for path in PATHS:
         error = refused(lambda path=path: read(put(document(), path, outside)))
         assert "leads out of a tree" in error.why, path
@@ -388,3 +414,36 @@ def test_any_one_thing_wrong_in_format_1() -> None:
         for wrong in random.Random(str(path)).sample(WRONG, 4 if THOROUGH else 2):
             spoilt = put(json.loads(text), path, wrong)
             harmless(lambda spoilt=spoilt: trail_to_json(read(spoilt)), path)
+
+
+def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three bytes of an empty object take 64 of memory; the limits are small here, so that the test is."""
+    from ptexplore.capture import session
+    from ptexplore.view.trace import saved
+
+    text = json.dumps(document() | {"more": [{}] * 2_000}).encode()
+    assert trail_from_json(text, "x.json")[0].expression
+    for limit, most, told in (("MAX_LISTS", 2_000, "lists and objects"), ("MAX_VALUES", 2_000, "values")):
+        with monkeypatch.context() as patch, pytest.raises(PtexploreError) as raised:
+            patch.setattr(session, limit, most)
+            patch.setattr(session, "from_json", None)  # it is not read: that would raise another error
+            trail_from_json(text, "x.json")
+        assert raised.value.exit_code == USAGE
+        assert "at most 2,000 are read" in raised.value.why
+        assert told in raised.value.why
+    monkeypatch.setattr(saved, "MAX_HOPS", 1)
+    with pytest.raises(PtexploreError, match="is no saved trace") as raised:
+        trail_from_json(json.dumps(document()).encode(), "x.json")
+    assert "at most 1 are read" in raised.value.why
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptexplore.capture import session
+    from ptexplore.workspace.saved_traces import save_trace
+
+    for limit in ("MAX_LISTS", "MAX_VALUES"):
+        with monkeypatch.context() as patch, pytest.raises(PtexploreError, match="is not written") as raised:
+            patch.setattr(session, limit, 5)
+            save_trace(tmp_path / "x.json", a_trail(), None)
+        assert "could not be loaded again" in raised.value.why
+    assert not list(tmp_path.iterdir())

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from ptexplore.errors import PtexploreError
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout
@@ -14,7 +15,8 @@ from ptexplore.source.listing import files_of
 from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.link_targets import DefinitionsByName
-from ptexplore.view.search.refs import refs
+from ptexplore.view.search.calls import CallReader
+from ptexplore.view.search.refs import asked_for, refs
 from ptexplore.view.site.site import source_url
 from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, SiteUses, file_uses, shard_of
 from ptexplore.view.trees import IndexedTree
@@ -27,6 +29,7 @@ struct Fastest : FastMixer { int turn(int a) override { return 3; } };
 struct Own : elsewhere::Mixer { int turn(int a) { return 4; } };
 int far(int a) { return mix(a) + other::mix(a) + at::native::mix(a); }
 int farther(int a) { return far(a); }
+void bind(py::module m) { py::class_<Own>(m, "Own").def("mix", &Own::mix); }
 """ + "".join(f"int many_{n}(int a) {{ return farther(a); }}\n" for n in range(LISTED + 20)) + "}\n"  # fmt: skip
 
 
@@ -91,6 +94,24 @@ def test_the_uses_are_those_that_refs_finds(uses: SiteUses, indexed: IndexedTree
     assert told or qualified == "other::through"
 
 
+def test_a_binding_of_another_class_is_no_use(uses: SiteUses, indexed: IndexedTree) -> None:
+    bound = [row for row in indexed.store.dialect("mix") if row.kind == "pybind"]
+    assert [(row.path, row.target) for row in bound] == [(MORE, "Own::mix")]
+    view = refs([indexed], "at::native::mix", None)
+    assert "bindings" not in {group.name for group in view.groups}
+    assert any("Own::mix" in remark for remark in view.remarks), "it is said to be left out"
+    _entry, row = row_of(uses, "at::native::mix")
+    assert row.used == view.lines
+
+
+def test_a_row_of_a_macro_of_cpp_is_no_use_of_a_python_name(indexed: IndexedTree) -> None:
+    rows = [row for row in indexed.store.every_dialect(("structured-impl", "stub-define")) if "::" not in row.name]
+    assert rows
+    for row in rows:
+        asked = asked_for([indexed], f"torch._C.TensorBase.{row.name}")
+        assert not any(indexed.store.dialect(name, asked.row_kinds) for name in asked.row_names), row.name
+
+
 def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: SiteUses, indexed: IndexedTree) -> None:
     entry, _row = row_of(uses, "other::mix")
     for path, lines in entry.files:
@@ -120,9 +141,30 @@ def test_what_is_not_listed_is_counted(uses: SiteUses) -> None:
 
 
 def test_a_file_that_is_not_on_the_site_is_counted_alone(uses: SiteUses) -> None:
-    entry, _row = row_of(uses, "at::native::mix")
-    assert entry.elsewhere == (1, 1), "the test's"
+    entry, row = row_of(uses, "at::native::mix")
+    assert row.used == len(lines_of(entry, row)) + 1, "the test's"
     assert all("/test/" not in path for path, _lines in entry.files)
+
+
+def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
+    uses: SiteUses, indexed: IndexedTree
+) -> None:
+    """The same number of lines, and of calls, though a part of the lines is not on the site."""
+    reader = CallReader([indexed])
+    rows = [row for name in uses.names() for row in uses.entry(name).definitions if row.qualified != name]
+    functions = 0
+    for row in rows:
+        try:
+            lines = refs([indexed], row.qualified, 1).lines
+        except PtexploreError:  # nothing refers to it
+            lines = 0
+        assert row.used == lines, row.qualified
+        symbol = next((s for s in indexed.store.definitions(row.qualified) if (s.path, s.line) == row.at), None)
+        if symbol is not None and symbol.kind == "function":
+            functions += 1
+            assert row.calls == reader.around(symbol, "mini").calls, row.qualified
+    assert len(rows) > 40
+    assert functions > 20
 
 
 def test_classes_and_what_overrides_what(uses: SiteUses) -> None:
@@ -142,9 +184,9 @@ def test_a_shard_names_files_and_texts_by_number(uses: SiteUses) -> None:
     shard = ShardOfUses({path: source_url(path) for path in (MIX, MORE)} | {"odd path.cpp": "src/other.html"})
     shard.add(uses.entry("far"))
     document = json.loads(shard.json())
-    files, more, elsewhere, rows, resolved = document["n"]["far"]
+    files, more, used, rows, resolved = document["n"]["far"]
     assert [document["f"][file] for file, _lines in files] == [MORE]
-    assert (more, elsewhere, resolved) == ([0, 0], [0, 0], [])
+    assert (more, used, resolved) == ([0, 0], 1, [])
     assert document["s"][rows[0][0]] == "at::native::far"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,8 @@ def test_a_share_is_that_of_the_instructions_and_none_stands_where_none_was_coun
         hop = hops[row.hop]
         if row.share is not None and row.instructions is not None:
             assert row.share == pytest.approx(row.instructions / whole)
-            assert row.times > 1 or hop.kind == "key" or row.instructions == hop.instructions, row
+            counted_itself = hop.instructions if hop.kind != "python" else sum(outermost_counted(hop.children))
+            assert row.times > 1 or hop.kind == "key" or row.instructions == counted_itself, row
         assert row.place is None or row.place in (hop.source, hop.declaration, hop.registration, *inner_places(hop)), (
             row
         )
@@ -107,9 +109,15 @@ def test_a_share_is_that_of_the_instructions_and_none_stands_where_none_was_coun
         assert all(row.share is None for row in page.table)
 
 
+def outermost_counted(hops: tuple[Hop, ...]) -> Iterator[int]:
+    for hop in hops:
+        yield from [hop.instructions] if hop.instructions is not None else outermost_counted(hop.children)
+
+
 def inner_places(hop: Hop) -> tuple[SourceRef | None, ...]:
     yaml = hop.operator.yaml if hop.operator is not None else None
-    return (yaml, *(child.source for child in hop.children))
+    kernels = (part.source for part in walk([hop]) if part.kind == "kernel" and hop.kind == "key")
+    return (yaml, *(child.source for child in hop.children), *kernels)
 
 
 def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means() -> None:
@@ -121,10 +129,11 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
     )
     skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
     page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
-    assert dict(page.legend) == {"~": "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"}
+    assert [sign for sign, _ in page.legend] == ["~", "derived:"]
+    assert page.legend[0][1] == "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"
     assert "Add.cpp:9 ~" in drawn(page, 100)
     certain = view(a_trail(an_operator(1)), Options(view="path"))
-    assert not certain.legend
+    assert [sign for sign, _ in certain.legend] == ["derived:"]
     assert "~" not in drawn(certain, 100)
 
 
@@ -167,15 +176,19 @@ def test_it_fits_a_screen_of_any_width(name: str, width: int) -> None:
 def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
     calls = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 300)]
     trail = a_trail(*calls)
-    assert suited(trail, Options()) == "operators"
+    assert suited(trail, Options()) == "modules"
     lines = drawn(view(trail, Options(view="path")), 100).splitlines()
     assert len(lines) <= 60
     more = next(line for line in lines if "… " in line and " more" in line)
     shown = sum("aten::op" in line for line in lines)
     assert int(re.search(r"… (\d+) more", more)[1]) + shown == 299  # type: ignore[index]
-    operators = drawn(view(trail, Options()), 100).splitlines()
+    operators = drawn(view(trail, Options(view="operators")), 100).splitlines()
     assert len(operators) <= 60
     assert re.search(r"… \d+ more", "\n".join(operators))
+    parts = drawn(view(trail, Options()), 100).splitlines()
+    assert len(parts) <= 60
+    left_out = next(int(line.split()[0]) for line in parts if "not shown" in line)
+    assert sum("aten::op" in line for line in parts) + left_out == 299
 
 
 def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares() -> None:
@@ -205,11 +218,15 @@ def test_without_a_terminal_there_is_no_colour_and_no_link_and_plain_has_no_bar(
 
 def test_the_view_that_was_asked_for_or_what_there_is_instead() -> None:
     trail = a_trail(an_operator(1))
-    assert [view(trail, Options(view=name)).view for name in available(trail)] == ["path", "operators", "tree"]
+    assert [view(trail, Options(view=name)).view for name in available(trail)] == [
+        "path",
+        "modules",
+        "operators",
+        "tree",
+    ]
     assert view(trail, Options(full=True)).view == "tree"
     assert view(trail, Options(opened="add.Tensor#1")).view == "tree"
     for options, message in (
-        (Options(view="modules"), "this trace has no modules"),
         (Options(view="path", full=True), "--view path takes no such option"),
         (Options(opened="add.Tensor#2"), "there is no call 2 of add.Tensor"),
     ):

@@ -270,7 +270,7 @@
     }
     if (found === current) return;
     current = found;
-    inside.replaceChildren(...(found ? [" › ", make("a", { href: `#L${found[0]}` }, found[1])] : []));
+    inside.replaceChildren(...(found ? [" › ", make("a", { href: `#L${found[0]}` }, found[1]), make("a", { href: `#u${found[0]}`, class: "users" }, "who uses it")] : []));
     for (const one of $$(".outline [aria-current]")) one.removeAttribute("aria-current");
     const own = found && $(`.outline li[data-line="${found[0]}"] a`);
     if (own) {
@@ -649,7 +649,7 @@
     watchFilter();
     watchPrinting();
     doc.addEventListener("click", (e) => { // one who asks again for what the address says already
-      const link = e.target.closest('#code a[href^="#u"]');
+      const link = e.target.closest('#code a[href^="#u"], .crumb a[href^="#u"]');
       if (link && link.getAttribute("href") === location.hash) { e.preventDefault(); openUses(+location.hash.slice(2)); }
     });
     if (stopHere()) {

@@ -36,13 +36,13 @@
     const caller = ([text, at, line, call, sure]) => ({ name: s[text], file: file(at), line, call, sure, choices: 1 });
     const called = ([text, at, line, call, sure, choices]) => ({ name: s[text], file: file(at), line, call, sure, choices });
     const some = ([list, more]) => ({ list: list.map(caller), more });
-    const [files, more, elsewhere, rows, resolved] = n[name], known = new Set(resolved);
+    const [files, more, used, rows, resolved] = n[name], known = new Set(resolved);
     return {
-      name, more, elsewhere,
+      name, more, used,
       files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
-      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above]) => ({
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, calls]) => ({
         qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
-        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above) })),
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, calls })),
     };
   }
   /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
@@ -126,7 +126,9 @@
       const files = (entry?.files || []).map((file) => ({ ...file, uses: once(file.uses.filter(fits)) })).filter((file) => file.uses.length);
       const shown = files.reduce((sum, file) => sum + file.uses.length, 0);
       let open = FIRST;
-      told.textContent = `${count(shown, "line")} in ${count(files.length, "file")}${total > shown ? `; ${count(total - shown, "line")} with the name left out, since what is written says it is something else` : ""}`;
+      const used = every || !row ? entry.used : row.used;
+      const here = `${count(shown, "line")} in ${count(files.length, "file")}`;
+      told.textContent = `${used > shown ? `used on ${count(used, "line")}; ${here} of this site` : `used on ${here}`}${total > shown ? `; ${count(total - shown, "line")} with the name left out, since what is written says it is something else` : ""}`;
       list.replaceChildren(...files.map((file) => {
         const part = make("details", open > 0 ? { open: "" } : {}, make("summary", {}, make("span", { class: "p" }, file.path), ` ${file.uses.length}`),
           make("ol", {}, ...file.uses.map((use) => make("li", {},
@@ -147,7 +149,7 @@
     if (others.size) words.push(`${count(others.size, "other name")} here ${others.size === 1 ? "ends" : "end"} in ${name}: the uses are of the name, as far as what is written before it tells them apart`);
     if ("cte".includes(kind)) words.push(table.types.replace("{}", name));
     if (entry?.more[0]) words.push(`${count(entry.more[0], "further line")} with the name ${entry.more[0] === 1 ? "is" : "are"} not listed: ptexplore refs ${qualified}`);
-    if (entry?.elsewhere[0]) words.push(`${count(entry.elsewhere[0], "further use")} of the name, whatever is written before it, in ${count(entry.elsewhere[1], "file")} that ${entry.elsewhere[1] === 1 ? "is" : "are"} not on this site`);
+    if (row && entry.used > total + entry.more[0]) words.push(`the other lines are in files that are not on this site: ptexplore refs ${qualified}`);
     if (!total) told.textContent = "no use of that name is indexed on this site";
     const rest = total && row?.fitting ? all : null;
     return [make("p", { class: "line" }, told, rest), list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
@@ -187,7 +189,8 @@
     const [callers, callees] = await Promise.all([further(row.callers.slice(0, NEAR), "callers"), further(row.callees.slice(0, NEAR), "callees")]);
     const told = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
     const others = left(row.callers, row.moreCallers), inside = left(row.callees, row.moreCallees);
-    if (others) told.push(`${count(others, "more function calls it", "more functions call it")}`);
+    if (row.calls) told.push(`${count(row.calls, "call")} of that name in all`);
+    if (others) told.push(`${count(others, "more function", "more functions")} of this site may call it`);
     if (inside) told.push(`it calls ${inside} more`);
     const words = (nodes, side) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
       node.next.length ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), node.more ? make("li", { class: "w" }, `and ${node.more} more`) : null) : null)));

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from ptexplore.model.operators import DispatchKey
 from ptexplore.resolve.dispatch.operator_calls import by_calls, name
+from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.merge import build
 from tests.unit.conftest import ATEN
-from tests.unit.resolve.making import Rows, Small, entry, op, operator, registration, session
+from tests.unit.resolve.making import (
+    KEYS,
+    Event,
+    Rows,
+    Small,
+    bits,
+    entry,
+    frame,
+    op,
+    operator,
+    registration,
+    session,
+    tensor,
+)
 
 FILE = f"{ATEN}/RegisterCompositeImplicitAutograd_0.cpp"
 # Both take (Tensor, Tensor). Their kernels, in the small tree: weave calls blend and mirror on its only way,
@@ -89,6 +105,47 @@ def test_operators_inside_python_frames_count_and_those_inside_operators_do_not(
     (claim,) = build(context, ())
     candidates = [one for one in map(context.store.operator, (A, B)) if one is not None]
     assert [one.name for one in by_calls(context, claim, candidates)] == [B]
+
+
+POSITIONS, NAMES = (
+    "aten::heap.dim(Tensor self, int[1]? dim) -> Tensor",
+    "aten::heap.names(Tensor self, str[1] dim) -> Tensor",
+)
+GIVEN: Any = [tensor(1), None]
+
+
+NAMED = DispatchKey("Named", 1 << 58, 0)  # torch 2.13 has no such key
+WITH_NAMES = KeySets({**KEYS.keys, NAMED.name: NAMED}, KEYS.backends)
+
+
+@pytest.mark.parametrize(
+    "raw, inside, named",
+    [
+        (0, [], "aten::heap.dim"),
+        (NAMED.raw, [], None),
+        # An empty list of names, which only torch.ops can give: its kernel calls the operator anew by positions.
+        (0, [op("aten::heap", inputs=GIVEN)], None),
+        # That of another overload is no such call.
+        (0, [op("aten::heap", inputs=[tensor(1), None, tensor(2)])], "aten::heap.dim"),
+    ],
+)
+def test_where_no_tensor_has_names_no_overload_takes_names(
+    small: Small, raw: int, inside: list[Event], named: str | None
+) -> None:
+    """The profiler of 2.6 tells a list of names from no list of numbers."""
+    held = {"tensors": [{"impl": 7, "raw": bits("CPU") | raw}]}
+    seen = session([op("aten::heap", *inside, inputs=GIVEN)], more=[("dispatch", "held", held)])
+    context = small.context(seen, Rows(operators=[operator(POSITIONS), operator(NAMES)]))
+    context = replace(context, keys=WITH_NAMES)
+    (claim,) = name(context, build(context, ()))
+    assert claim.hop.op == named
+
+
+def test_torch_ops_can_give_an_empty_list_of_names(small: Small) -> None:
+    called = frame("__call__", op("aten::heap", inputs=GIVEN), file="/site/torch/_ops.py", line=1)
+    context = small.context(session(frames=[called]), Rows(operators=[operator(POSITIONS), operator(NAMES)]))
+    (python,) = name(context, build(context, ()))
+    assert [claim.hop.op for claim in python.walk() if claim.hop.kind == "op"] == [None]
 
 
 def test_the_pass_names_what_the_text_told(small: Small) -> None:

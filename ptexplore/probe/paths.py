@@ -1,0 +1,51 @@
+"""The paths of Python calls that a recorded program took, as a tree: functions, modules, builtins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class Path:
+    """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
+
+    __slots__ = (
+        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent", "seen",
+        "site", "time",
+    )  # fmt: skip
+
+    def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
+        self.index, self.parent, self.label, self.line = index, parent, label, line
+        self.children: dict[Any, Path] = {}
+        self.marks: dict[int, list[Any]] = {}  # markers that are not open, by thread-local sets
+        self.depth: int = parent.depth + 1 if parent is not None else 0
+        self.calls = self.time = self.inside = self.seen = 0
+        self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
+        self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
+        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
+        self.cold = False
+
+    def told(self) -> dict[str, Any]:
+        parent = self.parent.index if self.parent is not None else None
+        told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        return told | ({"inside": self.inside} if self.inside else {})
+
+
+@dataclass(frozen=True, eq=False)
+class Label:
+    """What a path ends with: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`.
+
+    There is one for each: paths are looked up by it millions of times, and what it is, not what it holds, is compared.
+    """
+
+    kind: str
+    name: str  # qualified: of a function its own, of a module that within the outermost module
+    file: str | None = None
+    first: int | None = None  # the line of its def
+    type: str | None = None  # of a module its class
+    table: str | None = None  # of a builtin
+    method: str | None = None
+    timed: bool = False  # a function of torch's that has a row of its own
+
+    def told(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if value is not None and key != "timed"}

@@ -1,0 +1,306 @@
+"""Which line of C++ threw, noted while it happens: for what runs once, as it would without us.
+
+Every error of torch's C++ that knows its line is made by one constructor, c10::Error::Error(SourceLocation, string),
+which each library calls by an entry of its jump table (ELF: DT_JMPREL). While the log is on, these entries lead to a
+few instructions of ours first (probe/machine_code.py), which note place, words and C++'s stack. No error is another one
+for it, and what throws nothing runs nothing of it. x86-64 Linux with glibc.
+
+The notes are in memory that forks share, so that a worker process of a DataLoader tells its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import platform
+import re
+import struct
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import machine_code as code
+
+RECORDER = "thrown"
+MAKES_ERRORS = "_ZN3c105ErrorC{}ENS_14SourceLocationE"  # C1 and C2 are one function: of an object, of a base class
+STRINGS = (
+    "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+    "Ss",
+)  # std::string of the ABIs since and before GCC 5
+STRTAB, SYMTAB, STRSZ, PLTRELSZ, JMPREL = 5, 6, 10, 2, 23  # tags of the dynamic section (elf.h)
+RELOCATION, SYMBOL = 6, 6  # 32-bit words
+WRITABLE = mmap.PROT_READ | mmap.PROT_WRITE
+OWN_FRAMES = 1  # the note's own
+# Names of types are others in Python (processErrorMsg of torch/csrc/Exceptions.cpp).
+_TYPES = rb"(Sparse)?(CUDA|CPU)(Byte|Char|Double|Float|Int|Long|Short|Half)Type"
+TYPES = re.compile(rb"Variable\[%b\]|%b" % (_TYPES, _TYPES))
+TEXT_LIMIT = 200_000  # characters of a stack
+INTERPRETED = "The following operation failed in the TorchScript interpreter."  # and then the error's own words
+ASK = "TORCH_SHOW_CPP_STACKTRACES=1 in the environment has torch write it into the error's text, and it is read there"
+
+
+class NoNotes(Exception):
+    """Errors cannot be noted here; the text says why."""
+
+
+class _Library(ctypes.Structure):
+    """The beginning of glibc's struct link_map (link.h)."""
+
+
+_Library._fields_ = (
+    ("bias", ctypes.c_size_t),
+    ("name", ctypes.c_char_p),
+    ("dynamic", ctypes.c_void_p),
+    ("next", ctypes.POINTER(_Library)),
+)
+
+
+class _Address(ctypes.Structure):
+    """What dladdr1 tells of an address (dlfcn.h: Dl_info)."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("at", ctypes.c_void_p),
+    )
+
+
+@dataclass(frozen=True)
+class Note:
+    """An error that C++ made: its words (of long ones the beginning, and how long), where, and the stack."""
+
+    number: int
+    process: int
+    words: bytes
+    length: int
+    function: str
+    file: str
+    line: int
+    stack: tuple[int, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return self.length == len(self.words)
+
+    @property
+    def in_python(self) -> bytes:
+        """The words as Python has them."""
+        return TYPES.sub(_python_type, self.words)
+
+    def says(self, text: bytes) -> bool:
+        """Whether an error's whole text is this one's words."""
+        words = self.in_python
+        if self.is_whole:
+            return text == words
+        return len(text) >= len(words) and text.startswith(TYPES.sub(_python_type, self.words[:-LONGEST_TYPE]))
+
+
+LONGEST_TYPE = 40  # bytes: where words are cut a type's name may be
+
+
+def _python_type(named: re.Match[bytes]) -> bytes:
+    sparse, backend, kind = (part or b"" for part in (named.groups()[:3] if named[2] else named.groups()[3:]))
+    return b"torch.%b%b%bTensor" % (b"cuda." if backend == b"CUDA" else b"", b"sparse." if sparse else b"", kind)
+
+
+class ThrowLog:
+    """The notes, made once in a process. `on` and `off` put entries of jump tables there and back."""
+
+    _made: ThrowLog | None = None
+
+    @classmethod
+    def here(cls) -> ThrowLog:
+        """That of this process. Raises NoNotes where there can be none."""
+        if cls._made is None:
+            cls._made = cls()
+        return cls._made
+
+    def __init__(self) -> None:
+        if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
+            raise NoNotes(f"this is {platform.machine()} {sys.platform}, and errors are noted on x86-64 Linux")
+        try:
+            self._process = ctypes.CDLL(None, use_errno=True)
+            backtrace, unwinder = self._process.backtrace, ctypes.CDLL("libgcc_s.so.1")
+            self._register, self._deregister = unwinder["__register_frame"], unwinder["__deregister_frame"]
+            self._dladdr1, self._mprotect = self._process.dladdr1, self._process.mprotect
+            self._notes = mmap.mmap(-1, code.NOTE * (code.NOTES + 1))  # shared with forks
+            self._code = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except (OSError, AttributeError, ValueError) as error:
+            raise NoNotes(f"errors cannot be noted here: {error}") from error
+        backtrace(ctypes.byref((ctypes.c_void_p * 1)()), 1)  # the first call loads libgcc
+        self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._notes))
+        self._put: list[tuple[int, int]] = []  # entries that lead to us, and what they led to
+        self._since = 0
+        name, constructor, counted = self._constructor()
+        self._names = re.compile(name.format("[12]").encode() + rb"\0")
+        self._known: dict[tuple[bytes, int], list[int]] = {}  # the entries of a library
+        self._hook = self._place(constructor, _address(backtrace), counted)
+
+    def on(self) -> None:
+        """Note errors from here on."""
+        self._since = self._count()
+        self._register(ctypes.c_void_p(self._unwinding))
+        for entry in self._entries():
+            before = ctypes.c_uint64.from_address(entry).value
+            if before != self._hook and self._set(entry, self._hook):
+                self._put.append((entry, before))
+
+    def off(self) -> None:
+        """Note no more: every entry is as it was."""
+        put, self._put = self._put, []
+        for entry, before in put:
+            self._set(entry, before)
+        if put:
+            self._deregister(ctypes.c_void_p(self._unwinding))
+
+    def told(self, text: str) -> dict[str, Any] | None:
+        """Who threw an error with this text, as an observation's data: the last that C++ made with these words, if any.
+
+        Of an error that another process of the program threw, which torch's loader hands on inside of a longer text,
+        there is no stack: what it left is not what was left here.
+        """
+        encoded = text.encode("utf-8", "surrogateescape")
+        notes, own = list(self._noted()), os.getpid()
+        note = next((note for note in reversed(notes) if note.process == own and note.says(encoded)), None)
+        if note is None and text.startswith(INTERPRETED):
+            own_notes = (note for note in reversed(notes) if note.process == own and note.is_whole)
+            note = next((note for note in own_notes if encoded.rstrip().endswith(b": " + note.in_python)), None)
+        if note is None:
+            others = (note for note in reversed(notes) if note.process != own and note.is_whole)
+            note = next((note for note in others if b": %b\n" % note.in_python in encoded + b"\n"), None)
+        if note is None:
+            return None
+        stack = "".join(self._frames_of(note)) if note.process == own else ""
+        place = f"Exception raised from {note.function} at {note.file}:{note.line} (most recent call first):\n"
+        return {"text": f"{text}\n{place}{stack}"[:TEXT_LIMIT], "elsewhere": note.process != own}
+
+    # --- the notes ---
+
+    def _count(self) -> int:
+        return int(ctypes.c_uint64.from_address(self._begin).value)
+
+    def _noted(self) -> Iterator[Note]:
+        """The notes since the log is on, in order."""
+        count = self._count()
+        for number in range(max(self._since, count - code.NOTES), count):
+            begin = code.NOTE * (1 + number % code.NOTES)
+            data = self._notes[begin : begin + code.NOTE]
+            done, function, file, line, process, length, depth = struct.unpack_from("<7Q", data)
+            if done == number + 1:
+                stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
+                words = data[code.N_WORDS : code.N_WORDS + min(length, code.NOTED_WORDS)]
+                place = _text_at(function), _text_at(file), line & 0xFFFFFFFF
+                yield Note(number, process, words, length, *place, stack[OWN_FRAMES:])
+
+    def _frames_of(self, note: Note) -> Iterator[str]:
+        """The stack as torch writes it: a library and an address in it, one before that which the call returns to."""
+        for number, address in enumerate(note.stack):
+            found, library = _Address(), ctypes.POINTER(_Library)()
+            told = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(found), ctypes.byref(library), 2)
+            if told and bool(library) and library.contents.name:
+                name = os.fsdecode(library.contents.name)
+                yield f"#{number} ?? from {name}:{address - 1 - library.contents.bias}\n"
+
+    # --- the jump tables ---
+
+    def _libraries(self) -> Iterator[Any]:
+        library = ctypes.cast(self._process._handle, ctypes.POINTER(_Library))
+        while bool(library):
+            yield library.contents
+            library = library.contents.next
+
+    def _constructor(self) -> tuple[str, int, bool]:
+        """The constructor's symbol with a hole, its address, and whether strings are the older ABI's."""
+        core = next(
+            (lib.name for lib in self._libraries() if os.path.basename(lib.name).startswith(b"libc10.so")), None
+        )
+        opened = ctypes.CDLL(os.fsdecode(core)) if core is not None else None
+        for counted, string in enumerate(STRINGS):
+            found = getattr(opened, (MAKES_ERRORS + string).format(2), None)
+            if found is not None:
+                return MAKES_ERRORS + string, _address(found), bool(counted)
+        raise NoNotes("this torch makes its errors in another way")
+
+    def _entries(self) -> Iterator[int]:
+        """The addresses of the entries of all libraries' jump tables that lead to the constructor."""
+        for library in self._libraries():
+            key = library.name, library.bias
+            if key not in self._known:
+                self._known[key] = list(self._entries_of(library))
+            yield from self._known[key]
+
+    def _entries_of(self, library: Any) -> Iterator[int]:
+        table = dict(_dynamic(library))
+        if JMPREL not in table or not table.keys() >= {STRTAB, SYMTAB, STRSZ, PLTRELSZ}:
+            return
+        names = _memory(table[STRTAB], table[STRSZ])
+        wanted = {found.start() for found in self._names.finditer(names)}
+        if not wanted:
+            return
+        words = _memory(table[JMPREL], table[PLTRELSZ]).cast("I")
+        symbols = words[3::RELOCATION].tolist()
+        known = _memory(table[SYMTAB], 4 * SYMBOL * (max(symbols, default=0) + 1))
+        named = re.compile(b"(?=" + b"|".join(re.escape(struct.pack("<I", name)) for name in wanted) + b")")
+        ours = {at.start() // (4 * SYMBOL) for at in named.finditer(known) if at.start() % (4 * SYMBOL) == 0}
+        for number in (number for number, symbol in enumerate(symbols) if symbol in ours):
+            low, high = words[number * RELOCATION], words[number * RELOCATION + 1]
+            yield library.bias + (low | high << 32)
+
+    def _set(self, entry: int, target: int) -> bool:
+        """Have an entry lead elsewhere, whether or not its page can be written to; whether that could be done."""
+        page = entry & -mmap.PAGESIZE
+        is_locked = not _is_writable(entry)
+        if is_locked and self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, WRITABLE):
+            return False
+        ctypes.c_uint64.from_address(entry).value = target
+        if is_locked:
+            self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, mmap.PROT_READ)
+        return True
+
+    def _place(self, constructor: int, backtrace: int, counted: bool) -> int:
+        """Put the code, and what tells how to unwind through it, into memory that can be executed."""
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
+        note = code.assemble(code.error_note(self._begin, constructor, backtrace, counted_strings=counted))[0]
+        self._code.write(note + bytes(-len(note) % 8))
+        self._unwinding = begin + self._code.tell()
+        self._code.write(code.unwinding(begin, len(note)))
+        if self._mprotect(ctypes.c_void_p(begin), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC):
+            raise NoNotes("the system gives no memory that can be executed")
+        return begin
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _text_at(address: int) -> str:
+    return ctypes.string_at(address).decode("utf-8", "replace")
+
+
+def _dynamic(library: Any) -> Iterator[tuple[int, int]]:
+    """A library's dynamic section; what is an address there is one in memory."""
+    place = library.dynamic
+    while place:
+        tag, value = struct.unpack("<qQ", ctypes.string_at(place, 16))
+        if tag == 0:
+            return
+        is_address = tag in (STRTAB, SYMTAB, JMPREL)
+        yield tag, value + library.bias if is_address and value < library.bias else value
+        place += 16
+
+
+def _memory(address: int, size: int) -> memoryview:
+    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+
+
+def _is_writable(address: int) -> bool:
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            span, rights = line.split(None, 2)[:2]
+            begin, _, end = span.partition("-")
+            if int(begin, 16) <= address < int(end, 16):
+                return "w" in rights
+    return False

@@ -1,0 +1,191 @@
+"""Who wrote to a saved tensor, of a program that ran once: from the operators that the profiler saw.
+
+Nothing watched the tensor while the program ran. When a node has refused it, the graph still has that node, which tells
+the tensor's memory (torch 2.13), and the call that recorded it; the operators that wrote to that memory since are known
+from their schemas. How many writes a tensor counts is not read in between: where there are as many operators as counts,
+each is taken for one, else some of them wrote through what counts apart (`.data`), or count more than once.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from . import torch_api as api
+from .paths import Path
+
+RECORDER = "writes"
+REASON = "has been modified by an inplace operation"
+KEPT = 20_000  # writes, the last ones
+TOLD = 64  # of one tensor
+SETS = ("fill_", "copy_", "index_put_", "_index_put_impl_", "masked_fill_")  # what `y[...] = x` calls
+# What `y += x` and its like call (torch/_C/_VariableFunctions and Tensor's own methods of those names).
+UPDATES: dict[type[ast.operator], tuple[str, ...]] = {
+    ast.Add: ("add_",),
+    ast.Sub: ("sub_",),
+    ast.Mult: ("mul_",),
+    ast.Div: ("div_",),
+    ast.FloorDiv: ("floor_divide_",),
+    ast.Mod: ("remainder_",),
+    ast.Pow: ("pow_",),
+    ast.BitAnd: ("__iand__", "bitwise_and_"),
+    ast.BitOr: ("__ior__", "bitwise_or_"),
+    ast.BitXor: ("__ixor__", "bitwise_xor_"),
+    ast.LShift: ("__ilshift__", "bitwise_left_shift_"),
+    ast.RShift: ("__irshift__", "bitwise_right_shift_"),
+}
+
+
+@dataclass(frozen=True)
+class OperatorWrite:
+    """An operator call that writes to tensors by its schema: when, to which memories, from which path."""
+
+    begin: int
+    end: int
+    memories: tuple[int, ...]
+    operator: str
+    path: Path
+
+
+class WriteLog:
+    """The writes of a program's operators, the last of them."""
+
+    def __init__(self) -> None:
+        self._writes: deque[OperatorWrite] = deque(maxlen=KEPT)
+
+    def add(self, event: Any, overload: str | None, path: Path) -> None:
+        """Keep an operator call of the profiler's, if it writes."""
+        memories = api.written_memories(event, overload)
+        if memories:
+            begin = event.start_time_ns
+            name = f"{event.name}.{overload}" if overload else str(event.name)
+            self._writes.append(OperatorWrite(begin, begin + event.duration_time_ns, memories, name, path))
+
+    def since(self, memory: int, time: int) -> list[OperatorWrite] | None:
+        """The outermost calls that wrote to a memory after a time, in order; None where older ones may be lost."""
+        if len(self._writes) == KEPT and min(write.begin for write in self._writes) > time:
+            return None
+        told: list[OperatorWrite] = []
+        for write in sorted(self._writes, key=lambda write: (write.begin, -write.end)):
+            inside = bool(told) and write.end <= told[-1].end
+            if memory in write.memories and write.begin >= time and not inside:
+                told.append(write)
+        return told
+
+
+def graph_of(error: BaseException, backward: dict[Any, str]) -> list[Any]:
+    """The nodes that the backward which raised began at: `backward` names the argument that has them, by code."""
+    at: TracebackType | None = error.__traceback__
+    nodes: list[Any] = []
+    while at is not None:
+        name = backward.get(at.tb_frame.f_code)
+        if name is not None:
+            given = at.tb_frame.f_locals.get(name)
+            nodes = [node for tensor in api.tensors_in(given) if (node := api.grad_fn(tensor)) is not None]
+        at = at.tb_next
+    return nodes
+
+
+def told(
+    refused: api.RefusedTensor, writes: Sequence[OperatorWrite] | None, saver: tuple[Path, str] | None, *, whole: bool
+) -> dict[str, Any]:
+    """The data of an observation "saved". `saver` is the path and operator of the call that saved the tensor.
+
+    `whole`: every function has a path of its own, so that a statement of a function's is what its operators are from.
+    """
+    counts = refused.version - refused.expected
+    certain = writes is not None and len(writes) == counts
+    each = [
+        {
+            "at": place_of(write.path, write.operator, whole=whole),
+            "before": refused.expected + number if certain else refused.expected,
+            "after": refused.expected + number + 1 if certain else refused.version,
+            "operators": [write.operator],
+        }
+        for number, write in enumerate((writes or ())[:TOLD])
+    ]
+    return {
+        "tensor": refused.tensor,
+        "expected": refused.expected,
+        "version": refused.version,
+        "node": refused.node,
+        "saved": place_of(*saver, whole=False) if saver is not None else None,
+        "writes": each,
+        "watched": False,
+        "certain": certain,
+    }
+
+
+# --- places ---
+
+
+def place_of(path: Path, operator: str, *, whole: bool) -> dict[str, Any] | None:
+    """The innermost place of the user's own Python that a path leads through; of torch's own Python its call."""
+    if path.label.kind == "user":
+        line = only_statement(path, operator) if whole else None
+        return _place(path, line)
+    while path.parent is not None and path.parent.label.kind != "user":
+        path = path.parent
+    if path.parent is None:
+        return None
+    direct = any(child is path and key[1] is not None for key, child in path.parent.children.items() if len(key) == 2)
+    return _place(path.parent, path.line if direct else None)
+
+
+def _place(path: Path, line: int | None) -> dict[str, Any] | None:
+    """A line of a function, or the function alone: then the line is its first."""
+    label = path.label
+    if label.file is None or label.first is None:
+        return None
+    text = linecache.getline(label.file, line).strip() if line is not None else ""
+    place = {"file": label.file, "line": line or label.first, "first": label.first, "function": label.name}
+    return place | ({"text": text} if line is not None else {"exact": False})
+
+
+def only_statement(path: Path, operator: str) -> int | None:
+    """The line of the one statement of a function by whose syntax it can have called an operator in place; else None.
+
+    A builtin has a path of its own, so that no method's call comes into question. A function of torch's that has
+    none any more may have called it.
+    """
+    label = path.label
+    if label.file is None or label.first is None or any(child.cold for child in path.children.values()):
+        return None
+    try:
+        tree = ast.parse("".join(linecache.getlines(label.file)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    name = operator.partition("::")[2].partition(".")[0]
+    bodies = [tree] if label.name == "<module>" else list(_functions(tree, label.first))
+    lines = {line for body in bodies for line in _writing(body, name)}
+    return lines.pop() if len(bodies) == 1 and len(lines) == 1 else None
+
+
+def _functions(tree: ast.AST, first: int) -> Iterator[ast.AST]:
+    """The functions whose code begins at a line: that of the first decorator, if there is one."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = [decorator.lineno for decorator in node.decorator_list]
+            if min([node.lineno, *decorators]) == first:
+                yield node
+
+
+def _writing(function: ast.AST, operator: str) -> Iterator[int]:
+    """The lines of a function's own statements that can call an operator in place by their syntax."""
+    pending = list(ast.iter_child_nodes(function))
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            continue
+        pending += ast.iter_child_nodes(node)
+        if isinstance(node, ast.AugAssign):
+            sets = operator in SETS and isinstance(node.target, ast.Subscript)
+            if sets or operator in UPDATES.get(type(node.op), ()):
+                yield node.lineno
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and operator in SETS:
+            yield node.lineno

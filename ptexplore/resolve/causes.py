@@ -1,0 +1,341 @@
+"""What torch's usual errors mean, in plain words: rules as data, each with its message, its cause and what mends it.
+
+Source of the messages: the TORCH_CHECKs of torch/csrc/autograd/VariableTypeUtils.h (check_inplace), engine.cpp,
+saved_variable.cpp, functions/basic_ops.cpp, and of aten/src/ATen/functorch; torch/_subclasses/fake_tensor.py.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ptexplore.model.trace import Cause
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRule:
+    """A cause, and the pattern of the message that it explains."""
+
+    message: re.Pattern[str]
+    cause: Cause
+
+
+RULES = (
+    CauseRule(
+        re.compile(r"a leaf Variable that requires grad is being used in an in-place operation"),
+        Cause(
+            "the tensor written to is a leaf: you made it and it requires grad. Its gradient would be that of a value"
+            " that is gone",
+            "write to a copy (x.clone()), or inside torch.no_grad(), where it is not recorded",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"a view of a leaf Variable that requires grad is being used in an in-place operation"),
+        Cause(
+            "the tensor written to shares its memory with a leaf that requires grad",
+            "write to a view of a copy (x.clone()[0]), or inside torch.no_grad()",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Trying to backward through the graph a second time|after they have already been freed"),
+        Cause(
+            "the first backward freed the tensors that the nodes had saved",
+            "retain_graph=True in the first backward keeps them; or run the forward again",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"[Dd]erivative for .+ is not implemented|the derivative for .+ is not implemented"),
+        Cause(
+            "derivatives.yaml has no formula for this input of the operator: in its place stands one that raises",
+            "compute it of other operators, or write a torch.autograd.Function with a backward of its own",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"does not require grad and does not have a grad_fn"),
+        Cause(
+            "nothing recorded the tensor: no input required grad, or recording was off (no_grad, detach)",
+            "give an input requires_grad=True before the forward",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"grad can be implicitly created only for scalar outputs"),
+        Cause(
+            "backward() of a tensor of several elements needs to be told the gradient to begin with",
+            ".sum().backward(), or backward(torch.ones_like(x))",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"has been modified by an inplace operation"),
+        Cause(
+            "a node saved this tensor for its formula, and it was written to afterwards: the saved version is older"
+            " than the tensor's",
+            "write to a copy, or before the operator that saves it; torch.autograd.set_detect_anomaly(True) names that"
+            " operator's call",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Inference tensors cannot be saved for backward|Inplace update to inference tensor outside"),
+        Cause(
+            "a tensor made in inference mode has no version counter and no autograd keys",
+            "make a normal tensor of it: x.clone() outside of inference mode",
+        ),
+    ),
+    CauseRule(
+        re.compile(
+            r"vmap: It looks like you're (?:calling \.item\(\)|attempting to use a Tensor in some)"
+            r"|vmap: We do not support batching operators that can output dynamic shape"
+        ),
+        Cause(
+            "vmap runs the operator once for all examples: a number or a shape that depends on one example's values"
+            " cannot be had there",
+            "compute it without that value (torch.where, a mask), or loop over the batch yourself",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"[Bb]atching rule not implemented|vmap: .* not supported|fallback path .* doesn't work on"),
+        Cause(
+            "the operator has no batching rule, and vmap's loop over the batch cannot stand in for it",
+            "torch.library.register_vmap adds a rule to a custom operator; else loop over the batch yourself",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Cannot access data pointer of Tensor that doesn't have storage"),
+        Cause("a tensor without memory (fake, meta or a wrapper) was asked for its bytes"),
+    ),
+    CauseRule(
+        re.compile(r"Cannot copy out of meta tensor"),
+        Cause(
+            "a meta tensor has a shape and no values",
+            "make the tensors on a real device: module.to_empty(device=…) and then their values",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"DataDependentOutputException|DynamicOutputShapeException"),
+        Cause(
+            "a fake tensor has no values, and this operator's result depends on them: it must be a real one",
+            "outside of FakeTensorMode, or without asking for the value",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Please convert all Tensors to FakeTensors first"),
+        Cause(
+            "a fake tensor met a real one, and one operator takes only one kind",
+            "make all of them inside the same FakeTensorMode, or FakeTensorMode(allow_non_fake_inputs=True)",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"functions with out=\.\.\. arguments don't support automatic differentiation"),
+        Cause(
+            "autograd records no call with out=: there is no derivative of writing into a tensor that was given",
+            "call it without out=, or inside torch.no_grad()",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Torch not compiled with CUDA enabled|PyTorch is not linked with support for cuda devices"),
+        Cause("this torch is a CPU build: it has no kernels for cuda", "tensors on the CPU, or a CUDA build"),
+    ),
+    CauseRule(
+        re.compile(r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\)"),
+        Cause(
+            "shapes are broadcast from the right: of two sizes under one another one must be 1, or both equal",
+            "print both shapes; unsqueeze puts a 1 in, transpose and reshape move sizes under one another",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"shape '\[[-\d, ]*\]' is invalid for input of size \d+"),
+        Cause(
+            "view and reshape keep the number of elements: the sizes asked for must multiply to it",
+            "-1 for one size, which is then counted; x.flatten(1) keeps the batch and joins the rest",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Dimension out of range \(expected to be in range of"),
+        Cause("a tensor of n dimensions has the dimensions 0 to n - 1, or -n to -1 from the right", "print its shape"),
+    ),
+    CauseRule(
+        re.compile(r"mat1 and mat2 shapes cannot be multiplied"),
+        Cause(
+            "the columns of mat1 must be as many as the rows of mat2; of an nn.Linear mat1 is what comes in, "
+            "and the rows of mat2 are its in_features",
+            "in_features as large as the last dimension of what comes in, or what comes in flattened in another"
+            " way",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"expected input\[.*\] to have \d+ channels, but got \d+ channels"),
+        Cause(
+            "the weight's second size is the number of channels that one group takes: a convolution's "
+            "in_channels / groups",
+            "in_channels as many as the input has, or an input with its channels in dimension 1 (permute)",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Expected tensor for argument #1 'indices' to have one of the following scalar types"),
+        Cause(
+            "an embedding looks rows up by number, so indices must be integers",
+            ".long() on the indices",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"index out of range in self"),
+        Cause(
+            "an index is negative, or not below the size of the dimension that it goes into: of an nn.Embedding"
+            " its num_embeddings",
+            "num_embeddings of at least the largest index + 1; print the indices' min() and max()",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Target -?\d+ is out of bounds"),
+        Cause(
+            "a target is the number of a class: from 0 to C - 1, where C is the number of outputs a"
+            " sample has",
+            "labels that begin at 0, or as many outputs of the last layer as there are classes",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"expected target dtype to be Long or Byte|expected scalar type Long but found"),
+        Cause(
+            "a target of class numbers must be of integers; of probabilities it must have the input's own shape",
+            ".long() on the target",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Expected input batch_size \(\d+\) to match target batch_size"),
+        Cause(
+            "input and target must have the same first dimension, one row a sample",
+            "look for a view or flatten before it that moves samples into other dimensions: x.flatten(1) keeps "
+            "the first",
+        ),
+    ),
+    CauseRule(
+        re.compile(
+            r"mat1 and mat2 must have the same dtype|expected m1 and m2 to have the same dtype"
+            r"|Found dtype \w+ but expected \w+|expected scalar type (?:Float|Double|Half"
+            r"|BFloat16) but found (?:Float|Double|Half|BFloat16)"
+        ),
+        Cause(
+            "the tensors have different dtypes, and this operator converts none; numpy makes "
+            "float64 and modules are float32, if nobody says otherwise",
+            ".float() on the data, or both in one dtype: x.to(module.weight.dtype)",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"must be Tensor, not numpy\.ndarray"),
+        Cause(
+            "the function takes tensors",
+            "torch.from_numpy(x).float(), or torch.tensor(x)",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Expected more than 1 value per channel when training"),
+        Cause(
+            "batch norm takes mean and variance of each channel over the batch while it trains: one value has "
+            "none",
+            "a last batch of one sample left out (DataLoader(drop_last=True)), or model.eval() where you do not"
+            " train",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"stack expects each tensor to be equal size"),
+        Cause(
+            "stack takes tensors of one shape. In a DataLoader's default_collate they are the samples of one "
+            "batch",
+            "samples cut or padded to one shape, or a collate_fn of your own (torch.nn.utils.rnn.pad_sequence)",
+        ),
+    ),
+    CauseRule(
+        re.compile(
+            r"found at least two devices|is not on the expected device"
+            r"|Input type \(torch\.\S+\) and weight type \(torch\.\S+\)"
+        ),
+        Cause(
+            "an operator takes tensors of one device; beside another one only a CPU tensor without dimensions",
+            "model.to(device) and, in each step, x = x.to(device): a tensor's to() gives another tensor",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"CUDA error: device-side assert triggered"),
+        Cause(
+            "a check on the GPU failed, usually of an index: a label or a token that is out of range. It is "
+            "told later than it happened, so the line is another one",
+            "the same on the CPU, or with CUDA_LAUNCH_BLOCKING=1, names the line",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"CUDA out of memory"),
+        Cause(
+            "the GPU has not as much memory free as was asked for",
+            "a smaller batch; torch.no_grad() where you do not train; loss.item() where you add up losses, "
+            "since a loss keeps its graph",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Error\(s\) in loading state_dict for"),
+        Cause(
+            "names or shapes of the checkpoint's tensors are not those of this module's",
+            "the module as it was when it was saved; a prefix `module.` is from DataParallel. strict=False "
+            "passes over names, not over shapes",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"mean\(\): could not infer output dtype"),
+        Cause(
+            "a mean of integers would be no integer",
+            "x.float().mean()",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Only Tensors of floating point and complex dtype can require gradients"),
+        Cause(
+            "there is no gradient of what is counted in whole numbers",
+            "dtype=torch.float32",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"with \d+ elements cannot be converted to Scalar"),
+        Cause(
+            "only a tensor of one element is a number",
+            ".tolist() for all of them, or one number of them: .mean(), x[0]",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Boolean value of Tensor with more than one value is ambiguous"),
+        Cause(
+            "`if`, `and`, `not` and `==` of lists ask a tensor for one truth value",
+            ".any() or .all(), and & for `and`; where a loss is meant, nn.MSELoss()(x, y): the class takes "
+            "options",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"optimizer got an empty parameter list"),
+        Cause(
+            "the module knows no parameters: they are in a plain list or dict, it has none, or they were "
+            "gone through before, which parameters() allows once",
+            "nn.ModuleList, nn.ModuleDict or nn.ParameterList in place of list and dict",
+        ),
+    ),
+    CauseRule(
+        re.compile(
+            r"Recomputed values for the following tensors have different metadata"
+            r"|A different number of tensors was saved during the original forward"
+        ),
+        Cause(
+            "a checkpointed function runs again in backward, and did something else then: it depends on what "
+            "has changed since",
+            "a function that does the same each time; checkpoint(…, determinism_check=\"none\") only silences it",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Expected to have finished reduction in the prior iteration"),
+        Cause(
+            "some parameters got no gradient in the last step, and DistributedDataParallel waits for all",
+            "find_unused_parameters=True, or every parameter in the loss",
+        ),
+    ),
+)  # fmt: skip
+
+
+def cause_of(message: str, exception: str = "") -> Cause | None:
+    """The cause that an error's class and message tell; None for what no rule knows. A traceback holds both."""
+    text = f"{exception}: {message}"
+    return next((rule.cause for rule in RULES if rule.message.search(text)), None)

@@ -1,0 +1,108 @@
+"""The view `modules` of an expression: its modules and what it calls itself, with what each cost and saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
+from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.view.trace import native
+from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
+from ptexplore.view.trace.modules import (
+    COLUMNS,
+    ORDER,
+    Shown,
+    backward_and_saved,
+    costliest,
+    fitting,
+    opened,
+    seconds,
+    size,
+)
+from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.program_parts import Part
+from ptexplore.view.trace.screen import bound_names, how_stepped, reads
+
+ROWS = 44  # of the table: with what stands around it, it fits a screen
+
+
+def expression_modules(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    """The parts of an expression, as many as fit.
+
+    Raises PtexploreError (usage) where `options.opened` names none.
+    """
+    whole, unit = expression_parts(trail, session), unit_of(trail, session)
+    root = whole if options.opened is None else opened(whole, options.opened)
+    told = "{:,}".format if unit == "instructions" else seconds
+    shown = Shown(max(whole.time, 1), opened=options.opened is not None, of_expression=True, told=told)
+    rows, hidden = fitting(root, shown, ROWS)
+    columns, rows = _used(("instr" if unit == "instructions" else "time", *COLUMNS[1:]), rows)
+    return TrailView(
+        title=trail.expression,
+        facts=tuple(_facts(trail, session, whole, unit)),
+        findings=findings(trail),
+        left_out=tuple(_left_out(session, root, unit, hidden)),
+        counted=whole.time > 0,
+        next_steps=tuple(_next_steps(trail, options, root)),
+        read=reads(trail),
+        view="modules",
+        table=rows,
+        columns=columns,
+        told=OPERATORS,
+        legend=legend(trail, rows),
+    )
+
+
+def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[str, ...], tuple[ScreenRow, ...]]:
+    """The columns in which some row says something, and the rows with these alone; without calls if each is one."""
+    nothing = {"calls": ("", "1")}
+    used = [n for n, name in enumerate(columns)
+            if any(row.cells[n] not in nothing.get(name, ("",)) for row in rows if n < len(row.cells))]  # fmt: skip
+    cut = tuple(replace(row, cells=tuple(row.cells[n] for n in used if n < len(row.cells))) for row in rows)
+    return tuple(columns[n] for n in used), cut
+
+
+def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> Iterator[str]:
+    yield from bound_names(trail)
+    modules = sum(hop.module is not None for hop in walk(trail.hops))
+    called = f"{whole.operators:,} outermost operator call{'s' * (whole.operators != 1)}"
+    called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
+    kept = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
+    yield f"torch {trail.torch.version}; {called}{kept}"
+    parts = records(session.observations if session else (), "calls", SteppedCalls)
+    if unit == "instructions" or not parts:
+        yield from how_stepped(trail, session)
+        return
+    projected = max(part.projected or 0.0 for part in parts)
+    long = f" (that would take about {projected:.0f} s)" if projected >= native.LONG else ""
+    yield f"not single-stepped as a whole{long}, so rows have times; --open NAME steps the costliest operator in NAME"
+
+
+def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:
+    if hidden:
+        yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
+    if unit == "instructions":
+        yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
+    seen = session.observations if session is not None and unit == "nanoseconds" else ()
+    for timed in records(seen, "times", OperatorTimes):
+        runs = f"the fastest of {timed.runs} warm runs" if timed.runs > 1 else "a warm run"
+        threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
+        nodes = " and nodes of backward" if any(part.kind == "backward" for part in root.walk()) else ""
+        yield f"time: of operator calls{nodes} alone, each in {runs}, {threads}; Python's own is not in it"
+    if any(part.parts and part.own for part in root.walk()):
+        yield ORDER
+    yield from backward_and_saved(root)
+    yield from costliest(root, "instructions" if unit == "instructions" else "time")
+
+
+def _next_steps(trail: Trail, options: Options, root: Part) -> Iterator[NextStep]:
+    leaves = [part for part in root.walk() if part.kind == "module" and part.name and part.own]
+    times = Counter(part.name for part in leaves)
+    costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
+    if costly is not None:
+        how = "down to C++" if trail.captured.native else "with all it called"
+        yield typed(options, f"{costly.name} {how}", "--open", costly.name)
+    yield typed(options, "operators by cost", "--view", "operators")

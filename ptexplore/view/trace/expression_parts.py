@@ -1,0 +1,237 @@
+"""A traced expression as parts to read: its modules, what it calls itself, backward; each with what it cost.
+
+The cost is in instructions where the whole expression was stepped; else in nanoseconds, those of operator calls and
+nodes alone; else none is known. What torch's own Python calls belongs to the module, or the call, around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ptexplore.model.observed import Event, record_of
+from ptexplore.model.places import SourceRef
+from ptexplore.model.tensors import RecordedTensor
+from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.view.trace import native
+from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, joined
+from ptexplore.view.trace.screen import bare, counted_parts, outermost_counted, place_of
+
+Unit = Literal["instructions", "nanoseconds", ""]
+PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
+
+
+def unit_of(trail: Trail, session: Session | None) -> Unit:
+    """In what the costs of a trail's parts are."""
+    if any(part != "operator" for part in counted_parts(session)):
+        return "instructions"
+    return "nanoseconds" if any(hop.time is not None for hop in walk(trail.hops)) else ""
+
+
+def modules_in(trail: Trail) -> int:
+    """How many calls of modules there were."""
+    return sum(1 for hop in walk(trail.hops) if hop.module is not None)
+
+
+@dataclass(eq=False)
+class _Gathered:
+    """A part while it is gathered; `inside`: its parts by what tells them apart, in the order of their first calls."""
+
+    kind: PartKind
+    name: str
+    type: str | None = None
+    source: SourceRef | None = None
+    outer: _Gathered | None = None
+    calls: int = 0
+    cost: int = 0
+    backward: int = 0
+    operators: int = 0
+    saved: int = 0
+    inside: dict[object, _Gathered] = field(default_factory=dict)
+    own: dict[str, list[int]] = field(default_factory=dict)  # of an operator, or node: calls, cost
+    ran: list[object] = field(default_factory=list)  # operators with the sizes that they were given, in order
+
+    def outwards(self) -> Iterator[_Gathered]:
+        """The part and those around it."""
+        part: _Gathered | None = self
+        while part is not None:
+            yield part
+            part = part.outer
+
+
+def expression_parts(trail: Trail, session: Session | None) -> Part:
+    """The parts of an expression, itself outermost, in the order in which they were first called."""
+    gathering = _Gathering(trail, session)
+    return gathering.finished(gathering.root)[0]
+
+
+class _Gathering:
+    def __init__(self, trail: Trail, session: Session | None) -> None:
+        self.unit = unit_of(trail, session)
+        self.counted = counted_parts(session)
+        self.root = _Gathered("program", trail.expression, calls=1)
+        self.recorders: dict[int, _Gathered] = {}  # by sequence number: the part that called what has it last
+        wanted = {number for hop in walk(trail.hops) if hop.kind == "op" for number in hop.evidence[:1]}
+        seen = session.observations if session is not None else ()
+        self.events = {o.id: record_of(o, Event) for o in seen if o.kind == "event" and o.id in wanted}
+        for hop in trail.hops:
+            self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False)
+        if self.unit == "instructions":
+            told = sum(n for part, n in self.counted.items() if part != "operator")
+            self.root.cost = max(told, self.root.cost)
+
+    def backward(self) -> _Gathered:
+        """The part that is backward, made on first sight."""
+        part = self.root.inside.get("backward")
+        if part is None:
+            part = self.root.inside["backward"] = _Gathered("backward", "backward", outer=self.root, calls=1)
+            if self.unit == "instructions":
+                part.cost = self.counted.get("backward", 0)
+        return part
+
+    def cost(self, hop: Hop) -> int:
+        """What a hop cost, with all inside of it."""
+        if self.unit == "instructions":
+            return sum(part.instructions or 0 for part in outermost_counted([hop]))
+        return sum(part.time or 0 for part in _outermost_timed([hop])) if self.unit else 0
+
+    def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> None:
+        """Count a hop, and all inside of it, for its owner, or for the part that it is."""
+        if owner.kind == "backward":
+            self.of_backward(hop, owner)
+            return
+        is_outside = owner is self.root and not inside_of_torch
+        if hop.module is not None:
+            owner = self.module(hop, owner)
+        elif hop.kind in ("python", "binding", "op", "node") and is_outside and _ran_operators(hop):
+            owner = self.part(owner, "call", _called(hop), None, place_of(hop))
+        if hop.kind == "op":
+            self.operator(hop, owner)
+            return
+        if hop.instructions is not None and self.unit == "instructions":
+            self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
+        for child in hop.children:
+            self.take(child, owner, inside_of_torch=inside_of_torch or hop.kind in ("python", "binding", "op"))
+
+    def part(
+        self, outer: _Gathered, kind: PartKind, name: str, type_: str | None, source: SourceRef | None, *more: object
+    ) -> _Gathered:
+        """The part of that name inside of another one, with one call more."""
+        key = (kind, name, type_, source, *more)
+        part = outer.inside.get(key)
+        if part is None:
+            part = outer.inside[key] = _Gathered(kind, name, type_, source, outer)
+        part.calls += 1
+        return part
+
+    def module(self, hop: Hop, outer: _Gathered) -> _Gathered:
+        """The part of a module's call."""
+        module = hop.module
+        assert module is not None
+        forward = next((h for h in walk(hop.children) if h.kind == "python" and h.name not in PLUMBING), None)
+        source = place_of(forward) if forward is not None and forward.name == "forward" else None
+        name = module.name if module.name else module.bound or ""
+        return self.part(outer, "module", name, module.type, source, module.root, module.name)
+
+    def add(self, owner: _Gathered, cost: int) -> None:
+        """Count a cost for a part and those around it."""
+        for part in owner.outwards():
+            part.cost += cost
+
+    def operator(self, hop: Hop, owner: _Gathered) -> None:
+        """Count a call of an operator, with all inside of it; a module in there (of a subclass, a mode) has no row."""
+        cost = self.cost(hop)
+        own = owner.own.setdefault(native.operator_name(hop).partition(".")[0], [0, 0])
+        own[0] += hop.calls
+        own[1] += cost
+        saved = sum(part.saved or 0 for part in walk([hop]))
+        for part in owner.outwards():
+            part.cost += cost
+            part.operators += hop.calls
+            part.saved += saved
+        for inner in walk([hop]):
+            if inner.kind == "op" and inner.sequence is not None:
+                self.recorders[inner.sequence] = owner
+        owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
+
+    def sizes(self, hop: Hop) -> object:
+        """The sizes of what an operator was given; what equals nothing else where they aren't known."""
+        event = self.events.get(next(iter(hop.evidence), 0))
+        if event is None:
+            return object()
+        return tuple(_sizes(value) for value in event.inputs)
+
+    def of_backward(self, hop: Hop, owner: _Gathered) -> None:
+        """Count what backward ran: nodes, each for the part whose call recorded it too, and operators beside them."""
+        if hop.kind not in ("node", "op"):
+            for child in hop.children:
+                self.of_backward(child, owner)
+            return
+        cost = self.cost(hop)
+        name = bare(hop.name).removesuffix("::apply") if hop.kind == "node" else native.operator_name(hop)
+        own = owner.own.setdefault(name.partition(".")[0], [0, 0])
+        own[0] += hop.calls
+        own[1] += cost
+        called = hop.calls if hop.kind == "op" else sum(inner.calls for inner in _outermost_operators(hop.children))
+        for part in owner.outwards():
+            part.operators += called
+            part.cost += cost if self.unit != "instructions" else 0  # those of the whole phase are counted already
+        recorder = self.recorders.get(hop.sequence) if hop.kind == "node" and hop.sequence is not None else None
+        for part in recorder.outwards() if recorder is not None else ():
+            part.backward += cost
+
+    def finished(self, part: _Gathered) -> tuple[Part, Signature]:
+        """A part with its parts, alike ones joined; and its signature."""
+        inside = [self.finished(inner) for inner in part.inside.values()]
+        own = [OwnOperators(name, calls, cost, ()) for name, (calls, cost) in part.own.items()]
+        finished = Part(
+            kind=part.kind,
+            name=part.name,
+            type=part.type,
+            calls=part.calls,
+            time=part.cost,
+            backward=part.backward,
+            operators=part.operators,
+            saved=part.saved,
+            source=part.source,
+            own=tuple(sorted(own, key=lambda operators: -operators.time)),
+            parts=tuple(joined(inside)),
+        )
+        same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
+        return finished, (*same, part.calls, tuple(part.ran), tuple(signature for _, signature in inside))
+
+
+def _sizes(value: object) -> object:
+    if isinstance(value, RecordedTensor):
+        return (value.dtype, tuple(value.sizes))
+    return tuple(map(_sizes, value)) if isinstance(value, tuple) else None
+
+
+def _called(hop: Hop) -> str:
+    """How a call of the expression is named: a function of Python by its qualified name, else as Python calls it."""
+    if hop.kind == "python":
+        return f"{hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name}()"
+    if hop.kind == "binding":
+        return hop.binding.python if hop.binding is not None else bare(hop.name)
+    return hop.op or hop.name
+
+
+def _ran_operators(hop: Hop) -> bool:
+    return any(part.kind in ("op", "node") for part in walk([hop]))
+
+
+def _outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
+    for hop in hops:
+        if hop.kind == "op":
+            yield hop
+        else:
+            yield from _outermost_operators(hop.children)
+
+
+def _outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
+    for hop in hops:
+        if hop.time is not None:
+            yield hop
+        else:
+            yield from _outermost_timed(hop.children)

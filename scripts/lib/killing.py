@@ -1,0 +1,308 @@
+"""Commands that write, killed at random moments: what is left must be as good as what a run left alone leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests import searched_source, small_source
+from tests.harness import REPOSITORY, TARGET, Cli
+from tests.upstream import make_upstream, write_tree
+
+MARK = "PTEXPLORE_KILLED_RUN"  # in the environment of all that a run starts
+GRACE = 2.0  # seconds that what a killed command started may live on
+ASIDE_NAMES = (".lock", "-journal", "-wal", "-shm")  # of no meaning once nobody holds them
+
+
+Prints = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A command that writes, over what `prepare` lays into a folder with `cache`, `cwd` and `given`."""
+
+    arguments: Callable[[Path], tuple[str, ...]]
+    prepare: Callable[[Path, Callable[..., None]], None]  # the folder; runs ptexplore there
+    whole: tuple[str, ...] = ()  # files that are the old or the new one at any moment
+    answers: bool = False  # its output is the answer, not a report of what it did
+    stays: bool = False  # what it starts from is too large to copy, and it changes nothing of it but what it adds
+
+
+@dataclass
+class Tally:
+    """What came of the kills of one command."""
+
+    seconds: float = 0.0  # of a run that is left alone
+    kills: int = 0  # which met a running command
+    late: int = 0  # it had ended before
+    runs: int = 0  # runs after them that were left to end
+    compared: int = 0  # files that are the same in two runs left alone, byte for byte or row for row
+    uncompared: list[str] = field(default_factory=list)  # files that differ between such runs
+    orphans: int = 0
+    left_behind: set[str] = field(default_factory=set)  # files that a run left alone does not leave
+    faults: list[str] = field(default_factory=list)
+
+
+# --- what is run ---------------------------------------------------------------------------------
+
+
+def _nothing(folder: Path, run: Callable[..., None]) -> None:
+    del folder, run
+
+
+def _mini(folder: Path, run: Callable[..., None]) -> None:
+    small_source.write(folder / "given/mini", copies=6)
+    run("fetch", "--from", str(folder / "given/mini"))
+
+
+def _searched(folder: Path, run: Callable[..., None]) -> None:
+    searched_source.write(folder / "given/mini")
+    run("fetch", "--from", str(folder / "given/mini"))
+    run("index", "--checkout", "mini")
+
+
+NOTE = """---
+id: mine
+title: Mine
+baseline: v2.99.0
+---
+
+What it is.
+
+## Here {#here}
+
+```anchor
+path: aten/src/ATen/native/Mix.cpp
+symbol: at::native::Mixer
+```
+"""
+
+
+def _noted(folder: Path, run: Callable[..., None]) -> None:
+    _searched(folder, run)
+    (folder / "cwd/notes").mkdir()
+    (folder / "cwd/notes/mine.md").write_text(NOTE, encoding="utf-8")
+    run("notes", "pin", "mine", "--notes", "notes", "--yes")
+    lock = folder / "cwd/notes/anchors.lock"
+    (folder / "cwd/notes/mine.md").write_text(NOTE + NOTE.partition("What it is.\n")[2].replace("here", "there"))
+    assert lock.is_file()
+
+
+def _big_tree(folder: Path) -> Path:
+    tree, drawn = write_tree(folder / "given/tree"), random.Random(0)
+    for number in range(200):
+        (tree / f"c10/{number}.h").write_bytes(drawn.randbytes(20_000))
+    return tree
+
+
+def _archive(folder: Path, run: Callable[..., None]) -> None:
+    del run
+    with tarfile.open(folder / "given/x.tar.gz", "w:gz") as packed:
+        packed.add(_big_tree(folder), "tree")
+
+
+def _remote(folder: Path, run: Callable[..., None]) -> None:
+    del run
+    make_upstream(_big_tree(folder), "v2.99.0")
+
+
+def _warm(folder: Path, run: Callable[..., None]) -> None:
+    del folder
+    run("op", "add.Tensor", "--json", *_python())
+
+
+def _python() -> tuple[str, ...]:
+    return ("--python", TARGET) if TARGET else ()
+
+
+def _asked(*arguments: str) -> Callable[[Path], tuple[str, ...]]:
+    return lambda folder: tuple(word.replace("{given}", f"{folder}/given") for word in arguments)
+
+
+WORKS: dict[str, Work] = {
+    "first trace": Work(
+        _asked("trace", "torch.add(a, b)", "--no-native", "--json", *_python()), _nothing, answers=True
+    ),
+    "trace, stepped": Work(_asked("trace", "torch.add(a, b)", "--save", "kept.json", *_python()), _warm, stays=True),
+    "index": Work(_asked("index", "--checkout", "mini"), _mini),
+    "fetch, archive": Work(_asked("fetch", "--from", "{given}/x.tar.gz"), _archive),
+    "fetch, git": Work(_asked("fetch", "--from", "file://{given}/tree", "--ref", "v2.99.0"), _remote),
+    "html": Work(_asked("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "2"), _searched),
+    "notes pin": Work(
+        _asked("notes", "pin", "mine", "--notes", "notes", "--yes"), _noted, whole=("cwd/notes/anchors.lock",)
+    ),
+    "survey": Work(
+        _asked("survey", "--alone", "--only", "^(add|view)$", "--jobs", "2", "--out", "out", *_python()),
+        _warm, stays=True,
+    ),
+}  # fmt: skip
+
+
+# --- running it ----------------------------------------------------------------------------------
+
+
+class Killing:
+    """One command in a folder of its own, always the same one, so that what it writes of its place is the same too."""
+
+    def __init__(self, work: Work, folder: Path) -> None:
+        self._work, self._folder, self._start = work, folder / "run", folder / "start"
+        self._number = 0
+        for part in ("cache", "cwd", "given"):
+            (self._folder / part).mkdir(parents=True)
+        work.prepare(self._folder, self._whole_run)
+        if not work.stays:
+            shutil.copytree(self._folder, self._start, symlinks=True)
+        self._arguments = work.arguments(self._folder)
+        self._outputs: list[str] = []
+        self._alone: dict[str, Prints] = {}  # the files that a run left alone leaves
+        self._same: dict[str, int | None] = {}  # in which of its prints two such runs agree about a file
+        self._known: dict[str, set[str]] = {}  # what is whole at any moment: all that it may be
+
+    def _whole_run(self, *arguments: str) -> str:
+        """Run it to its end. Raises AssertionError where that is not a good one."""
+        process = self._begin(arguments)
+        out, err = process.communicate(timeout=600)
+        if process.returncode or b"Traceback" in err:
+            raise AssertionError(f"{arguments[:3]} -> {process.returncode}: {err.decode(errors='replace')[-400:]}")
+        return out.decode()
+
+    def _begin(self, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
+        self._number += 1
+        cli = Cli(self._folder / "cache", self._folder / "cwd")
+        return subprocess.Popen(
+            [sys.executable, "-m", "ptexplore", *arguments], cwd=cli.cwd, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            env=cli.environment()
+            | {MARK: self._mark(), "PTEXPLORE_DATA": f"{self._folder}/data", "PYTHONPATH": str(REPOSITORY)},
+        )  # fmt: skip
+
+    def _mark(self) -> str:
+        return f"{os.getpid()}-{id(self)}-{self._number}"
+
+    def _reset(self) -> None:
+        """As it was before the first run."""
+        if self._work.stays:
+            for found in (self._folder / "cwd").iterdir():
+                shutil.rmtree(found) if found.is_dir() else found.unlink()
+            return
+        shutil.rmtree(self._folder)
+        shutil.copytree(self._start, self._folder, symlinks=True)
+
+    def _left(self) -> dict[str, Path]:
+        """The files that a run leaves; where it changes nothing of the cache, those of its folder."""
+        roots = ("cwd",) if self._work.stays else ("cache", "cwd", "data")
+        found = (file for root in roots for file in (self._folder / root).rglob("*") if file.is_file())
+        return {
+            file.relative_to(self._folder).as_posix(): file
+            for file in found
+            if not file.name.endswith(ASIDE_NAMES) and ".git" not in file.parts
+        }
+
+    def leave_alone(self, tally: Tally) -> None:
+        """Two runs that nobody kills: how long they take, and what of what they leave is the same."""
+        found: list[dict[str, Prints]] = []
+        for _ in range(2):
+            self._reset()
+            for name in self._work.whole:
+                self._known.setdefault(name, set()).add(_prints(self._folder / name)[0])
+            began = time.monotonic()
+            self._outputs.append(self._whole_run(*self._arguments))
+            tally.seconds = max(tally.seconds, time.monotonic() - began)
+            found.append({name: _prints(file) for name, file in self._left().items()})
+            for name in self._work.whole:
+                self._known[name].add(_prints(self._folder / name)[0])
+        self._alone = found[0]
+        for name in set(found[0]) & set(found[1]):
+            both = zip(found[0][name], found[1][name], strict=False)
+            self._same[name] = next((number for number, (one, other) in enumerate(both) if one == other), None)
+        tally.compared = sum(way is not None for way in self._same.values())
+        tally.uncompared = sorted(name for name in self._alone if self._same.get(name) is None)
+
+    def kill(self, chain: int, drawn: random.Random, tally: Tally) -> None:
+        """Kill it so many times on top of one another; then let one run end."""
+        self._reset()
+        for _ in range(chain):
+            self._kill_once(drawn.uniform(0.0, tally.seconds), tally)
+            for name, known in self._known.items():
+                if _prints(self._folder / name)[0] not in known:
+                    tally.faults.append(f"{name} is neither the old nor the new one")
+        self._compare(tally)
+
+    def _kill_once(self, after: float, tally: Tally) -> None:
+        process = self._begin(self._arguments)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(after)
+        if process.poll() is not None:
+            tally.late += 1
+        else:
+            tally.kills += 1
+            process.send_signal(signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdout, process.stderr):  # a child may hold the other end: it is not waited for
+            if stream is not None:
+                stream.close()
+        end = time.monotonic() + GRACE
+        while (alive := marked(self._mark())) and time.monotonic() < end:
+            time.sleep(0.05)
+        if alive:
+            tally.orphans += len(alive)
+            tally.faults.append(f"lives on: {alive[0][1][:120]}")
+            for number, _ in alive:
+                with contextlib.suppress(OSError):
+                    os.kill(number, signal.SIGKILL)
+
+    def _compare(self, tally: Tally) -> None:
+        try:
+            output = self._whole_run(*self._arguments)
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            tally.faults.append(str(error)[:600])
+            return
+        tally.runs += 1
+        left = self._left()
+        tally.left_behind |= set(left) - set(self._alone)
+        if self._work.answers and self._outputs[0] == self._outputs[1] != output:
+            tally.faults.append(f"another answer: {output[:200]}")
+        for name, way in self._same.items():
+            if name not in left:
+                tally.faults.append(f"{name} is not there")
+            elif way is not None and _prints(left[name])[way] != self._alone[name][way]:
+                tally.faults.append(f"{name} differs")
+
+
+def _prints(file: Path) -> Prints:
+    """What to compare a file by, the strictest first: its bytes; a database's rows; a document less its numbers."""
+    if not file.is_file():
+        return ("",)
+    data = file.read_bytes()
+    if data.startswith(b"SQLite format 3\0"):
+        connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+        try:
+            further = "\n".join(sorted(connection.iterdump())).encode()
+        finally:
+            connection.close()
+    else:
+        further = re.sub(rb"[0-9]+", b"0", data) if file.suffix == ".json" else data
+    return hashlib.sha256(data).hexdigest(), hashlib.sha256(further).hexdigest()
+
+
+def marked(mark: str) -> list[tuple[int, str]]:
+    """Number and command line of every process that this run started, whatever became of its parents."""
+    wanted, found = f"{MARK}={mark}".encode(), []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
+    return found

@@ -1,0 +1,110 @@
+"""The modules of an expression, held against torch's own hooks and profiler: calls, operators, bytes, order, size."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.harness import InProcess
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("warm")]
+MODELS = {
+    "encoder": ("nn.TransformerEncoderLayer(16, 2)", (5, 1, 16)),
+    "convolutions": ("nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten())", (2, 1, 6, 6)),
+    "recurrent": ("nn.LSTM(3, 4)", (5, 1, 3)),
+    "deep": ("nn.Sequential(*(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(5)))", (2, 3)),
+}
+
+
+def by_torch(model: nn.Module, given: torch.Tensor) -> tuple[Counter[str], int, list[str]]:
+    """The operators that Python called inside of each module, the bytes that autograd packed, modules in order."""
+    leaves = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    packed: dict[int, int] = {}
+    kept, order = [], []
+    ranges: list[Any] = []
+
+    def before(name: str) -> None:
+        order.append(name)
+        ranges.append(torch.autograd.profiler.record_function(f"in {name}"))
+        ranges[-1].__enter__()
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor)  # so that no address is used twice
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in leaves:
+            packed[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    for name, module in model.named_modules():
+        module.register_forward_pre_hook(lambda *_, name=name: before(name))
+        module.register_forward_hook(lambda *_: ranges.pop().__exit__(None, None, None))
+    with torch.autograd.profiler.profile() as profile, torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        model(given)
+    counts: Counter[str] = Counter()
+    for event in profile.function_events:
+        around = event.cpu_parent
+        is_operator = event.name.startswith("aten::")
+        if is_operator and (around is None or around.name.startswith("in ")):
+            while around is not None:
+                counts[around.name.removeprefix("in ")] += 1
+                around = around.cpu_parent
+    return counts, sum(packed.values()), order
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_modules_calls_and_bytes_are_what_torch_tells(name: str, command: InProcess) -> None:
+    text, size = MODELS[name]
+    torch.manual_seed(0)
+    model = eval(text)
+    counts, packed, order = by_torch(model, torch.randn(*size))
+    options = ("--setup", f"m = {text}", "--var", f"x=torch.randn({', '.join(map(str, size))})", "--no-native")
+    done = command("trace", "m(x)", *options, "--json", target=None)
+    trail = json.loads(done.out)
+    called = [hop["module"] for hop in trail["hops"] if hop.get("module")]
+    assert [module["name"] for module in called] == order
+    assert [module["type"] for module in called] == [type(model.get_submodule(n)).__qualname__ for n in order]
+    assert {module["bound"] for module in called} <= {"m", None}
+    assert sum(hop.get("saved") or 0 for hop in trail["hops"]) == packed > 0
+    parents = {hop["id"]: hop for hop in trail["hops"]}
+    seen: Counter[str] = Counter()
+    for hop in trail["hops"]:
+        if hop["kind"] == "op" and not any(outer["kind"] == "op" for outer in around(hop, parents)):
+            seen.update(outer["module"]["name"] for outer in around(hop, parents) if outer.get("module"))
+    assert seen == counts
+
+
+def around(hop: dict[str, Any], parents: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+    out = []
+    while hop.get("parent") is not None:
+        hop = parents[hop["parent"]]
+        out.append(hop)
+    return out
+
+
+def test_the_first_screen_of_an_encoder_layer(command: InProcess, tmp_path: Path) -> None:
+    file = str(tmp_path / "x.trail")
+    given = ("nn.TransformerEncoderLayer(16, 2)(x)", "--var", "x=torch.randn(5, 1, 16)", "--backward")
+    assert command("trace", *given, "--save", file, target=None).code == 0
+    for width in (80, 100, 120, 200):
+        shown = command("trace", "--load", file, "--view", "modules", env={"COLUMNS": str(width)}, target=None).out
+        assert len(shown.splitlines()) <= 60, shown
+        for row in ("self_attn  MultiheadAttention", "linear1  Linear", "norm2  LayerNorm", "backward", "saved"):
+            assert row in shown, shown
+        assert "--open self_attn" in shown.replace("\\\n", "") or "--open linear" in shown
+    plain = command("trace", "--load", file, "--view", "modules", "--plain", target=None).out
+    assert "level 3: linear1  Linear; linear; " in plain
+    assert not set(plain) & set("│└├█")
+
+
+def test_a_module_opens_natively(command: InProcess) -> None:
+    given = ("m(x)", "--setup", "m = nn.Sequential(nn.Linear(3, 4), nn.ReLU())", "--var", "x=torch.randn(2, 3)")
+    shown = command("trace", *given, "--open", "1", "--view", "path", target=None).out
+    assert "1  ReLU.forward()" in shown
+    assert "aten::relu" in shown
+    assert "aten::addmm" not in shown

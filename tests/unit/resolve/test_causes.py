@@ -1,0 +1,90 @@
+"""Causes of errors: each is held against the error that torch really raises here, never against words of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ptexplore.resolve.causes import cause_of
+from ptexplore.resolve.error_message import CUT, handed_on
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+ones = torch.ones
+
+
+def twice() -> None:
+    loss = ones(2, requires_grad=True).exp().sum()
+    loss.backward()
+    loss.backward()
+
+
+RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word of the remedy
+    "columns and rows": (lambda: nn.Linear(4, 2)(ones(3, 5)), "in_features"),
+    "channels": (lambda: nn.Conv2d(3, 6, 5)(ones(2, 1, 8, 8)), "in_channels"),
+    "indices of floats": (lambda: nn.Embedding(10, 3)(ones(2)), ".long()"),
+    "an index too large": (lambda: nn.Embedding(10, 3)(torch.tensor([10])), "num_embeddings"),
+    "a class too large": (lambda: nn.CrossEntropyLoss()(ones(2, 3), torch.tensor([0, 3])), "begin at 0"),
+    "targets of floats": (lambda: nn.CrossEntropyLoss()(ones(4, 5), ones(4)), ".long()"),
+    "batches of two sizes": (lambda: nn.CrossEntropyLoss()(ones(4, 5), torch.zeros(8).long()), "flatten(1)"),
+    "dtypes": (lambda: nn.Linear(3, 2)(ones(4, 3).double()), ".float()"),
+    "dtypes in a loss": (lambda: nn.BCELoss()(torch.rand(3), ones(3).double()), ".float()"),
+    "numpy": (lambda: nn.Linear(3, 2)(ones(4, 3).numpy()), "from_numpy"),
+    "one value a channel": (lambda: nn.BatchNorm1d(8)(ones(1, 8)), "drop_last"),
+    "samples of two sizes": (lambda: torch.stack([ones(2), ones(3)]), "collate_fn"),
+    "a checkpoint": (lambda: nn.Linear(3, 2).load_state_dict({"weight": ones(2, 4)}), "strict=False"),
+    "a mean of integers": (lambda: torch.tensor([1, 2]).mean(), "x.float()"),
+    "integers that require grad": (lambda: torch.tensor([1, 2], requires_grad=True), "float32"),
+    "a number of several": (lambda: ones(3).item(), ".tolist()"),
+    "truth of several": (lambda: bool(ones(3)), ".all()"),
+    "no parameters": (lambda: torch.optim.SGD(nn.ReLU().parameters(), lr=0.1), "ModuleList"),
+    "broadcasting": (lambda: ones(2) + ones(3), "unsqueeze"),
+    "elements": (lambda: ones(5).view(2, 3), "-1"),
+    "dimensions": (lambda: ones(5).sum(dim=1), "shape"),
+    "backward twice": (twice, "retain_graph"),
+    "no graph": (lambda: ones(2).sum().backward(), "requires_grad=True"),
+}
+
+
+@pytest.mark.parametrize("name", RAISING)
+def test_the_error_that_torch_raises_has_a_cause(name: str) -> None:
+    function, word = RAISING[name]
+    with pytest.raises(Exception) as caught:
+        function()
+    cause = cause_of(str(caught.value), type(caught.value).__name__)
+    assert cause is not None, caught.value
+    assert word in cause.remedy
+
+
+def test_a_mean_of_floats_or_a_plain_error_has_none() -> None:
+    assert cause_of("3", "KeyError") is None
+    assert cause_of("", "RuntimeError") is None
+
+
+def test_what_torch_hands_on_from_a_worker_is_read() -> None:
+    wrapper = wrapper_of_torch()
+    try:
+        ones(2) + ones(3)
+    except RuntimeError:
+        wrapped = wrapper(where="in DataLoader worker process 0")
+    with pytest.raises(RuntimeError) as caught:
+        wrapped.reraise()
+    told = handed_on(str(caught.value))
+    assert told is not None
+    assert told[0].message.startswith("The size of tensor a (2)")
+    assert told[1][-1].function == "test_what_torch_hands_on_from_a_worker_is_read"
+
+
+def wrapper_of_torch() -> Any:
+    from torch._utils import ExceptionWrapper
+
+    return ExceptionWrapper
+
+
+@pytest.mark.parametrize("size", range(14, 60))
+def test_a_message_that_is_cut_is_seen_to_be(size: int) -> None:
+    whole = "Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend."
+    assert (CUT.search(whole[:size]) is not None) is (size >= len("Could not run '"))
+    assert CUT.search(whole) is None

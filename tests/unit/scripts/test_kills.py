@@ -1,0 +1,67 @@
+"""A few of the kills and failing calls that scripts/kills and scripts/failing-calls make many of."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def killing() -> Any:
+    sys.path.insert(0, str(REPOSITORY / "scripts"))
+    try:
+        return importlib.import_module("lib.killing")
+    finally:
+        sys.path.remove(str(REPOSITORY / "scripts"))
+
+
+def test_a_killed_command_leaves_what_the_next_one_makes_good(killing: Any, tmp_path: Path) -> None:
+    tally = killing.Tally()
+    killed = killing.Killing(killing.WORKS["index"], tmp_path)
+    killed.leave_alone(tally)
+    killed.kill(3, random.Random(5), tally)
+    assert not tally.faults
+    assert (tally.kills + tally.late, tally.runs) == (3, 1)
+    assert tally.compared >= 3
+
+
+def test_what_differs_or_lives_on_is_told(killing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is not the same afterwards, one that is neither old nor new, and a process whose parent is gone."""
+    tally = killing.Tally()
+    work = killing.Work(lambda _: ("fetch", "--use", "mini"), killing._mini, whole=("cache/checkouts/.use",))
+    killed = killing.Killing(work, tmp_path)
+    killed.leave_alone(tally)
+    assert "cache/checkouts/.use" in killed._alone
+    killed._alone["cache/checkouts/.use"] = ("0", "0")
+    killed._known["cache/checkouts/.use"] = {"0"}
+    killed.kill(1, random.Random(1), tally)
+    assert sorted(set(tally.faults)) == [
+        "cache/checkouts/.use differs", "cache/checkouts/.use is neither the old nor the new one",
+    ]  # fmt: skip
+    shell = subprocess.Popen(["sh", "-c", "sleep 60 & echo $!"], env=os.environ | {killing.MARK: "m"}, stdout=-1)
+    child = int(shell.stdout.readline())  # type: ignore[union-attr]
+    shell.wait()
+    assert [number for number, _ in killing.marked("m")] == [child]
+    os.kill(child, 9)
+    shell.stdout.close()  # type: ignore[union-attr]
+    del monkeypatch
+
+
+def test_calls_of_the_system_that_fail() -> None:
+    if shutil.which("cc") is None and shutil.which("gcc") is None:
+        pytest.skip("needs a C compiler")
+    script = [sys.executable, str(REPOSITORY / "scripts/failing-calls"), "--only", "fetch --use", "--error", "EIO"]
+    done = subprocess.run([*script, "--most", "8"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-6:-4] == ["EIO", "22"]
+    assert done.stdout.split()[-4] == "8"

@@ -1,0 +1,148 @@
+"""The view `modules` of an expression, from a saved trace and from Trails made here: sums, names, folding, opening."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.errors import PtexploreError
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import (
+    Captured,
+    Hop,
+    ModuleRef,
+    Observation,
+    ResultInfo,
+    Session,
+    TorchInfo,
+    TraceOptions,
+    Trail,
+)
+from ptexplore.view.trace.expression_parts import expression_parts, unit_of
+from ptexplore.view.trace.page import Options, ScreenRow
+from ptexplore.view.trace.program_parts import Part
+from ptexplore.view.trace.views import suited, to_step, view
+
+PLACE = SourceRef("torch/nn/modules/linear.py", 130, "wheel", "located")
+
+
+def operator(number: int, **more: object) -> Hop:
+    name = "aten::linear"
+    return Hop(number, "op", name, "observed", PLACE, op=name, evidence=(number,), **more)  # type: ignore[arg-type]
+
+
+def module(number: int, name: str, *inside: Hop, type_: str = "Linear", bound: str | None = None) -> Hop:
+    forward = Hop(number + 2, "python", "forward", "observed", PLACE, children=inside)
+    plumbing = Hop(number + 1, "python", "_call_impl", "observed", PLACE, children=(forward,))
+    ref = ModuleRef(type_, name, 0, bound)
+    return Hop(number, "python", "_wrapped_call_impl", "observed", PLACE, module=ref, children=(plumbing,))
+
+
+def a_trail(*hops: Hop, native: bool = True) -> Trail:
+    return Trail("m(x)", (), TorchInfo("2.99.0"), (), Captured(native=native), ResultInfo(), (), hops)
+
+
+def session(sizes: dict[int, list[int]], **parts: int) -> Session:
+    """What was seen: the sizes that operators were given, and how many instructions each phase ran."""
+    event = {"event": 1, "parent": None, "type": "op", "thread": 0, "phase": "forward", "name": "aten::linear"}
+    tensor = {"impl": 1, "device": "cpu", "layout": "strided", "dtype": "float"}
+    seen = [
+        Observation(n, "ops", "event", {**event, "inputs": [{**tensor, "sizes": size}]}) for n, size in sizes.items()
+    ]
+    empty = {name: [] for name in ("functions", "function", "depth", "begin", "end", "tail")}
+    empty |= {"registers": {}, "closed": {}}
+    seen += [
+        Observation(900 + n, "native", "calls", {**empty, "part": part, "instructions": count})
+        for n, (part, count) in enumerate(parts.items())
+    ]
+    return Session(
+        expression="m(x)",
+        torch=TorchInfo("2.99.0"),
+        bound=(),
+        options=TraceOptions(),
+        captured=Captured(),
+        result=ResultInfo(),
+        observations=tuple(seen),
+    )
+
+
+def rows_of(trail: Trail, told: Session | None) -> dict[str, ScreenRow]:
+    return {row.name: row for row in view(trail, Options(), told).table}
+
+
+def stepped() -> Trail:
+    """Two modules that ran 100 and 200 instructions of operators, 30 of Python's C around the second."""
+    closed = Hop(90, "closed", "PyObject_GetAttr", "observed", PLACE, instructions=30)
+    inner = (
+        module(10, "a", operator(13, instructions=100, saved=8, sequence=1)),
+        module(20, "b", closed, operator(23, instructions=200)),
+    )
+    node = Hop(50, "node", "LinearBackward0", "observed", PLACE, phase="backward", sequence=1, instructions=60)
+    return a_trail(module(1, "", *inner, type_="Net", bound="m"), node)
+
+
+def test_instructions_of_rows_add_up_to_the_row_that_they_are_in() -> None:
+    told = session({13: [2], 23: [3]}, forward=400, backward=100)
+    whole = expression_parts(stepped(), told)
+    assert unit_of(stepped(), told) == "instructions"
+    assert whole.time == 500, "all that was stepped"
+    (net, backward) = whole.parts
+    assert (net.name, net.type, net.time, net.saved, net.backward) == ("m", "Net", 330, 8, 60)
+    assert [(part.name, part.time, part.operators) for part in net.parts] == [("a", 100, 1), ("b", 230, 1)]
+    assert (backward.time, [(own.name, own.time) for own in backward.own]) == (100, [("LinearBackward0", 60)])
+    rows = view(stepped(), Options(), told).table
+    for level in (0, 1):  # what no part of a row did is a row of its own
+        below = [row for row in rows if row.level == level + 1]
+        above = [row for row in rows if row.level == level]
+        assert sum(row.share or 0 for row in below) == pytest.approx(
+            sum(row.share or 0 for row in above if row.name.startswith(("m", "backward")))
+        )
+    assert rows_of(stepped(), told)["itself: Python"].cells[0] == "70"
+
+
+def test_siblings_fold_where_they_ran_the_same_on_the_same_sizes() -> None:
+    inner = [module(10 * n, f"layers.{n}", operator(10 * n + 3)) for n in range(1, 5)]
+    trail = a_trail(module(1, "", *inner, type_="Net"))
+    alike = rows_of(trail, session({10 * n + 3: [2, 2] for n in range(1, 5)}))
+    assert alike["layers.1 … layers.4  Linear"].times == 4
+    unlike = rows_of(trail, session({13: [2, 2], 23: [2, 2], 33: [2, 3], 43: [2, 2]}))
+    assert {name for name in unlike if name.startswith("layers")} == {
+        "layers.1 … layers.4  Linear",
+        "layers.3  Linear",
+    }
+    assert unlike["layers.1 … layers.4  Linear"].times == 3
+    unknown = rows_of(trail, None)
+    assert sum(name.startswith("layers") for name in unknown) == 4, "no sizes are known: nothing is called the same"
+
+
+def test_what_was_not_measured_has_no_share() -> None:
+    page = view(a_trail(module(1, "", module(10, "a", operator(13)), type_="Net")), Options())
+    assert all(row.share is None for row in page.table)
+    assert page.columns == ("ops",)
+
+
+def test_a_module_is_opened_by_its_name_alone_and_its_costliest_call_is_stepped() -> None:
+    one = module(10, "linear", operator(13, time=5), operator(14, time=9))
+    trail = a_trail(module(1, "", one, module(20, "linear2", operator(23, time=20)), type_="Net", bound="m"))
+    assert suited(trail, Options()) == "modules"
+    page = view(trail, Options(opened="linear"))
+    assert page.view == "path"
+    assert [row.name for row in page.table][:1] == ["linear  Linear.forward()"]
+    assert all(not row.name.startswith("linear2") for row in page.table)
+    assert to_step(trail, "linear") == "linear#2"
+    assert to_step(trail, "m") == "linear#3"
+    counted = a_trail(module(10, "linear", operator(13, instructions=7)))
+    assert to_step(counted, "linear") is None, "it was stepped already"
+    assert to_step(a_trail(one, native=False), "linear") is None, "nothing can be stepped"
+    with pytest.raises(PtexploreError, match="nothing"):
+        view(trail, Options(opened="nothing"))
+
+
+def test_times_are_those_of_outermost_operators() -> None:
+    nested = Hop(60, "op", "aten::addmm", "observed", PLACE, op="aten::addmm", time=8)
+    outer = operator(13, time=10, children=(nested,))
+    whole = expression_parts(a_trail(module(1, "", module(10, "a", outer), type_="Net")), None)
+    assert (whole.time, whole.operators, _leaf(whole).time) == (10, 1, 10)
+
+
+def _leaf(part: Part) -> Part:
+    return _leaf(part.parts[-1]) if part.parts else part
