@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -75,7 +74,9 @@ def _open_aside(folder: int | None, mode: int, where: str = "") -> tuple[str, in
     The name is short, so that it fits where the file's own does.
     """
     for _attempt in range(_ATTEMPTS):
-        name = os.path.join(where, f".ptx-{secrets.token_hex(4)}")
+        from secrets import token_hex  # it loads much, and most commands write nothing
+
+        name = os.path.join(where, f".ptx-{token_hex(4)}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with contextlib.suppress(FileExistsError):
             return name, os.open(name, flags, mode, dir_fd=folder)

@@ -59,6 +59,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         native_op: str | None = None,
         native_budget: float = 60.0,
         first: bool = False,
+        twice: bool = False,
         again: bool = False,
         timeout: float = 60.0,
     ) -> PublicTrail:
@@ -74,7 +75,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         if callable(expression):
             asked = {
                 "script": script, "variables": variables, "setup": setup, "contexts": contexts, "grad": grad,
-                "backward": backward, "once": once, "native_op": native_op, "first": first,
+                "backward": backward, "once": once, "native_op": native_op, "first": first, "twice": twice,
                 "again": again,
             }  # fmt: skip
             _check_alone(asked)
@@ -100,6 +101,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             native_op=native_op,
             native_budget=native_budget,
             first=first,
+            twice=twice,
             again=again,
         )
         return PublicTrail(*self.inner.trace(request))
@@ -188,6 +190,7 @@ def trace(
     native_op: str | None = None,
     native_budget: float = 60.0,
     first: bool = False,
+    twice: bool = False,
     again: bool = False,
     timeout: float = 60.0,
     python: str | None = None,
@@ -201,7 +204,8 @@ def trace(
     are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
     `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
     `first`: of the very first call, not of a warm one); of a script one call of each kind, as far as `native_budget`
-    seconds go. `again` runs a script that fails over a saved tensor a second time, to see who wrote to it.
+    seconds go. `again` runs a script that fails over a saved tensor a second time, to see who wrote to it; `twice` runs
+    one again, unrecorded, and a finding says whether both runs did the same.
     `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
 
     What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
@@ -218,7 +222,7 @@ def trace(
         return workspace.trace(
             expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
             backward=backward, once=once, native=native, native_op=native_op,
-            native_budget=native_budget, first=first, again=again, timeout=timeout,
+            native_budget=native_budget, first=first, twice=twice, again=again, timeout=timeout,
         )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
     values += [("--native-op", options.native_op)] if options.native_op is not None else []
     flags = {"--grad": options.grad and not options.backward, "--backward": options.backward, "--once": options.once}
     flags |= {
+        "--twice": options.twice,
         "--first": options.first,
         "--again": options.again,
         "--no-native": not options.native and options.script is None,

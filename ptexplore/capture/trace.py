@@ -65,6 +65,8 @@ def _difference(kind: str, reference: str, recorder: str, first: list[str], seco
 # What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).
 ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
 NATIVE = "native"
+PROGRAM = "program"
+TWICE = "twice"
 LIBRARIES = "libraries"
 WRITES = "writes"
 NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
@@ -152,6 +154,7 @@ class _Heard:
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
     late: bool = False  # whether the program was stopped since it took too long
+    printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
@@ -165,6 +168,8 @@ class _Heard:
             self.running = recorder
         elif kind == "stopped":
             self.late = message["by"] == "timeout"
+        elif recorder == TWICE:
+            self._second_run(kind, message)
         elif kind == "first":
             self.first = FirstCall(message["imported"], str(message["why"]))
             self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
@@ -174,6 +179,7 @@ class _Heard:
             for seen in message["observations"] if kind == "pass" else ():
                 self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind == "output" and not self.passes and message.get("text"):
+            self.printed[recorder] = str(message["text"]), bool(message.get("cut"))
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
             self._pass(recorder, message)
@@ -195,6 +201,22 @@ class _Heard:
             data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
+
+    def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
+        """Keep how the second run of a program compares with the recorded one."""
+        from ptexplore.capture.second_run import Run, compared
+
+        if kind == "output":
+            self.printed[TWICE] = str(message["text"]), bool(message.get("cut"))
+            return
+        first = self.passes.get(PROGRAM)
+        if kind != "pass" or first is None or self.program is None:
+            text = "a second run, under torch's profiler alone, gave no answer"
+            self.add(TWICE, TWICE, {"equal": False, "text": text})
+            return
+        recorded = Run(*self.printed.get(PROGRAM, ("", False)), first["left"])
+        second = Run(*self.printed.get(TWICE, ("", False)), message["second"])
+        self.add(TWICE, TWICE, compared(self.program, recorded, second))
 
     def _program(self, message: dict[str, Any]) -> None:
         from ptexplore.capture.program import observed, program_of, stepped
@@ -254,6 +276,9 @@ def check(request: TraceRequest) -> None:
     if request.first and against is not None:
         why = f"--first steps the whole first call of an expression; {FIRST_AND[against]}"
         raise PtexploreError(f"--first and {against} do not go together", why, "ptexplore trace --help", USAGE)
+    if request.twice and request.script is None:
+        why = "the passes of an expression are compared anyway: what they saw otherwise is told"
+        raise PtexploreError("--twice is for --script", why, "ptexplore trace --script FILE --twice", USAGE)
     if request.again and request.script is None:
         why = "an expression that fails over a saved tensor is watched anyway"
         raise PtexploreError("--again is for a script", why, "ptexplore trace --script FILE --again", USAGE)

@@ -7,7 +7,6 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -191,6 +190,8 @@ def _run(arguments: list[str]) -> int:
 
 def _no_command(name: str) -> PtexploreError:
     """The error for a word that is no command, with the nearest one."""
+    from difflib import get_close_matches
+
     close = get_close_matches(name, COMMANDS, 1)
     hint = f"did you mean ptexplore {close[0]}? ptexplore --help lists them" if close else "ptexplore --help"
     return PtexploreError(f"there is no command {name}", f"commands are {', '.join(COMMANDS)}", hint, USAGE)
@@ -198,6 +199,8 @@ def _no_command(name: str) -> PtexploreError:
 
 def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
     """The three parts of what typer says of the line of `command`."""
+    from difflib import get_close_matches
+
     context = getattr(error, "ctx", None)
     called = context.command_path if context is not None else command
     possible = getattr(error, "possibilities", None) or ()

@@ -84,6 +84,14 @@ def trace(
         bool,
         Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
     ] = False,
+    twice: Annotated[
+        bool,
+        Option(
+            "--twice",
+            help="of a script: run it again, unrecorded, and say whether both did the same",
+            rich_help_panel=RUN,
+        ),
+    ] = False,
     again: Annotated[
         bool,
         Option("--again", help="run a script that fails over a saved tensor twice: who wrote", rich_help_panel=RUN),
@@ -209,6 +217,7 @@ def trace(
         native_op=native_op,
         native_budget=_budget(native_budget),
         first=first,
+        twice=twice,
         again=again,
     )
     with open_workspace(python) as workspace:
@@ -246,13 +255,14 @@ def _timed(trail: Trail, times: str | None) -> Trail:
 
 def _keep(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
     """Write the trace into the files that were asked for."""
-    from ptexplore.render.stacks import exported
-    from ptexplore.view.trace.stacks import stacks_of
     from ptexplore.workspace.saved_traces import save_trace, write_file
 
     if save:
         save_trace(Path(save), trail, session)
     if export:
+        from ptexplore.render.stacks import exported
+        from ptexplore.view.trace.stacks import stacks_of
+
         write_file(Path(export[1]), exported(stacks_of(trail), export[0]))
 
 

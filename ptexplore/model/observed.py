@@ -221,6 +221,13 @@ class Remark(Recorded, frozen=True):
     text: str  # the words
 
 
+class SecondRun(Recorded, frozen=True):
+    """How a script's second run, under torch's profiler alone, compares with the recorded one."""
+
+    equal: bool  # in all that was compared
+    text: str  # what was compared, or where they differ first
+
+
 class PythonCode(Struct, frozen=True):
     """The code of a Python function that ran."""
 
@@ -376,6 +383,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "output": Remark,
     "cut": Remark,
     "stopped": Remark,
+    "twice": SecondRun,
     "calls": SteppedCalls,
     "result": SteppedResult,
     "libraries": LibraryCalls,

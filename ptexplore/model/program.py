@@ -26,7 +26,7 @@ class CallPath(Struct, frozen=True):
     name: str  # qualified: of a function its own, of a module that within the outermost one, of a builtin Python's
     calls: Count  # how often; of `imports` how many modules
     time: Nanoseconds  # from entry to exit, of all calls
-    inside: Nanoseconds = 0  # the part of that which an operator, or a node of backward, called Python for
+    inside: Nanoseconds = 0  # the part of that which is in the time of an operator, or a node, that called Python
     parent: Count | None = None  # the number of the path that it goes on from
     line: Count | None = None  # the caller's line
     file: str | None = None  # where the function, or the module's forward, is written
@@ -80,7 +80,7 @@ class OperatorCalls(Struct, frozen=True):
     route: Count  # the number of the route
     shape: Count  # which of the kind's sizes
     calls: Count  # how many
-    time: Nanoseconds  # from entry to exit, of all of them
+    time: Nanoseconds  # from entry to exit, of all of them, less what was imported meanwhile
     python: Nanoseconds = 0  # the part of that in which they ran Python, whose paths have it too
     saved: Count = 0  # bytes of what they saved for backward, each storage counted once
     recorded: Count | None = None  # of nodes of backward: the number of the calls that recorded them

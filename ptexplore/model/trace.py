@@ -24,7 +24,7 @@ TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only 
 class Finding:
     """Something that a reader must know beside the hops."""
 
-    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, `stepped`, …
+    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `cut`, `stepped`, `twice`, `differs`, …
     text: str  # what was found, in words
     hop: int | None = None  # the id of the hop it is about
 
@@ -108,6 +108,7 @@ class TraceOptions:
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
     native_budget: float = 60.0  # of a script: seconds in which one call of each kind is stepped
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
+    twice: bool = False  # `--twice`: of a script, whether a second run is compared with the recorded one
     again: bool = False  # `--again`: a script that fails over a saved tensor runs once more, watched
 
 

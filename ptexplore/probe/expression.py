@@ -10,6 +10,7 @@ import math
 import random
 import re
 import symtable
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -197,6 +198,7 @@ class Namespace:
             "math": math,
         }
         self.bound: list[dict[str, Any]] = []
+        self._numpy_is_seeded = False
 
     def fill(self, tree: ast.Expression | None) -> None:
         """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for names it cannot bind."""
@@ -222,17 +224,28 @@ class Namespace:
 
     def _seed(self) -> None:
         """One seed for every source of random numbers; numpy only where it is named: it costs a tenth of a second."""
-        seed = int(self.request.get("seed", 0))
-        random.seed(seed)
-        torch.manual_seed(seed)
+        random.seed(self._seed_number)
+        torch.manual_seed(self._seed_number)
         texts = [self.request.get("expression") or "", *self.request["setup"]]
         texts += [text for _, text in self.request["variables"]]
-        if self.request.get("script") or any(re.search(r"\b(np|numpy)\b", text) for text in texts):
+        if any(re.search(r"\b(np|numpy)\b", text) for text in texts):
             with contextlib.suppress(ImportError):
                 import numpy
 
-                numpy.random.seed(seed)
+                numpy.random.seed(self._seed_number)
                 self.values["np"] = numpy
+        self.seed_numpy()
+
+    @property
+    def _seed_number(self) -> int:
+        return int(self.request.get("seed", 0))
+
+    def seed_numpy(self) -> None:
+        """Seed numpy's random numbers once, if they are loaded: a script may load them later, or never."""
+        seed = getattr(sys.modules.get("numpy.random.mtrand"), "seed", None)
+        if seed is not None and not self._numpy_is_seeded:
+            self._numpy_is_seeded = True
+            seed(self._seed_number)
 
     def _sample(self) -> None:
         """Bind what a survey's sample gives: fresh values each time."""

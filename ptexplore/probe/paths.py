@@ -10,13 +10,14 @@ class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
     __slots__ = (
-        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "parent", "seen", "site",
-        "time",
+        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent", "seen",
+        "site", "time",
     )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
+        self.marks: dict[int, list[Any]] = {}  # markers that are not open, by thread-local sets
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.calls = self.time = self.inside = self.seen = 0
         self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
@@ -30,9 +31,12 @@ class Path:
         return told | ({"inside": self.inside} if self.inside else {})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Label:
-    """What a path ends with: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`."""
+    """What a path ends with: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`.
+
+    There is one for each: paths are looked up by it millions of times, and what it is, not what it holds, is compared.
+    """
 
     kind: str
     name: str  # qualified: of a function its own, of a module that within the outermost module

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import native, passes, throws, written
+from . import native, passes, throws, twice, written
 from . import torch_api as api
 from .raising import Raised
 from .recording import Recorder
@@ -30,7 +30,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
     budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
-    recorder = Recorder((request["script"],), budget, float(request["timeout"]))
+    recorder = Recorder((request["script"],), budget, float(request["timeout"]), running.names.seed_numpy)
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -43,9 +43,11 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
             recorder.stop()
     sys.setrecursionlimit(limit)
     ended_by = _seen_of(recorder, running.raised)
+    left = twice.effects(running.raised) if request.get("twice") else {}
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
-    return _message(recorder, told, ended_by, tables) | {"bound": running.names.bound}
+    more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}
+    return _message(recorder, told, ended_by, tables) | more
 
 
 def _called(told: dict[str, Any]) -> set[str]:

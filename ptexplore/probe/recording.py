@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
-import functools
+import gc
 import hashlib
 import importlib
 import inspect
@@ -57,6 +57,7 @@ EVENTS = 20_000  # operators and markers that one slice should hold
 PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
 DEPTH = 150  # functions within one another that are told apart
 KINDS = 20_000  # kinds of operator calls
+LEAVES = 50_000  # calls of operators that call nothing that are known at sight
 SHAPES = 64  # sizes that are told apart of one kind
 COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
 # once they were folded, which tells that there was none
@@ -66,6 +67,7 @@ COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 64  # of so many later ones one is timed
+USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
@@ -77,25 +79,35 @@ BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__c
 ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
+_set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
 
 
-@dataclass
-class Slot:
-    """An open path of one thread: its frame, whether a builtin that the frame calls, and its marker, if it has one."""
+Mark = tuple[Callable[[], object], Callable[[None, None, None], object]]  # how a marker begins, and how it ends
 
-    frame: FrameType | None
-    builtin: bool
-    path: Path
-    sets: int
-    mark: Any = None
+
+class Slot:
+    """An open path of one thread: its frame, whether a builtin that the frame calls, and its marker, if it has one.
+
+    `own`: the path ends with this very function, and not with one around it.
+    """
+
+    __slots__ = ("builtin", "frame", "mark", "own", "path", "sets")
+
+    def __init__(self, frame: FrameType | None, builtin: bool, path: Path, sets: int, own: bool = True) -> None:
+        self.frame, self.builtin, self.path, self.sets, self.own = frame, builtin, path, sets, own
+        self.mark: Mark | None = None
 
 
 @dataclass
 class Thread:
-    """One thread: the open paths, innermost last, the module that names are told from, and the sets that are on."""
+    """One thread: the open paths, innermost last, the module that names are told from, and the sets that are on.
+
+    `words`: memory that changes when the sets do, None where torch has none to look at.
+    """
 
     stack: list[Slot]
+    words: memoryview | None = None
     sets: int = 0
     importing: int = 0
     names: dict[int, tuple[Any, str]] = field(default_factory=dict)
@@ -111,11 +123,13 @@ class Recorder:
         user_files: Iterable[str] = (),
         native_budget: float = 0.0,
         limit: float | None = None,
+        loaded: Callable[[], None] | None = None,
         *,
         is_block: bool = False,
     ) -> None:
-        self.is_block = is_block  # whether it records a part of a process that has made tensors before
-        self.named = False  # whether a tensor has names at the end
+        self._loaded = loaded  # is called after each import
+        # Whether it records a part of a process that has made tensors before; whether a tensor has names at the end.
+        self.is_block, self.named = is_block, False
         self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
         self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
@@ -126,15 +140,15 @@ class Recorder:
         self._user_files = frozenset(map(os.path.realpath, user_files))
         self._labels: dict[CodeType, Label | None] = {}
         self._builtins: dict[Any, Label | None] = {}
+        self._more_labels: dict[Any, Label] = {}  # of builtins by table and method, of methods by label and class
         self._module_labels: dict[tuple[str, type], Label] = {}
         self._paths: list[Path] = []
         self._marks: dict[str, tuple[Path, int]] = {}
-        self._free: dict[tuple[int, int], list[Any]] = {}
         self._sets: dict[Any, int] = {}
+        self._sets_by_words: dict[bytes, int] = {}  # where no transform was on
         self._local = threading.local()
         self._threads: list[Thread] = []
         self._main = threading.get_ident()
-        self._busy = False
         self._size = SLICE  # of the next slice
         self._left = SLICE
         self._ticked, self._hook_calls_before = 0, 0
@@ -142,9 +156,9 @@ class Recorder:
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
         self._own_fork = False  # it is we who fork
-        self.interrupted = (
-            False  # an interrupt ended the program, maybe inside of the profile function, which is lost then
-        )
+        # An interrupt ended the program. Something was raised inside of the profile function, which Python then takes
+        # away. An interrupt came where nothing can be raised, and is sent once more.
+        self.interrupted = self._threw = self.held_back = False
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -164,7 +178,7 @@ class Recorder:
         self._paths.append(path)
         return path
 
-    def _path_below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
+    def _path_below(self, parent: Path, key: Any, label: Label, called_by: FrameType | None = None) -> Path:
         """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
         path = parent.children.get(key)
         if path is None:
@@ -172,7 +186,8 @@ class Recorder:
                 what = f"calls nest over {DEPTH} deep" if parent.depth >= DEPTH else f"there are over {PATHS} paths"
                 self._cut(f"{what}: what lies deeper is counted for the call it lies in")
                 return parent
-            path = parent.children[key] = self._new_path(parent, label, line())
+            line = called_by.f_lineno if called_by is not None else None
+            path = parent.children[key] = self._new_path(parent, label, line)
         return path
 
     def _cut(self, text: str) -> None:
@@ -181,33 +196,59 @@ class Recorder:
 
     # --- the profile function ---
 
-    def hook(self, frame: FrameType, event: str, argument: Any) -> None:
-        """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
+    def hook(self, frame: FrameType, event: str, argument: Any, timed: bool = False) -> None:
+        """The profile function. Torch.compile would compile what it calls, as every function that Python calls.
+
+        It runs millions of times: what each builtin goes through stands here, and in `_enter_builtin`, in one piece.
+        """
         if self.is_over:  # a thread goes on that was started meanwhile
             sys.setprofile(self._before[1])
             return
-        self._hook_calls += 1
-        counts = 1 if self._hook_calls <= TIMED else SAMPLED  # how many calls this one's time stands for
-        timed = counts == 1 or self._hook_calls % SAMPLED == 0
-        began, apart = (time.perf_counter_ns(), self.slicing + self.waited) if timed else (0, 0)
-        compiler = api.set_frame_compiler(None)
-        self._busy = True
+        if not timed:
+            calls = self._hook_calls = self._hook_calls + 1
+            if calls <= TIMED or not calls % SAMPLED:
+                self._timed(frame, event, argument)
+                return
+        compiler = _set_frame_compiler(None)
         try:
-            self._happened(frame, event, argument)
+            try:
+                thread: Thread = self._local.thread
+            except AttributeError:
+                thread = self._new_thread()
+            if event == "c_call":
+                owner = getattr(argument, "__self__", None)
+                key = argument if owner is None or type(owner) is ModuleType else (type(owner), argument.__name__)
+                try:
+                    label = self._builtins[key]
+                except KeyError:
+                    label = self._builtins[key] = self._builtin(argument)
+                if label is not None:
+                    self._enter_builtin(thread, frame, label, argument)
+            elif event == "call" or event == "return":
+                self._frame_event(thread, frame, event)
+            else:  # c_return, c_exception
+                innermost = thread.stack[-1]
+                if innermost.builtin and innermost.frame is frame:
+                    self._failed = innermost.path if event == "c_exception" else None
+                    self._builtin_left(thread, innermost)
+        except BaseException:  # what a handler of a signal raised, as that of Ctrl-C does: it is the program's
+            self._threw = True
+            raise
         finally:
-            self._busy = False
             if compiler is not None:
-                api.set_frame_compiler(compiler)
-        if timed:
-            apart = self.slicing + self.waited - apart
-            self._hook_time += (time.perf_counter_ns() - began - apart) * counts
+                _set_frame_compiler(compiler)
 
-    def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
-        try:
-            thread: Thread = self._local.thread
-        except AttributeError:
-            thread = self._new_thread()
-        innermost = thread.stack[-1]
+    def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
+        """The profile function with its time taken, which stands for that of the calls whose time is not."""
+        counts = 1 if self._hook_calls <= TIMED else SAMPLED
+        began, apart = time.thread_time_ns(), self.slicing + self.waited
+        self.hook(frame, event, argument, timed=True)
+        took = time.thread_time_ns() - began  # what the machine did for others meanwhile would count many times
+        if self.slicing + self.waited == apart:
+            self._hook_time += took + (counts - 1) * min(took, USUAL)
+
+    def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
+        """A function is called, or it ends."""
         if event == "call":
             code = frame.f_code
             try:
@@ -216,45 +257,37 @@ class Recorder:
                 label = self._labels[code] = self._classified(code)
             if label is not None:
                 self._called(thread, frame, code, label)
-        elif event == "return":
-            if innermost.frame is frame:
-                self._leave(thread)
+            return
+        innermost = thread.stack[-1]
+        if innermost.frame is frame:
+            self._leave(thread)
+            if self.stepping is not None:
                 self._before_syntax(thread, innermost.path)
-            elif self._labels.get(frame.f_code) is not None:
-                self._unwind(thread, frame)
-            if frame.f_code is ITS_PROFILER[1] and self._profile is None:
-                self._resume()
-        elif event == "c_call":
-            self._builtin_called(thread, frame, argument)
-        elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
-            self._failed = innermost.path if event == "c_exception" else None
-            self._builtin_left(thread, innermost)
-
-    def _builtin_called(self, thread: Thread, frame: FrameType, builtin: Any) -> None:
-        kind = type(getattr(builtin, "__self__", None))
-        key = builtin if kind is ModuleType else (kind, builtin.__name__)
-        try:
-            label = self._builtins[key]
-        except KeyError:
-            label = self._builtins[key] = self._builtin(builtin)
-        if label is not None:
-            self._enter_builtin(thread, frame, label, builtin)
+        elif self._labels.get(frame.f_code) is not None:
+            self._unwind(thread, frame)
+        if self._profile is None and frame.f_code is ITS_PROFILER[1]:
+            self._resume()
 
     def _builtin_left(self, thread: Thread, slot: Slot) -> None:
-        self._leave(thread)
+        thread.stack.pop()
+        mark = slot.mark
+        if mark is not None:
+            mark[1](None, None, None)
+            slot.path.marks[slot.sets].append(mark)
         if not slot.path.label.name:  # one of torch's own helpers, which may have changed the sets
             self._look_at_sets(thread)
         if self._left <= 0:
             self._slice_if_safe()
-        self._before_syntax(thread, slot.path)
+        if self.stepping is not None:
+            self._before_syntax(thread, slot.path)
 
     def _new_thread(self) -> Thread:
         path = self.root
         if threading.get_ident() != self._main:
             name = threading.current_thread().name
-            path = self._path_below(self.root, ("thread", name), Label("thread", name), lambda: None)
-        thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)])
-        thread.sets = self._read_sets()
+            path = self._path_below(self.root, ("thread", name), Label("thread", name))
+        thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)], api.local_words())
+        thread.sets = self._read_sets(thread)
         self._threads.append(thread)
         return thread
 
@@ -282,13 +315,17 @@ class Recorder:
         if known is None:
             return None
         table, method = known
-        internal = api.is_internal(table)  # its name is empty then: the sets may be others after it
-        return Label("builtin", "" if internal else api.public_name(table, method), table=table, method=method)
+        label = self._more_labels.get(known)
+        if label is None:
+            internal = api.is_internal(table)  # its name is empty then: the sets may be others after it
+            name = "" if internal else api.public_name(table, method)
+            label = self._more_labels[known] = Label("builtin", name, table=table, method=method)
+        return label
 
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
         outer, back = thread.stack[-1], frame.f_back
         direct = back is not None and back is outer.frame
-        key: Any = (code, back.f_lasti if direct and back is not None else None)
+        key: Any = (label, back.f_lasti if direct and back is not None else None)
         if code is ITS_PROFILER[0]:
             self._suspend()
         if code is api.MODULE_CALL:
@@ -299,15 +336,22 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._path_below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
-        path.calls += path is not outer.path
-        self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False)))
-        self._before_syntax(thread, None)
+        path = self._path_below(outer.path, key, label, back)
+        own = path is not outer.path
+        path.calls += own
+        self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
+        if self.stepping is not None:
+            self._before_syntax(thread, None)
 
     def _of_class(self, frame: FrameType, label: Label) -> Label:
         """The label of a method with the class of the object that it is called on."""
         owner = frame.f_locals.get("self")
-        return replace(label, type=type(owner).__qualname__) if owner is not None else label
+        if owner is None:
+            return label
+        known = self._more_labels.get((label, type(owner)))
+        if known is None:
+            known = self._more_labels[label, type(owner)] = replace(label, type=type(owner).__qualname__)
+        return known
 
     def _module(self, thread: Thread, frame: FrameType) -> Label:
         """A module by its name within the outermost one that is running; "" for that one itself."""
@@ -329,48 +373,78 @@ class Recorder:
         return known
 
     def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label, builtin: Any) -> None:
+        words = thread.words
+        sets = self._sets_by_words.get(words.tobytes()) if words is not None else None
+        if sets is None or sets != thread.sets:
+            sets = self._look_at_sets(thread)
         outer = thread.stack[-1]
-        sets = self._look_at_sets(thread)
-        back = frame if frame is outer.frame else None
-        line = frame.f_lineno if outer.path.label.kind == "user" and back is not None else None
-        path = self._path_below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
-        path.calls += path is not outer.path
+        outer_path = outer.path
+        if frame is outer.frame and outer.own and outer_path.label.kind == "user":
+            place = label, frame.f_lasti  # a line is looked up in a table, which takes time
+            known = outer_path.children.get(place)
+            path = known if known is not None else self._at_line(outer_path, place, frame)
+        else:
+            path = self._path_below(outer_path, (label, None), label, frame)
+        path.calls += path is not outer_path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
                 self._called_before.add((label, sets))
                 self._left = min(self._left, FIRST_SLICE)
             if self._stepped(self.stepping, path, sets, builtin):
                 return
-        self._enter(thread, Slot(frame, BUILTIN, path, sets))
+        self._failed = None  # something else runs
+        slot = Slot(frame, BUILTIN, path, sets)
+        thread.stack.append(slot)
+        if not path.cold and self._profile is not None:
+            try:
+                mark = path.marks[sets].pop()
+            except (KeyError, IndexError):
+                mark = self._new_mark(path, sets)
+            slot.mark = mark
+            path.seen += 1
+            self._left -= 1
+            mark[0]()
+
+    def _at_line(self, outer: Path, place: tuple[Label, int], frame: FrameType) -> Path:
+        """The path of a builtin that a function of the user's calls: all calls of a line are one path."""
+        label = place[0]
+        path = self._path_below(outer, (label, frame.f_lineno, "line"), label, frame)
+        if path is not outer:
+            outer.children[place] = path
+        return path
 
     def _enter(self, thread: Thread, slot: Slot) -> None:
         self._failed = None  # something else runs
         thread.stack.append(slot)
-        path = slot.path
-        if not path.cold:
+        if not slot.path.cold:
             self._open(slot)
 
     def _open(self, slot: Slot) -> None:
         """Open a slot's marker, anew or one that was closed before."""
         if self._profile is None:
             return
-        key = (slot.path.index, slot.sets)
-        free = self._free.get(key)
-        if free:
-            mark = free.pop()
-        else:
-            name = f"{MARK}{key[0]}.{key[1]}"
-            self._marks[api.MARK + name] = slot.path, slot.sets
-            mark = api.marker(name)
+        path = slot.path
+        try:
+            mark = path.marks[slot.sets].pop()
+        except (KeyError, IndexError):
+            mark = self._new_mark(path, slot.sets)
         slot.mark = mark
-        slot.path.seen += 1
+        path.seen += 1
         self._left -= 1
-        mark.__enter__()
+        mark[0]()
+
+    def _new_mark(self, path: Path, sets: int) -> Mark:
+        name = f"{MARK}{path.index}.{sets}"
+        self._marks[api.MARK + name] = path, sets
+        path.marks.setdefault(sets, [])
+        mark = api.marker(name)
+        return mark.__enter__, mark.__exit__
 
     def _close(self, slot: Slot) -> None:
-        if slot.mark is not None:
-            slot.mark.__exit__(None, None, None)
-            self._free.setdefault((slot.path.index, slot.sets), []).append(slot.mark)
+        mark = slot.mark
+        if mark is not None:
+            mark[1](None, None, None)
+            slot.path.marks[slot.sets].append(mark)
             slot.mark = None
 
     def _leave(self, thread: Thread) -> None:
@@ -386,14 +460,21 @@ class Recorder:
 
     # --- thread-local sets ---
 
-    def _read_sets(self) -> int:
+    def _read_sets(self, thread: Thread) -> int:
+        """The number of the thread-local sets, and the transforms, that are on now."""
         transforms = api.transforms()
-        read = (*api.local_bits(), tuple((layer["level"], layer["kind"]) for layer in transforms))
-        return self._sets.setdefault(read, len(self._sets))
+        include, exclude = api.local_bits()
+        read = (include, exclude, tuple((layer["level"], layer["kind"]) for layer in transforms))
+        number = self._sets.setdefault(read, len(self._sets))
+        if thread.words is not None and not transforms and not (include | exclude) & api.transform_keys():
+            self._sets_by_words[thread.words.tobytes()] = number
+        return number
 
     def _look_at_sets(self, thread: Thread, *, around: bool = True) -> int:
         """The thread-local sets now; `around`: the open function's marker tells them from here on, if they changed."""
-        sets = self._read_sets()
+        words = thread.words
+        known = self._sets_by_words.get(words.tobytes()) if words is not None else None
+        sets = known if known is not None else self._read_sets(thread)
         if sets != thread.sets:
             thread.sets = sets
             slot = thread.stack[-1]
@@ -459,6 +540,9 @@ class Recorder:
             if meanwhile is not None:
                 self._own_fork = True
                 meanwhile()
+        except BaseException:
+            self._cut("an interrupt came while what had run was being folded: some of that is not told")
+            raise
         finally:
             self._own_fork = False
             if self.stepping is None or not self.stepping.in_child:
@@ -511,8 +595,10 @@ class Recorder:
 
     def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
+        if self._threw:
+            self._go_on()
         hook = sys.getprofile()
-        if self._profile is not None and not self._busy and hook is not None:
+        if self._profile is not None and hook is not None and not _runs(Recorder.hook.__code__):
             # A loop over operator syntax calls nothing that the hook sees: time alone tells that there may be much.
             sys.setprofile(None)
             try:
@@ -520,6 +606,28 @@ class Recorder:
             finally:
                 sys.setprofile(hook)
         self._ticked += 1
+
+    def _go_on(self) -> None:
+        """Set the profile function anew: what it raised is with the program, which went on."""
+        self._threw = False
+        if sys.getprofile() is not None:
+            return
+        self._cut(
+            "an interrupt came inside of the profile function: Python's calls for some 0.2 s after it are not told"
+        )
+        running: list[FrameType] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            running.append(frame)
+            frame = frame.f_back
+        thread: Thread = self._local.thread
+        inner = next((f for f in running if not f.f_code.co_filename.startswith(OURS)), None)
+        while len(thread.stack) > 1:
+            slot = thread.stack[-1]
+            if slot.frame is not None and slot.frame in running and not (slot.builtin and slot.frame is inner):
+                break
+            self._leave(thread)
+        sys.setprofile(self.hook)
 
     def _watch(self) -> None:
         """Ask for a tick where the profile function is not called.
@@ -530,9 +638,12 @@ class Recorder:
         asked = over = 0
         while not self._stopped.wait(TICK):
             self._end_in_time()
+            if self.held_back:
+                self.held_back = False
+                os.kill(os.getpid(), signal.SIGINT)
             quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
             asked = max(asked, self._ticked)  # a tick that an earlier recorder asked for may come late
-            if asked == self._ticked == over and quiet:
+            if asked == self._ticked == over and (quiet or self._threw):
                 asked += 1
                 ctypes.pythonapi.Py_AddPendingCall(_PENDING, None)
             over = self._ticked
@@ -556,11 +667,15 @@ class Recorder:
             return
         starts = given if isinstance(given, (list, tuple)) else (given,)
         nodes = [t.grad_fn for t in starts if isinstance(t, torch.Tensor) and t.grad_fn is not None]
-        if nodes:
-            self._slice_if_safe()
-            self._fold.saved(nodes)
-            if self.stepping is not None and self.stepping.wants_graph:
-                self._graph = api.node_names(nodes)
+        if nodes and self._is_safe():
+            self._slice(lambda: self._look_at_graph(nodes))
+        elif nodes:
+            self._look_at_graph(nodes)
+
+    def _look_at_graph(self, nodes: list[Any]) -> None:
+        self._fold.saved(nodes)
+        if self.stepping is not None and self.stepping.wants_graph:
+            self._graph = api.node_names(nodes)
 
     # --- the run ---
 
@@ -568,6 +683,11 @@ class Recorder:
     def digest(self) -> str:
         """A hash of the names of all operators and nodes in the order in which they were folded."""
         return self._fold.digest.hexdigest()
+
+    @property
+    def operators(self) -> int:
+        """How many operators and nodes were folded."""
+        return self._fold.met
 
     @property
     def waited(self) -> int:
@@ -612,7 +732,7 @@ class Recorder:
         """Record what a function calls from here on as calls from it."""
         label = self._labels[frame.f_code] = self._classified(frame.f_code)
         if label is not None and label.kind == "user":
-            path = self._path_below(thread.stack[-1].path, (frame.f_code, None), label, lambda: None)
+            path = self._path_below(thread.stack[-1].path, (label, None), label)
             path.calls += 1
             self._enter(thread, Slot(frame, FRAME, path, thread.sets))
 
@@ -655,13 +775,17 @@ class Recorder:
         """Import a module without looking at what that calls: one row says that it was, and how long it took."""
         thread: Thread | None = getattr(self._local, "thread", None)
         if thread is None or thread.importing:
-            return load(*given)
+            try:
+                return load(*given)
+            finally:
+                if self._loaded is not None:
+                    self._loaded()
         thread.importing = 1
         hook = sys.getprofile()
         sys.setprofile(None)
         label = self._labels.setdefault(_IMPORTS, Label("imports", "imports"))
         assert label is not None
-        path = self._path_below(thread.stack[-1].path, "imports", label, lambda: None)
+        path = self._path_below(thread.stack[-1].path, "imports", label)
         before, slot = len(sys.modules), Slot(None, FRAME, path, thread.sets)
         thread.stack.append(slot)
         self._open(slot)
@@ -672,6 +796,8 @@ class Recorder:
                 self._leave(thread)
             path.calls += max(len(sys.modules) - before, 0)
             thread.importing = 0
+            if self._loaded is not None:
+                self._loaded()
             self._look_at_sets(thread)
             sys.setprofile(hook)
 
@@ -760,6 +886,14 @@ def _is_timed(file: str, name: str) -> bool:
     return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
 
 
+def _runs(code: CodeType) -> bool:
+    """Whether a function is at work in this thread."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
+
+
 _IMPORTS = (lambda: None).__code__  # stands for what is imported among the functions that have a label
 
 
@@ -783,8 +917,12 @@ os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
 
 
 def _tick(_: object) -> int:
-    if Recorder.active is not None:
-        Recorder.active.tick()
+    recorder = Recorder.active
+    if recorder is not None:
+        try:
+            recorder.tick()
+        except KeyboardInterrupt:  # a callback by ctypes cannot raise
+            recorder.held_back = True
     return 0
 
 
@@ -823,6 +961,8 @@ class Kind:
 
     first: dict[str, Any]
     inside: tuple[tuple[int, int | None], ...]
+    is_node: bool
+    leaf: tuple[str, str | None, Any, bool] | None  # of an operator that called nothing: what tells it from all others
     shapes: dict[Any, int] = field(default_factory=dict)
 
 
@@ -834,6 +974,7 @@ class Fold:
         self._kinds: dict[Any, int] = {}
         self.rows: list[Row] = [Row()]  # 0 is END
         self._rows: dict[Any, int] = {(): END}
+        self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
         self._packed: list[bytes] = []
         self._packer = zlib.compressobj(6)
@@ -843,9 +984,14 @@ class Fold:
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
+        self._imported = 0  # nanoseconds of imports that were folded: they are no operator's time
         self.digest = hashlib.sha1(usedforsecurity=False)
+        self.met = 0
+        self._names: list[str] = []  # of the operators that were met since the digest was last told
+        self._overloads = api.records_overloads()
         self.cuts: list[str] = []
         self._marks: dict[str, tuple[Path, int]] = {}
+        self._root: Path | None = None
         self.stepping: Stepping | None = None
         self._stepped: list[Stepped] = []  # what was stepped right before what is folded now
         self._route_of: list[int] = []  # by row
@@ -854,17 +1000,24 @@ class Fold:
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
         """Fold what one profile saw."""
-        self._marks = marks
+        self._marks, self._root = marks, root
         self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 100_000))  # calls nest as deeply as the program's own
+        collects = gc.isenabled()
+        gc.disable()  # thousands of objects are made and freed here, and none of them is garbage
         try:
             roots = api.event_roots(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
             roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
             self._walk(roots, root, 0)
         finally:
+            if collects:
+                gc.enable()
             sys.setrecursionlimit(limit)
+        self.digest.update("".join(self._names).encode(errors="replace"))
+        self.met += len(self._names)
+        self._names.clear()
         if self.stepping is not None:
             self.stepping.folded()
         packed = self._packer.compress(struct.pack(f"<{len(self._order)}I", *self._order))
@@ -878,23 +1031,29 @@ class Fold:
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
         before = None  # what ran before an operator: where it was called by syntax, that tells the place
         for event in trees:
-            fields = api.operator_fields(event)
             name = event.name
-            if name.startswith(api.MARK):
-                marked = self._marks.get(name)
-                if marked is not None:
-                    inner = marked[0]
-                    before = inner.site
-                    # Where no more paths are told apart, what a path calls is counted for itself.
-                    inner.time += event.duration_time_ns if inner.label.kind != "program" and inner is not path else 0
-                    if self.stepping is None:
-                        self._walk(event.children, *marked)
-                    else:
-                        self._walk_marked(self.stepping, event, *marked)
-            elif fields is None or _scope(fields) == "USER_SCOPE":
-                self._walk(event.children, path, sets)
-            else:
-                self._unit(event, fields, path, sets, (path.site, before))
+            marked = self._marks.get(name)
+            if marked is not None:
+                inner = marked[0]
+                before = inner.site
+                # Where no more paths are told apart, what a path calls is counted for itself.
+                if inner is not path and inner is not self._root:
+                    took = event.duration_time_ns
+                    inner.time += took
+                    if inner.label.kind == "imports":
+                        self._imported += took
+                if self.stepping is None:
+                    children = event.children
+                    if children:
+                        self._walk(children, inner, marked[1])
+                else:
+                    self._walk_marked(self.stepping, event, *marked)
+            elif not name.startswith(api.MARK):
+                call = _read(event, name)
+                if call is None or call[2] == "user":
+                    self._walk(event.children, path, sets)
+                elif self.stepping is not None or not self._met_before(call, path, sets):
+                    self._unit(call, path, sets, (path.site, before))
 
     def _walk_marked(self, stepping: Stepping, event: Any, path: Path, sets: int) -> None:
         """Walk what a marker stands for, which may be the builtin that was stepped."""
@@ -907,32 +1066,63 @@ class Fold:
         self._walk(event.children, path, sets)
         self._stepped_now = inside
 
-    def _unit(self, event: Any, fields: Any, path: Path, sets: int, site: Any = None) -> None:
+    def _met_before(self, call: Call, path: Path, sets: int) -> bool:
+        """Count an operator call that called nothing, if the like of it was met before; else nothing is done."""
+        event, name, type_, fields, given = call
+        if type_ != "op" or event.children:
+            return False
+        sizes: list[Any] = []
+        signature: Any = tuple([_signature(value, sizes) for value in given])
+        sequence: int = fields.sequence_number
+        counted = 0 <= sequence < COUNTED
+        overload = event.overload_name if self._overloads else None
+        number = self._leaves.get((path.index, sets, name, overload, signature, counted, *sizes))
+        if number is None:
+            return False
+        self._names.append(name)
+        row = self.rows[number]
+        row.calls += 1
+        row.time += event.duration_time_ns
+        self._order.append(number)
+        if counted:
+            self._sequences[sequence] = number, 0, event.start_time_ns + event.duration_time_ns
+        return True
+
+    def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> None:
         """One operator call, or one node that the engine ran, with all that it called."""
-        position = len(self._order)
-        self._order.append(END)
+        event = call[0]
+        order = self._order
+        position = len(order)
+        order.append(END)
         outer = self._seen, self._first, self._python
         self._seen, self._first, self._python = [], None, 0
         path.hot = True
-        inputs: list[Any] = []
-        kind, sequence = self._kind(event, fields, path, sets, inputs, None)
-        maker = self._sequences.get(sequence) if self.kinds[kind].first["type"] in NODES else None
+        imported = self._imported
+        sizes: list[Any] = []
+        kind, sequence = self._kind(call, path, sets, sizes, None)
+        maker = self._sequences.get(sequence) if self.kinds[kind].is_node else None
         recorded = maker[:2] if maker is not None else None
-        key = (path.index, sets, kind, self._shape(kind, inputs), recorded)
+        shape = self.kinds[kind].shapes.get(tuple(sizes))
+        key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
         number = self._rows.get(key)
         if number is None:
             number = self._rows[key] = len(self.rows)
             self.rows.append(Row())
         row = self.rows[number]
         row.calls += 1
-        row.time += event.duration_time_ns
+        row.time += event.duration_time_ns - (self._imported - imported)
         row.python += self._python
-        self._order[position] = number
+        order[position] = number
+        leaf = self.kinds[kind].leaf
+        if leaf is not None and len(self._leaves) < LEAVES and not (self.writes and api.writes(*leaf[:2])):
+            known = (path.index, sets, *leaf, *sizes)
+            self._leaves[known] = number
         if self.stepping is not None:
             self._tell_stepping(self.stepping, key, number, path, event, site)
-        for seen in self._seen:
-            ended = event.start_time_ns + event.duration_time_ns
-            self._sequences[seen] = number, seen - min(self._seen), ended
+        if self._seen:
+            least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
+            for seen in self._seen:
+                self._sequences[seen] = number, seen - least, ended
         self._seen, self._first, self._python = outer
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
@@ -959,64 +1149,73 @@ class Fold:
                 call.met += 1
                 call.event = event if call.met == call.number else None
 
-    def _kind(
-        self, event: Any, fields: Any, path: Path, sets: int, sizes: list[Any], around: int | None
-    ) -> tuple[int, int]:
+    def _kind(self, call: Call, path: Path, sets: int, sizes: list[Any], around: int | None) -> tuple[int, int]:
         """The kind of a call, and its sequence number. `around`: the number of the innermost call around that has one.
 
         What Python ran inside it is folded as calls of its own, from its own paths.
         """
-        name = event.name
-        self.digest.update(name.encode(errors="replace"))
-        sequence = int(fields.sequence_number)
-        type_ = "engine" if name.startswith(events.ENGINE) else TYPES.get(_scope(fields), "op")
+        event, name, type_, fields, inputs = call
+        self._names.append(name)
+        sequence: int = fields.sequence_number
         if self._stepped:
             self._look_for_stepped(event, type_)
         given: Any = ()
         overload = None
-        counted = type_ == "op" and 0 <= sequence < COUNTED
+        counted = False
         if type_ == "op":
             overload = self._overload(event, path)
-            given = tuple(_signature(value, sizes) for value in fields.inputs)
+            given = tuple([_signature(value, sizes) for value in inputs])
+            counted = 0 <= sequence < COUNTED
             if counted:
                 self._seen.append(sequence)
                 self._first = sequence if self._first is None else self._first
                 around = sequence
-        inside: list[tuple[int, int | None]] = []
-        for child in event.children:
-            of_child = api.operator_fields(child)
-            if child.name.startswith(api.MARK):
-                length, marked = len(self._order), self._marks.get(child.name)
-                if marked is not None and marked[0] is not path:
-                    marked[0].inside += child.duration_time_ns
-                    self._python += child.duration_time_ns
-                self._walk((child,), path, sets)
-                if len(self._order) > length:
-                    self._order.append(END)
-                    inside.append(HOLE)
-            elif of_child is not None:
-                inside.append(self._inside(child, of_child, path, sets, around))
-        key = (type_, name, overload, given, counted, tuple(inside))
+        children = event.children
+        inside = tuple(self._called(children, path, sets, around)) if children else ()
+        key = (type_, name, overload, given, counted, inside)
         number = self._kinds.get(key)
         if number is None:
             first: dict[str, Any] = {"type": type_, "name": name}
             if type_ == "op":
-                inputs = [events.recorded_input(value) for value in fields.inputs]
-                first |= {"overload": overload, "counted": counted, "inputs": inputs}
+                told = [events.recorded_input(value) for value in inputs]
+                first |= {"overload": overload, "counted": counted, "inputs": told}
             number = self._kinds[key] = len(self.kinds)
-            self.kinds.append(Kind(first, tuple(inside)))
+            leaf = (name, overload, given, counted) if type_ == "op" and not children else None
+            self.kinds.append(Kind(first, inside, type_ in NODES, leaf))
         return number, sequence
 
     def _overload(self, event: Any, path: Path) -> str | None:
         """An operator call's overload; the call is kept with it if it writes to what it was given."""
-        overload = getattr(event, "overload_name", None) if api.records_overloads() else None
+        overload = event.overload_name if self._overloads else None
         if self.writes is not None:
             self.writes.add(event, overload, path)
         return overload
 
-    def _inside(self, event: Any, fields: Any, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
+    def _called(
+        self, children: Iterable[Any], path: Path, sets: int, around: int | None
+    ) -> Iterator[tuple[int, int | None]]:
+        """What a call called: of each operator its kind and sequence number, HOLE where Python ran."""
+        for child in children:
+            name = child.name
+            if name.startswith(api.MARK):
+                length, marked = len(self._order), self._marks.get(name)
+                imported = self._imported
+                self._walk((child,), path, sets)
+                if marked is not None and marked[0] is not path:
+                    took = child.duration_time_ns - (self._imported - imported)
+                    marked[0].inside += took
+                    self._python += took
+                if len(self._order) > length:
+                    self._order.append(END)
+                    yield HOLE
+                continue
+            call = _read(child, name)
+            if call is not None:
+                yield self._inside(call, path, sets, around)
+
+    def _inside(self, call: Call, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
         """An operator inside of another: its kind, and by how much its sequence number is above that around it."""
-        kind, sequence = self._kind(event, fields, path, sets, [], around)
+        kind, sequence = self._kind(call, path, sets, [], around)
         if not self.kinds[kind].first.get("counted"):
             return kind, None
         base = around if around is not None else self._first
@@ -1112,19 +1311,38 @@ def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[i
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _scope(fields: Any) -> str:
-    known = _SCOPES.get(fields.scope)
-    return known if known is not None else _SCOPES.setdefault(fields.scope, str(fields.scope).rpartition(".")[2])
+Call = tuple[Any, str, str, Any, Any]  # an event: itself, its name, what it is, its fields, of an operator its inputs
 
 
-_SCOPES: dict[Any, str] = {}
+def _read(event: Any, name: str) -> Call | None:
+    """What the profiler recorded as an operator's event, or as one alike; None for any other event.
+
+    To ask for its scope takes as long as all else that is read: it is not asked for where the name is an operator's and
+    a tensor was given. What a program names itself has none.
+    """
+    fields = event.extra_fields
+    if type(fields) is not _OPERATOR:
+        return None
+    given = None
+    if name.startswith("aten::"):
+        given = fields.inputs
+        if given and type(given[0]) is _TENSOR:
+            return event, name, "op", fields, given
+    scope = fields.scope
+    type_ = _TYPES.get(scope)
+    if type_ is None:
+        type_ = _TYPES[scope] = TYPES.get(str(scope).rpartition(".")[2], "op")
+    if name.startswith(events.ENGINE):
+        type_ = "engine"
+    if type_ == "op" and given is None:
+        given = fields.inputs
+    return event, name, type_, fields, given
+
+
+_TYPES: dict[Any, str] = {}  # by scope
+_TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
-
-
-@functools.cache
-def _word(value: Any) -> str:
-    return str(value)
 
 
 def _signature(value: Any, sizes: list[Any]) -> Any:
@@ -1132,14 +1350,14 @@ def _signature(value: Any, sizes: list[Any]) -> Any:
 
     The sizes go to `sizes`.
     """
-    if api.is_tensor_metadata(value):
+    if type(value) is _TENSOR:
         size = tuple(value.sizes)
         sizes.append(size)
-        return (_word(value.dtype), _word(value.device), _word(value.layout), len(size))
+        return (value.dtype, value.device, value.layout, len(size))
     if isinstance(value, (list, tuple)):
         inner = [_signature(item, sizes) for item in value[:4096]]
         return (tuple(dict.fromkeys(inner)), "list")
-    return type(value).__name__
+    return type(value)
 
 
 @contextmanager

@@ -176,6 +176,45 @@ def local_bits() -> tuple[int, int]:
     return int(include.raw_repr()), int(exclude.raw_repr())
 
 
+def local_words() -> memoryview | None:
+    """Sixteen bytes of memory that change whenever this thread's include or exclude set does.
+
+    Ask for them in the thread that is meant. None where torch's library does not export them, or has something else
+    under that name.
+    """
+    return _local_words() if _are_local_sets() else None
+
+
+def _local_words() -> memoryview:
+    library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libc10.so"))
+    # A PODLocalDispatchKeySet (c10/core/impl/LocalDispatchKeySet.h); what is looked up is this thread's.
+    words = (ctypes.c_uint64 * 2).in_dll(library, "_ZN3c104impl26raw_local_dispatch_key_setE")
+    return memoryview(words).cast("B").cast("Q")
+
+
+@functools.cache
+def _are_local_sets() -> bool:
+    """Whether the words are this thread's sets: they must change as the sets do."""
+    try:
+        words = _local_words()
+    except (OSError, ValueError):
+        return False
+    before, sets_before = tuple(words), local_bits()
+    with torch._C._AutoDispatchBelowAutograd():
+        inside, sets_inside = tuple(words), local_bits()
+    changed = tuple(a ^ b for a, b in zip(before, inside, strict=True))
+    told = tuple(a ^ b for a, b in zip(sets_before, sets_inside, strict=True))
+    return changed == told and any(told) and tuple(words) == before
+
+
+@functools.cache
+def transform_keys() -> int:
+    """The bits of the keys one of which is in a local set wherever a function transform is on."""
+    names = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
+    keys = (getattr(torch._C.DispatchKey, name) for name in names)
+    return functools.reduce(operator.or_, (int(torch._C.DispatchKeySet(key).raw_repr()) for key in keys), 0)
+
+
 def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
     inside = repr(keys).partition("(")[2].rpartition(")")[0]
     return int(keys.raw_repr()), [name for name in inside.split(", ") if name]
@@ -411,6 +450,11 @@ def _written_arguments(name: str, overload: str | None) -> tuple[int, ...]:
     return tuple(sorted({number for number, alias in arguments if alias is not None and alias.is_write}))
 
 
+def writes(name: str, overload: str | None) -> bool:
+    """Whether an operator writes to what it is given, by its schema."""
+    return bool(_written_arguments(name, overload))
+
+
 def written_memories(event: Any, overload: str | None) -> tuple[int, ...]:
     """The memories of the tensors that the operator of a tree event writes to by its schema; () for most."""
     written = _written_arguments(event.name, overload)
@@ -509,13 +553,23 @@ def saved_tensors_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]
 
 def operator_fields(event: Any) -> Any | None:
     """A tree event's operator fields (inputs, scope, sequence_number); None for an event of another kind."""
-    tag, fields = event.typed
-    return fields if tag == torch._C._profiler._EventType.TorchOp else None
+    fields = event.extra_fields
+    return fields if isinstance(fields, OPERATOR_FIELDS) else None
+
+
+TENSOR_METADATA = torch._C._profiler._TensorMetadata  # what the profiler records of an input that is a tensor
+OPERATOR_FIELDS = torch._C._profiler._ExtraFields_TorchOp  # and of an operator's event, beside its name and times
+
+
+def scope_of(event: Any) -> str | None:
+    """The scope of a tree event, as `FUNCTION`, `BACKWARD_FUNCTION`; None for one that is no operator's or alike."""
+    fields = operator_fields(event)
+    return str(fields.scope).rpartition(".")[2] if fields is not None else None
 
 
 def is_tensor_metadata(value: Any) -> bool:
     """Whether the profiler recorded this input as a tensor."""
-    return isinstance(value, torch._C._profiler._TensorMetadata)
+    return isinstance(value, TENSOR_METADATA)
 
 
 def class_name(kind: type) -> str:

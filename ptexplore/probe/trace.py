@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, libraries, native, passes, program, raising, thrown, writes
+from . import dispatch, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
@@ -22,6 +22,8 @@ FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
     rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":(true|false))?'
 )
+
+OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
 
 
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
@@ -34,6 +36,10 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
         outcome = _forked(program.RECORDER, request, known, channel)
         _told(program.RECORDER, outcome, channel)
+        counted = OPERATORS.search(outcome.answer)
+        if request.get("twice") and counted is not None:
+            second = {**request, "operators": int(counted[1])}
+            _told(twice.RECORDER, _forked(twice.RECORDER, second, known, channel), channel)
         if request.get("again") and writes.REASON in outcome.answer:
             _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
         if request.get("native") and request.get("native_op"):
@@ -141,7 +147,7 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
-    own[writes.RECORDER] = writes.run
+    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run}
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     if recorder == program.RECORDER:
         run = partial(program.run, request, known)

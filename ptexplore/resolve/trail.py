@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from msgspec import structs
 
 from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
-from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
+from ptexplore.model.observed import ChangedTable, Remark, SecondRun, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.program import Program, StepBudget
 from ptexplore.model.trace import Finding, Hop, Session, TraceOptions, Trail, walk
@@ -35,6 +35,9 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             context.findings.append(Finding(kind, record_of(observation, Remark).text))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
+        elif kind == "twice":
+            second = record_of(observation, SecondRun)
+            context.findings.append(Finding("twice" if second.equal else "differs", second.text))
         elif kind == "table":
             op = record_of(observation, ChangedTable).op
             text = f"{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
@@ -123,11 +126,16 @@ def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]
     last = last_calls(program)
     if last is None:
         return ()
-    seen = _first_observation
-    first, wanted = [route.observation or 0 for route in program.routes], program.calls[last].route
-    made = tuple(claim for claim in claims if bisect_right(first, seen(claim)) - 1 == wanted)
+    route_of, wanted = _route_finder(program), program.calls[last].route
+    made = tuple(claim for claim in claims if route_of(_first_observation(claim)) == wanted)
     is_left = program.failed is not None and program.calls[last].path == program.failed
     return made if is_left or raising.is_on_stack(context, made) else ()
+
+
+def _route_finder(program: Program) -> Callable[[int], int]:
+    """Tells which route an observation is of: those of a route begin with its first one."""
+    first = [route.observation or 0 for route in program.routes]
+    return lambda observation: bisect_right(first, observation) - 1
 
 
 def _first_observation(claim: Claim) -> int:
@@ -137,11 +145,11 @@ def _first_observation(claim: Claim) -> int:
 
 def _concluded(context: Context, program: Program, hops: Sequence[Hop]) -> Program:
     """The program whose routes know the hops that were concluded from their observations, and its paths their place."""
-    first = [route.observation or 0 for route in program.routes]
+    route_of = _route_finder(program)
     shown: dict[int, list[int]] = {}
     for hop in hops:
         seen = next((number for step in walk((hop,)) for number in step.evidence), 0)
-        shown.setdefault(bisect_right(first, seen) - 1, []).append(hop.id)
+        shown.setdefault(route_of(seen), []).append(hop.id)
     routes = (structs.replace(route, hops=tuple(shown.get(number, ()))) for number, route in enumerate(program.routes))
     paths = python_places.of_paths(context, program.paths)
     return structs.replace(program, routes=tuple(routes), paths=tuple(paths))

@@ -5,26 +5,33 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 
 from lib.measure import ROOT, Bench, Row, Sample, median
 
 GPT = ROOT / "examples" / "gpt.py"
-STEPS = (1, 100)
+STEPS = (1, 50, 100)
 MEMORY = """
 import json, resource, runpy, sys
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
-print(json.dumps({"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({"peak": used.ru_maxrss / 1024, "processor": used.ru_utime + used.ru_stime}))
 """
 RECORDED = """
 import json, resource, sys
 from ptexplore.api.trail import PublicTrail
 import ptexplore
 trail = ptexplore.trace(script=sys.argv[1], native=False, timeout=3600)
-own, children = (resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-print(json.dumps({"own": own, "probe": children}))
+if len(sys.argv) > 2:
+    trail.save(sys.argv[2])
+told = {}
+for name, who in (("own", resource.RUSAGE_SELF), ("probe", resource.RUSAGE_CHILDREN)):
+    used = resource.getrusage(who)
+    told |= {name: used.ru_maxrss / 1024, "processor_" + name: used.ru_utime + used.ru_stime}
+print(json.dumps(told))
 """
 LOOP = """
 import json, sys, time
@@ -33,10 +40,10 @@ import ptexplore
 number, recorded = int(sys.argv[1]), sys.argv[2] == "recorded"
 x = torch.ones(2)
 def run(count):
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(count):
         torch.neg(x)
-    return time.perf_counter() - began
+    return time.process_time() - began
 run(1000)
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) / 1024
@@ -100,13 +107,13 @@ def program_rows(bench: Bench, folder: Path, runs: int, progress: Callable[[str]
             opened = [bench.ptexplore("trace", "--load", str(saved)) for _ in range(runs)]
             rows.append(Row(f"{name}: open it again, first screen", median(opened), "s", 0.5))
             rows += memory(bench, script)
-    return [*rows, *hundred(bench, folder, progress), *loop(bench, runs, progress)]
+    return [*rows, *hundred(bench, folder, runs, progress), *loop(bench, runs, progress)]
 
 
 def memory(bench: Bench, script: Path) -> list[Row]:
     """What ptexplore's own process holds at most, and what the probe holds beyond the script's own."""
-    told = json.loads(bench.run_python("-c", RECORDED, str(script)).output.splitlines()[-1])
-    plain = json.loads(bench.run_python("-c", MEMORY, str(script)).output.splitlines()[-1])
+    told = _told(bench.run_python("-c", RECORDED, str(script)))
+    plain = _told(bench.run_python("-c", MEMORY, str(script)))
     more = told["probe"] - plain["peak"]
     return [
         Row("GPT step: memory of ptexplore's own process", told["own"], "MB", 300),
@@ -114,22 +121,63 @@ def memory(bench: Bench, script: Path) -> list[Row]:
     ]
 
 
-def hundred(bench: Bench, folder: Path, progress: Callable[[str], None]) -> list[Row]:
-    """A hundred steps against one: what recording costs a step, and the file."""
-    sizes, costs = [], []
-    for steps in STEPS:
-        progress(f"{steps} steps")
-        script, saved = variant(folder, f"steps{steps}", STEPS=steps, LAYERS=4), folder / f"steps{steps}.trail"
-        alone, recorded = in_turns(bench, script, saved, 1, progress)
-        sizes.append(saved.stat().st_size)
-        costs.append((median(alone), median(recorded)))
-    (one, one_recorded), (many, many_recorded) = costs
-    note = f"{many_recorded:.1f} s against {many:.1f} s alone; one step {one_recorded:.1f} against {one:.1f}"
-    added = ((many_recorded - one_recorded) / (many - one)) if many > one else 0.0
-    return [
-        Row("99 further steps (4 layers): recorded against alone", added, "x", 3, note),
-        Row("100 steps against 1: saved file", sizes[1] / sizes[0], "x", 1.2),
+def hundred(bench: Bench, folder: Path, runs: int, progress: Callable[[str], None]) -> list[Row]:
+    """A hundred steps against fifty, and against one: what recording costs a step, the file, resolving.
+
+    Processor time of whole processes: the program's own one, and that of its probe, apart from what concludes.
+    """
+    alone: dict[int, list[float]] = {steps: [] for steps in STEPS}
+    probe: dict[int, list[float]] = {steps: [] for steps in STEPS}
+    own: dict[int, list[float]] = {steps: [] for steps in STEPS}
+    sizes: dict[int, float] = {}
+    for number in range(runs):
+        for steps in STEPS:
+            progress(f"{steps} steps, {number + 1} of {runs}")
+            script, saved = variant(folder, f"steps{steps}", STEPS=steps, LAYERS=4), folder / f"steps{steps}.trail"
+            alone[steps].append(_told(bench.run_python("-c", MEMORY, str(script)))["processor"])
+            told = _told(bench.run_python("-c", RECORDED, str(script), str(saved)))
+            probe[steps].append(told["processor_probe"])
+            own[steps].append(told["processor_own"])
+            sizes[steps] = saved.stat().st_size
+    plain, recorded = ({steps: median_of(by[steps]) for steps in STEPS} for by in (alone, probe))
+    one, fifty, many = STEPS
+    added = [
+        (recorded[end] - recorded[begin]) - (plain[end] - plain[begin]) for begin, end in ((one, fifty), (fifty, many))
     ]
+    further = (recorded[many] - recorded[one]) / max(plain[many] - plain[one], 1e-9)
+    each = [1000 * added[0] / (fifty - one), 1000 * added[1] / (many - fifty)]
+    note = f"{recorded[many]:.1f} s of processor against {plain[many]:.1f} alone"
+    note += f"; one step {recorded[one]:.1f} against {plain[one]:.1f}"
+    per_step = f"{each[1]:.1f} ms of processor a step against {each[0]:.1f}"
+    return [
+        Row("99 further steps (4 layers): recorded against alone", further, "x", 3, note),
+        Row(
+            "steps 51 to 100 against 2 to 50: what recording adds to a step",
+            each[1] / max(each[0], 1e-9),
+            "x",
+            1.1,
+            per_step,
+        ),
+        Row("100 steps against 1: saved file", sizes[many] / sizes[one], "x", 1.2),
+        Row(
+            "100 steps against 1: resolving",
+            median_of(own[many]) / median_of(own[one]),
+            "x",
+            1.2,
+            "processor time of ptexplore's own process",
+        ),
+    ]
+
+
+def median_of(values: list[float]) -> float:
+    """The median of some figures."""
+    return statistics.median(values)
+
+
+def _told(sample: Sample) -> dict[str, float]:
+    """What a script of the bench printed last."""
+    told: dict[str, float] = json.loads(sample.output.splitlines()[-1])
+    return told
 
 
 def loop(bench: Bench, runs: int, progress: Callable[[str], None]) -> list[Row]:
@@ -141,7 +189,7 @@ def loop(bench: Bench, runs: int, progress: Callable[[str], None]) -> list[Row]:
     }
     plain, recorded = (sorted(one["seconds"] for one in told[how])[runs // 2] for how in ("plain", "recorded"))
     grown = json.loads(bench.run_python("-c", LOOP, "1000000", "recorded").output.splitlines()[-1])["grown"]
-    note = f"{recorded * 1e6:.1f} us against {plain * 1e6:.2f} us a call"
+    note = f"{recorded * 1e6:.1f} us of processor against {plain * 1e6:.2f} us a call"
     return [
         Row("record() around a loop of torch.neg", recorded / plain, "x", 20, note),
         Row("record(): memory that a million operators add", grown, "MB", 100),

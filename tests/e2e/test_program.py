@@ -198,3 +198,32 @@ def test_a_script_that_takes_too_long_tells_what_it_did(command: InProcess, tmp_
     result = command("trace", "--script", str(file), "--timeout", "3")
     assert result.code == 1
     assert "stopped after 3 s" in result.out
+
+
+NOTICES = """\
+import sys, torch
+
+x = torch.ones(3)
+if sys.getprofile() is not None:
+    x.exp()
+    print("recorded")
+raise SystemExit(4 if sys.getprofile() is None else 3)
+"""
+
+
+def test_twice_says_whether_recording_changed_anything(command: InProcess, script: Path, tmp_path: Path) -> None:
+    result = command("trace", "--script", str(script), "--no-native", "--twice", "--json")
+    found = {finding["kind"]: finding["text"] for finding in json.loads(result.out)["findings"]}
+    assert (
+        "operators in the same order, the same output, the same states of random numbers, to its end" in found["twice"]
+    )
+
+    notices = tmp_path / "notices.py"
+    notices.write_text(NOTICES, encoding="utf-8")
+    result = command("trace", "--script", str(notices), "--no-native", "--twice", "--json")
+    assert result.code == 1
+    found = {finding["kind"]: finding["text"] for finding in json.loads(result.out)["findings"]}
+    assert "aten::exp in the recorded run, the end in the second one" in found["differs"]
+    assert "line 1 of the output was 'recorded' in the recorded run, nothing in the second" in found["differs"]
+    assert "SystemExit: 3, the second one to SystemExit: 4" in found["differs"]
+    command("trace", "a + b", "--no-native", "--twice").three_parts(2)

@@ -6,8 +6,10 @@ import contextlib
 import importlib
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -189,6 +191,34 @@ def test_every_call_of_a_builtin_is_told_by_its_name() -> None:
     assert calls == {("ones", 1), ("neg", 200)}
 
 
+def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recording_goes_on(monkeypatch: Any) -> None:
+    """Python takes a profile function away that raises, as it does where a handler of a signal raised in it."""
+    at_line, interrupts = recorder().Recorder._at_line, [KeyboardInterrupt()]
+
+    def once(*given: Any) -> Any:
+        if interrupts:
+            raise interrupts.pop()
+        return at_line(*given)
+
+    def run() -> None:
+        x = torch.ones(2)
+        with pytest.raises(KeyboardInterrupt):
+            once_more(x)
+        assert sys.getprofile() is None
+        while sys.getprofile() is None:
+            time.sleep(0.01)
+        torch.exp(x)
+
+    def once_more(x: Any) -> None:
+        monkeypatch.setattr(recorder().Recorder, "_at_line", once)
+        torch.neg(x)
+
+    program = recorded(run)
+    (exp,) = (path for path in program.paths if path.name == "torch.exp")
+    assert program.paths[exp.parent or 0].name.endswith("run")
+    assert [text for text in program.cuts if "an interrupt came inside of the profile function" in text]
+
+
 def test_overhead_is_part_of_the_run() -> None:
     program = recorded(step(Net(), torch.ones(2, 4)))
     assert 0 < program.overhead < program.wall
@@ -360,6 +390,30 @@ def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) ->
     torch.manual_seed(1)
     program = recorded(lambda: backward_of(model, given))
     assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0
+
+
+class Imports(torch.autograd.Function):
+    """An operator whose forward imports a module that takes its time."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        importlib.import_module("slow_to_import")
+        return x + 1
+
+
+def test_what_is_imported_inside_of_an_operator_is_in_no_operators_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.3)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    x = torch.ones(2, requires_grad=True)
+    program = recorded(lambda: Imports.apply(x))
+    (imports,) = (path for path in program.paths if path.kind == "imports")
+    assert imports.time >= 300_000_000
+    rows = [row for row in program.calls if program.kinds[program.routes[row.route].kind].name == "Imports"]
+    assert 0 < sum(row.time for row in rows) < imports.time
+    assert next(_threads(program, "run")).total == pytest.approx(program.wall, rel=0.02)
+    assert sum(path.inside for path in program.paths) == sum(calls.python for calls in program.calls)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

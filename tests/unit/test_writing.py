@@ -159,7 +159,7 @@ def test_nobody_can_lay_a_link_where_it_will_be_written(tmp_path: Path, monkeypa
     (tmp_path / "victim").write_text("theirs")
     (tmp_path / ".ptx-aaaaaaaa").symlink_to("victim")
     names = iter(["aaaaaaaa", "bbbbbbbb", "aaaaaaaa", "bbbbbbbb"])
-    monkeypatch.setattr(writing.secrets, "token_hex", lambda _length: next(names))
+    monkeypatch.setattr("secrets.token_hex", lambda _length: next(names))
     writing.write_users_file(tmp_path / "mine", "new")
     writing.write_whole(tmp_path / "ours", "new")
     assert (tmp_path / "victim").read_text() == "theirs"

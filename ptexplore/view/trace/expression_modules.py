@@ -9,6 +9,7 @@ from dataclasses import replace
 from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
@@ -23,7 +24,7 @@ from ptexplore.view.trace.modules import (
 )
 from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
-from ptexplore.view.trace.screen import bound_names, findings, how_stepped, legend, reads, typed
+from ptexplore.view.trace.screen import bound_names, how_stepped, reads
 
 ROWS = 44  # of the table: with what stands around it, it fits a screen
 

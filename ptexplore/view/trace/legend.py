@@ -23,7 +23,7 @@ _OF_ROWS = {
 
 _OF_PROGRAMS = (
     ("share", "of the time of the recorded run, from entry to exit, with all that the row called; the bar is the same"),
-    ("time", "of all calls together; what recording took is part of it"),
+    ("time", "of all calls together; what recording takes at each call is part of it"),
     ("backward", "the time of those nodes of backward that its operators recorded"),
     ("calls", "how often it was called"),
     ("ops", "operators that Python called inside of it; of backward, those that its nodes called"),

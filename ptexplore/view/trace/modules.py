@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Finding, Trail
+from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, times_elsewhere
-from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
+TWICE = "twice"  # the kind of finding that tells that a second run did the same
 NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
@@ -45,10 +46,18 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
-def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
-    """The parts of a program, as many as fit. Raises PtexploreError (usage) where `options.opened` names none."""
+def modules_view(trail: Trail, program: Program, options: Options) -> TrailView | None:
+    """The parts of a program, as many as fit.
+
+    What `options.opened` names may be no part, but an operator: None then, unless this view was asked for by name,
+    which raises PtexploreError (usage).
+    """
     whole = parts_of(program, script_name(trail))
-    root = whole if options.opened is None else opened(whole, options.opened)
+    root = whole if options.opened is None else _part(whole, options.opened)
+    if root is None:
+        if options.view is None:
+            return None
+        raise _no_part(whole, options.opened or "")
     shown = Shown(max(whole.time, 1), opened=options.opened is not None)
     rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
@@ -76,11 +85,6 @@ def script_name(trail: Trail) -> str:
     return os.path.basename(trail.expression.removeprefix("--script "))
 
 
-def is_part(trail: Trail, program: Program, name: str) -> bool:
-    """Whether a part of the program is called that."""
-    return _part(parts_of(program, script_name(trail)), name) is not None
-
-
 def _part(whole: Part, name: str) -> Part | None:
     """The part of that name, or whose name ends with it; None where there is none."""
     parts = [(part, (part.name, *part.names, part.type)) for part in whole.walk()]
@@ -93,23 +97,30 @@ def opened(whole: Part, name: str) -> Part:
     """The part of that name. Raises PtexploreError (usage) where there is none."""
     part_named = _part(whole, name)
     if part_named is None:
-        known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
-        raise PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
+        raise _no_part(whole, name)
     return part_named
+
+
+def _no_part(whole: Part, name: str) -> PtexploreError:
+    known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
+    return PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
 
 
 def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     yield f"torch {trail.torch.version}"
     imports = next((part for part in whole.parts if part.kind == "imports"), None)
-    apart = f"; imports took {seconds(imports.time)} more" if imports is not None else ""
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        recording = f"about {seconds(program.overhead)} of it recording, most where calls are many"
-        yield f"one run: {seconds(whole.time)}, {recording}{apart}"
+        apart = [f"{seconds(program.folding)} more of recording"] if program.folding else []
+        apart += [f"{seconds(imports.time)} of imports"] if imports is not None else []
+        inside = min(max(program.overhead - program.folding, 0), whole.time)
+        recording = f"about {seconds(inside)} of it recording, most where calls are many"
+        beside = f"; apart from that: {', '.join(apart)}" if apart else ""
+        yield f"one run: {seconds(whole.time)}, {recording}{beside}"
         if program.processor:
             threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
-            of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports included; {threads}"
+            of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports and recording included; {threads}"
             waited = program.wall - program.processor
             idle = (
                 f"; for {seconds(waited)} or more none ran, which is in the times below"
@@ -120,6 +131,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
+    yield from (finding.text for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:
         yield f"function transforms in force: {', '.join(transforms)}"
@@ -265,8 +277,8 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
         for own in part.own:
             total[own.name] = total.get(own.name, 0) + own.time
     first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
-    if first and root.time:
-        shares = (f"{name} {time / root.time:.0%}" for name, time in first if time / root.time >= LEAST_NAMED)
+    shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
+    if shares:
         yield f"costliest operators and nodes: {', '.join(shares)} of the {of}"
 
 
@@ -280,7 +292,8 @@ def backward_and_saved(root: Part) -> Iterator[str]:
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
     """What must be known beside the rows; what was not stepped, or not to its end, only in a verbose view."""
-    told = (f for f in trail.findings if options.verbose or not (f.kind == STEPPED or _is_of_stepping(f)))
+    beside = (f for f in trail.findings if f.kind != TWICE)
+    told = (f for f in beside if options.verbose or not (f.kind == STEPPED or _is_of_stepping(f)))
     return findings(replace(trail, findings=tuple(told)))
 
 

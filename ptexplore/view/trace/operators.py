@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
+from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import formulas_of, lines_of
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
@@ -17,11 +18,8 @@ from ptexplore.view.trace.screen import (
     call_numbers,
     counted_parts,
     facts,
-    findings,
-    legend,
     place_of,
     reads,
-    typed,
 )
 
 MOST = 22  # rows: the rest is one row

@@ -14,6 +14,7 @@ from itertools import groupby
 
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of
@@ -23,15 +24,12 @@ from ptexplore.view.trace.screen import (
     call_numbers,
     counted_parts,
     facts,
-    findings,
-    legend,
     operators_below,
     outermost_counted,
     place_of,
     reads,
     role_of,
     stepped,
-    typed,
 )
 
 ALONE = 9  # rows of an expression that calls one operator

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ptexplore.model.program import OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import script_name, seconds, size
@@ -14,7 +15,7 @@ from ptexplore.view.trace.operators import kernel_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
 from ptexplore.view.trace.program_parts import NODES, operator_name, parts_of
-from ptexplore.view.trace.screen import bare, findings, legend, place_of, typed
+from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
 LINES = 2  # places of yours that a row names

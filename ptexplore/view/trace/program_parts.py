@@ -89,10 +89,10 @@ class _Gathered:
 def parts_of(program: Program, script: str) -> Part:
     """The parts of a program, the program itself outermost; `script` is its name.
 
-    What was imported is one part, and its time is taken out of all others'.
+    What was imported is one part, and its time is taken out of all others'. What was seen was folded while no part ran.
     """
     root = _Gathered("program", program.paths[0], script)
-    root.calls, root.time = 1, program.wall
+    root.calls, root.time = 1, program.wall - program.folding
     owners = [root]
     for path in program.paths[1:]:
         outer = owners[path.parent or 0]

@@ -11,6 +11,7 @@ from ptexplore.model.places import TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
+from ptexplore.view.trace.around import again
 from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.lines import (
     brief_places,
@@ -25,7 +26,6 @@ from ptexplore.view.trace.lines import (
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 
 TO_READ = 3  # stops that a trace suggests
-LONG = 200  # characters of a command that are worth repeating
 IN_ANOTHER_THREAD = "ran in thread {}, not in the one that ran the expression: inside which call of that is not told"
 
 
@@ -108,12 +108,6 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
     if not options.full:
         steps.append(f"{repeated} --full")
     return tuple(map(NextStep, steps))
-
-
-def again(options: Options) -> str:
-    """What was typed, to type it again with more options."""
-    repeated = shlex.join(options.command)
-    return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
 
 
 def _same_torch(command: Sequence[str]) -> Sequence[str]:

@@ -1,9 +1,7 @@
-"""What the views that fit a screen share: what stands above and below their rows, how a row is named and placed."""
+"""What the views of hops that fit a screen share: what stands above their rows, how a row is named and placed."""
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -13,16 +11,11 @@ from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.lines import leads_somewhere
 from ptexplore.view.trace.native_rules import rule_for
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow
-from ptexplore.view.trace.rows import again, facts_of, stops_to_read
+from ptexplore.view.trace.page import Options
+from ptexplore.view.trace.rows import facts_of, stops_to_read
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 ROLE = 26  # characters of what a function does: more would cost its row a second line
-_NOT_SEEN = {  # words for rows that were not seen to run
-    "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
-    "predicted": "the table or a kernel's text says so; not seen to run",
-    "inlined": "compiled into what called it; its share is that of what it called",
-}
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 
 
@@ -149,36 +142,9 @@ def _closed(trail: Trail, session: Session | None) -> str:
     return f"; {', '.join(told)}" if told else ""
 
 
-def findings(trail: Trail) -> tuple[str, ...]:
-    """What must be known beside the rows."""
-    return tuple(f"{finding.kind}: {finding.text}" for finding in trail.findings)
-
-
-def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
-    """The signs of these rows that are not words, each with what it says; only of those that are there."""
-    rows = tuple(rows)
-    marks = {row.mark for row in rows}
-    out = []
-    if "~" in marks:
-        others = [tree for tree in trail.trees if tree.relation == "version-skew"]
-        versions = " or ".join(dict.fromkeys(tree.version or tree.name for tree in others)) or "another version"
-        own = trail.torch.version.partition("+")[0]
-        out.append(("~", f"found by name in {versions}'s source; `ptexplore fetch` brings {own}'s own"))
-    if "?" in marks:
-        out.append(("?", _SEVERAL))
-    words = " ".join(row.what for row in rows)
-    out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if re.search(rf"\b{status}\b", words)]
-    return tuple(out)
-
-
 def reads(trail: Trail) -> tuple[str, ...]:
     """The command that shows the first stop about what ran; () where there is none."""
     return tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:1])
-
-
-def typed(options: Options, shows: str, *more: str) -> NextStep:
-    """A next command: what was typed, with more options."""
-    return NextStep(f"{again(options)} {shlex.join(more)}".strip(), shows)
 
 
 def operators_below(hops: Iterable[Hop]) -> int:

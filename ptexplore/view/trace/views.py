@@ -1,24 +1,15 @@
-"""Which view of a trace is shown: the one that was asked for, else the one that suits what ran."""
+"""Which view of a trace is shown: the one that was asked for, else the one that suits what ran.
+
+Each view is imported where it is shown: a program's first screen needs none of what words the frames of C++.
+"""
 
 from __future__ import annotations
-
-from difflib import get_close_matches
 
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Hop, Session, Trail, walk
-from ptexplore.view.trace.expression_modules import expression_modules
-from ptexplore.view.trace.expression_parts import modules_in
-from ptexplore.view.trace.modules import is_part, modules_view
-from ptexplore.view.trace.native import modules_called, operator_name
-from ptexplore.view.trace.native import opened as native_opened
-from ptexplore.view.trace.operators import operators_view
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
-from ptexplore.view.trace.path import outermost_operators, path_view
-from ptexplore.view.trace.program_operators import program_operators
-from ptexplore.view.trace.rows import tree_view
-from ptexplore.view.trace.screen import call_numbers
 
 FEW = 20  # operator calls by the user's own code: of more, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
@@ -32,17 +23,35 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     """
     if trail.program is not None:
         return _of_program(trail, trail.program, options, session)
-    opened = modules_called(trail, options.opened) if options.opened is not None else frozenset()
+    opened = _modules_called(trail, options.opened) if options.opened is not None else frozenset()
     name = options.view or ("path" if opened and not options.full else suited(trail, options))
     if name != "tree" and options.of_the_tree and not (name in ("path", "modules") and opened):
         why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
         raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
     if name == "modules":
+        from ptexplore.view.trace.expression_modules import expression_modules
+
         return expression_modules(trail, options, session)
     if name == "path":
+        from ptexplore.view.trace.path import path_view
+
         return path_view(trail, options, session, opened)
     if name == "operators":
+        from ptexplore.view.trace.operators import operators_view
+
         return operators_view(trail, options, session)
+    return _tree(trail, options, session)
+
+
+def _modules_called(trail: Trail, opened: str) -> frozenset[int]:
+    from ptexplore.view.trace.native import modules_called
+
+    return modules_called(trail, opened)
+
+
+def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.rows import tree_view
+
     return tree_view(trail, options, session)
 
 
@@ -50,15 +59,17 @@ def _of_program(trail: Trail, program: Program, options: Options, session: Sessi
     """A view of a recorded program. What is to be opened is a part of it, or an operator."""
     tree = options.full or options.depth is not None or options.only is not None
     if options.view == "tree" or (options.view is None and tree):
-        return tree_view(trail, options, session)
+        return _tree(trail, options, session)
     if options.view == "path":
         why = "a program takes many ways through the dispatcher: each operator has its own"
         raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
     if options.view == "operators":
+        from ptexplore.view.trace.program_operators import program_operators
+
         return program_operators(trail, program, options)
-    if options.view is None and options.opened is not None and not is_part(trail, program, options.opened):
-        return tree_view(trail, options, session)
-    return modules_view(trail, program, options)
+    from ptexplore.view.trace.modules import modules_view
+
+    return modules_view(trail, program, options) or _tree(trail, options, session)
 
 
 def view_to_json(page: TrailView) -> str:
@@ -72,6 +83,9 @@ def suited(trail: Trail, options: Options) -> ViewName:
         return "modules"
     if options.of_the_tree:
         return "tree"
+    from ptexplore.view.trace.expression_parts import modules_in
+    from ptexplore.view.trace.path import outermost_operators
+
     modules = modules_in(trail)
     return "modules" if modules > 1 or sum(1 for _ in outermost_operators(trail.hops)) > FEW else "path"
 
@@ -83,6 +97,9 @@ def available(trail: Trail) -> tuple[ViewName, ...]:
 
 def stepped_by(trail: Trail, number: int | None) -> str | None:
     """What `--native-op` takes to step the operator call that a hop is, or is inside of; None where there is none."""
+    from ptexplore.view.trace.native import operator_name
+    from ptexplore.view.trace.screen import call_numbers
+
     around: dict[int, Hop] = {child.id: hop for hop in walk(trail.hops) for child in hop.children}
     hop = next((hop for hop in walk(trail.hops) if hop.id == number), None)
     while hop is not None and hop.kind != "op":
@@ -98,13 +115,17 @@ def to_step(trail: Trail, opened: str) -> str | None:
     """
     if trail.program is not None or trail.ending is not None or not trail.captured.native:
         return None
-    _, numbers = native_opened(trail, opened)
+    from ptexplore.view.trace import native
+    from ptexplore.view.trace.path import outermost_operators
+    from ptexplore.view.trace.screen import call_numbers
+
+    _, numbers = native.opened(trail, opened)
     inside = [hop for hop in walk(trail.hops) if hop.id in numbers]
     calls = list(outermost_operators(inside))
     if not calls or any(hop.instructions is not None for hop in walk(inside)):
         return None
     costliest = max(calls, key=lambda hop: hop.time or 0)
-    return f"{operator_name(costliest)}#{call_numbers(trail)[costliest.id]}"
+    return f"{native.operator_name(costliest)}#{call_numbers(trail)[costliest.id]}"
 
 
 def named(text: str | None) -> ViewName | None:
@@ -113,6 +134,8 @@ def named(text: str | None) -> ViewName | None:
         return None
     name = next((name for name in VIEW_NAMES if name == text), None)
     if name is None:
+        from difflib import get_close_matches
+
         near = (get_close_matches(text, VIEW_NAMES, 1) or [VIEW_NAMES[0]])[0]
         why = f"the views are {', '.join(VIEW_NAMES)}"
         raise PtexploreError(f"there is no view {text}", why, f"--view {near}", USAGE)

@@ -1,0 +1,93 @@
+"""A script's second run, under torch's profiler alone, beside the recorded one: whether both did the same."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from ptexplore.capture.program import in_order
+from ptexplore.model.program import Program
+
+TWICE = "twice"
+COMPARED = ("op", "node", "engine")
+LONG = 60  # characters of a line that is shown
+NOBODY_KNOWS = "recording may have changed it, or the script does not do the same twice"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is compared of a run: what it printed, and what it left behind, as the probe tells it."""
+
+    printed: str
+    is_cut: bool
+    left: Mapping[str, Any]
+
+
+def compared(program: Program, recorded: Run, second: Run) -> dict[str, Any]:
+    """The data of an observation of kind `twice`."""
+    equal: list[str] = []
+    different: list[str] = []
+    _compare_operators(program, second.left, equal, different)
+    _compare_output(recorded, second, equal, different)
+    for name, state in recorded.left["random"].items():
+        if state != second.left["random"][name]:
+            different.append(f"the state of {name}'s random numbers differs at the end")
+    if recorded.left["random"] == second.left["random"]:
+        equal.append("the same states of random numbers")
+    ends = [run.left["raised"] or "its end" for run in (recorded, second)]
+    if ends[0] == ends[1]:
+        equal.append(f"the same ending ({ends[0][:LONG]})" if recorded.left["raised"] else "to its end")
+    else:
+        different.append(f"the recorded run came to {ends[0][:LONG]}, the second one to {ends[1][:LONG]}")
+    how = "run a second time under torch's profiler alone"
+    if not different:
+        return {"equal": True, "text": f"{how}: {', '.join(equal)}"}
+    return {"equal": False, "text": f"{how}: {'; '.join(different)} ({NOBODY_KNOWS})"}
+
+
+def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[str], different: list[str]) -> None:
+    if "order" not in told:
+        equal.append("operators not compared, since there are too many")
+        return
+    recorded = (kind.name for kind in in_order(program) if kind.type in COMPARED)
+    if told["threads"] > 1:  # what ran beside what is not told
+        seen, plain = Counter(recorded), Counter(_names(told))
+        more = next(((name, seen[name], plain[name]) for name in seen | plain if seen[name] != plain[name]), None)
+        if more is None:
+            equal.append(f"{sum(seen.values()):,} operators, each as often")
+        else:
+            different.append(
+                f"{more[0]} ran {more[1]:,} times in the recorded run, {more[2]:,} times in the second one"
+            )
+        return
+    number = 0
+    for number, (name, other) in enumerate(zip_longest(recorded, _names(told)), 1):
+        if name != other:
+            was = f"{name or 'the end'} in the recorded run, {other or 'the end'} in the second one"
+            different.append(f"operator {number:,} was {was}")
+            return
+    equal.append(f"{number:,} operators in the same order")
+
+
+def _names(told: Mapping[str, Any]) -> Iterator[str]:
+    names: Sequence[str] = told["names"]
+    packed = zlib.decompress(base64.b64decode(told["order"]))
+    return (names[number] for (number,) in struct.iter_unpack("<I", packed))
+
+
+def _compare_output(recorded: Run, second: Run, equal: list[str], different: list[str]) -> None:
+    lines = zip_longest(recorded.printed.splitlines(), second.printed.splitlines())
+    for number, (line, other) in enumerate(lines, 1):
+        if line != other:
+            shown = [repr(text[:LONG]) if text is not None else "nothing" for text in (line, other)]
+            different.append(
+                f"line {number} of the output was {shown[0]} in the recorded run, {shown[1]} in the second"
+            )
+            return
+    equal.append("the same output" if not recorded.is_cut else "the same output as far as it was kept")

@@ -1,0 +1,89 @@
+"""A script's second run, under torch's profiler alone: what it ran and left, to compare with the recorded run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import signal
+import struct
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+
+from . import events, passes
+from . import torch_api as api
+from .expression import text_of
+from .raising import Raised
+
+RECORDER = "twice"
+MOST = 150_000  # operators: the profiler holds all of them at once, half a gigabyte
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Run the script under torch's profiler: the message of this pass. `operators` says how many it ran when recorded.
+
+    Raises Refused for names that cannot be bound.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    running = passes.prepared(RECORDER, request)
+    profile = api.profiler() if int(request["operators"]) <= MOST else None
+    with passes.stage("context"), ExitStack() as stack:
+        passes.enter_contexts(stack, running)
+        if profile is not None:
+            with api.quiet_profiler():
+                profile.__enter__()
+            with api.marker(events.MAIN):
+                pass
+        running.attempt("script", running.evaluate)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
+        if profile is not None:
+            with api.quiet_profiler():
+                profile.__exit__(None, None, None)
+    left = effects(running.raised)
+    return {"sequence": "0", "second": left | (_told(profile) if profile is not None else {}), "observations": []}
+
+
+def effects(raised: Raised | None) -> dict[str, Any]:
+    """What a run of the script leaves behind in its process: how it ended, and the state of random numbers."""
+    numpy = sys.modules.get("numpy.random.mtrand")
+    states = {
+        "torch": bytes(torch.get_rng_state().tolist()),
+        "random": repr(random.getstate()).encode(),
+        "numpy": repr(numpy.get_state()).encode() if numpy is not None else b"",
+    }
+    digests = {name: hashlib.sha1(state, usedforsecurity=False).hexdigest() for name, state in states.items()}
+    ended = None
+    if raised is not None:
+        ended = f"{type(raised.error).__name__}: {text_of(raised.error)}".removesuffix(": ")
+    return {"random": digests, "raised": ended}
+
+
+def _told(profile: Any) -> dict[str, Any]:
+    """The names of operators and nodes in order, packed, those of the main thread first."""
+    roots = api.event_roots(profile)
+    main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
+    roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 100_000))
+    numbers: dict[str, int] = {}
+    try:
+        order = [numbers.setdefault(name, len(numbers)) for name in _names(roots)]
+    finally:
+        sys.setrecursionlimit(limit)
+    packed = zlib.compress(struct.pack(f"<{len(order)}I", *order))
+    threads = len({event.start_tid for event in roots})
+    return {"names": list(numbers), "order": base64.b64encode(packed).decode(), "threads": threads}
+
+
+def _names(trees: Iterable[Any]) -> Iterator[str]:
+    for event in trees:
+        name = event.name
+        read = api.scope_of(event) if not name.startswith(api.MARK) else None
+        if read is not None and read not in ("USER_SCOPE", "TORCHSCRIPT_FUNCTION"):
+            yield name
+        yield from _names(event.children)

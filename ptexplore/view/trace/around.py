@@ -1,0 +1,51 @@
+"""What stands around the rows of every view: findings, the signs' meaning, the next commands. It loads little."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+
+from ptexplore.model.trace import Trail
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow
+
+LONG = 200  # characters of a command that are worth repeating
+_SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
+_NOT_SEEN = {  # words for rows that were not seen to run
+    "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
+    "predicted": "the table or a kernel's text says so; not seen to run",
+    "inlined": "compiled into what called it; its share is that of what it called",
+}
+
+
+def findings(trail: Trail) -> tuple[str, ...]:
+    """What must be known beside the rows."""
+    return tuple(f"{finding.kind}: {finding.text}" for finding in trail.findings)
+
+
+def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
+    """The signs of these rows that are not words, each with what it says; only of those that are there."""
+    rows = tuple(rows)
+    marks = {row.mark for row in rows}
+    out = []
+    if "~" in marks:
+        others = [tree for tree in trail.trees if tree.relation == "version-skew"]
+        versions = " or ".join(dict.fromkeys(tree.version or tree.name for tree in others)) or "another version"
+        own = trail.torch.version.partition("+")[0]
+        out.append(("~", f"found by name in {versions}'s source; `ptexplore fetch` brings {own}'s own"))
+    if "?" in marks:
+        out.append(("?", _SEVERAL))
+    words = " ".join(row.what for row in rows)
+    out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if re.search(rf"\b{status}\b", words)]
+    return tuple(out)
+
+
+def again(options: Options) -> str:
+    """What was typed, to type it again with more options."""
+    repeated = shlex.join(options.command)
+    return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
+
+
+def typed(options: Options, shows: str, *more: str) -> NextStep:
+    """A next command: what was typed, with more options."""
+    return NextStep(f"{again(options)} {shlex.join(more)}".strip(), shows)
