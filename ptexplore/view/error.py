@@ -22,9 +22,6 @@ def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
 
 
 def _lines(message: ErrorMessage) -> Iterator[Line]:
-    if message.is_cut:
-        cut = "it is cut: it goes on with the operator that has no kernel, and the dispatch key; paste all of it"
-        yield Line("text", f"why           {cut}", indent=1)
     if message.missing is not None and not message.is_known:
         yield Line(
             "text", f"{message.missing.op}: this torch has no operator of that name, so its table cannot be told"

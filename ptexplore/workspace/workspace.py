@@ -302,6 +302,8 @@ class Workspace:
         if not error_lines(message):
             why = "it names no missing kernel, no tensor written to, no line of C++, and fits no error that is known"
             hint = "trace the expression itself: ptexplore trace tells where it is thrown"
+            if message.is_cut:
+                why, hint = "it is cut within the operator that has no kernel and its dispatch key", "paste all of it"
             raise PtexploreError("nothing is known of this message", why, hint)
         return message
 
