@@ -298,10 +298,10 @@ class SiteUses:
         ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
         ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
         fitting = spellings.fitting(definition, python=path.endswith(_PYTHON), member=member)
-        here = fitting if fitting is None else [number for number in fitting if number < on_site]
+        listed = fitting if fitting is None else [number for number in fitting if number < on_site]
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
-            None if here is not None and len(here) == on_site else here, *counts.of(fitting),
+            None if listed is not None and len(listed) == on_site else listed, *counts.of(fitting),
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
             self._bases.get(at, []), self._derived.get(at, []), *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
