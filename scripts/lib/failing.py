@@ -59,7 +59,7 @@ def _loaded(folder: Path, run: Callable[..., None]) -> None:
 
 def _trusting(folder: Path, run: Callable[..., None]) -> None:
     _searched(folder, run)
-    lab = "\n```lab\nid: one\nrun: |-\n  print(1)\nexpect:\n  print: 1\n```\n"
+    lab = "\n```lab\nid: one\nrun: |-\n  1 + 1\nexpect:\n  value: '2'\n```\n"
     (folder / "cwd/notes").mkdir()
     (folder / "cwd/notes/mine.md").write_text(NOTE + lab, encoding="utf-8")
 
