@@ -227,3 +227,26 @@ def test_twice_says_whether_recording_changed_anything(command: InProcess, scrip
     assert "line 1 of the output was 'recorded' in the recorded run, nothing in the second" in found["differs"]
     assert "SystemExit: 3, the second one to SystemExit: 4" in found["differs"]
     command("trace", "a + b", "--no-native", "--twice").three_parts(2)
+
+
+COMPILED = """\
+import torch
+
+@torch.compile(backend="eager")
+def f(a, b):
+    x = a / (torch.abs(a) + 1)
+    return x * (b * -1 if b.sum() < 0 else b)
+
+for _ in range(3):
+    y = f(torch.ones(4), torch.ones(4))
+print(y.sum().item())
+"""
+
+
+def test_a_script_that_compiles_runs_to_its_end(compiler_command: InProcess, tmp_path: Path) -> None:
+    """Thousands of frames run through torch's frame evaluation while the profile function looks at each."""
+    file = tmp_path / "compiled.py"
+    file.write_text(COMPILED, encoding="utf-8")
+    result = compiler_command("trace", "--script", str(file), "--no-native")
+    assert result.code == 0, result.err
+    assert "2.0" in result.err
