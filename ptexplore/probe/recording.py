@@ -196,41 +196,18 @@ class Recorder:
 
     # --- the profile function ---
 
-    def hook(self, frame: FrameType, event: str, argument: Any, timed: bool = False) -> None:
-        """The profile function. Torch.compile would compile what it calls, as every function that Python calls.
-
-        It runs millions of times: what each builtin goes through stands here, and in `_enter_builtin`, in one piece.
-        """
+    def hook(self, frame: FrameType, event: str, argument: Any) -> None:
+        """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
         if self.is_over:  # a thread goes on that was started meanwhile
             sys.setprofile(self._before[1])
             return
-        if not timed:
-            calls = self._hook_calls = self._hook_calls + 1
+        calls = self._hook_calls = self._hook_calls + 1
+        compiler = _set_frame_compiler(None)  # before any function of Python's is called from here
+        try:
             if calls <= TIMED or not calls % SAMPLED:
                 self._timed(frame, event, argument)
-                return
-        compiler = _set_frame_compiler(None)
-        try:
-            try:
-                thread: Thread = self._local.thread
-            except AttributeError:
-                thread = self._new_thread()
-            if event == "c_call":
-                owner = getattr(argument, "__self__", None)
-                key = argument if owner is None or type(owner) is ModuleType else (type(owner), argument.__name__)
-                try:
-                    label = self._builtins[key]
-                except KeyError:
-                    label = self._builtins[key] = self._builtin(argument)
-                if label is not None:
-                    self._enter_builtin(thread, frame, label, argument)
-            elif event == "call" or event == "return":
-                self._frame_event(thread, frame, event)
-            else:  # c_return, c_exception
-                innermost = thread.stack[-1]
-                if innermost.builtin and innermost.frame is frame:
-                    self._failed = innermost.path if event == "c_exception" else None
-                    self._builtin_left(thread, innermost)
+            else:
+                self._happened(frame, event, argument)
         except BaseException:  # what a handler of a signal raised, as that of Ctrl-C does: it is the program's
             self._threw = True
             raise
@@ -239,13 +216,35 @@ class Recorder:
                 _set_frame_compiler(compiler)
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
-        """The profile function with its time taken, which stands for that of the calls whose time is not."""
+        """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
         counts = 1 if self._hook_calls <= TIMED else SAMPLED
         began, apart = time.thread_time_ns(), self.slicing + self.waited
-        self.hook(frame, event, argument, timed=True)
+        self._happened(frame, event, argument)
         took = time.thread_time_ns() - began  # what the machine did for others meanwhile would count many times
         if self.slicing + self.waited == apart:
             self._hook_time += took + (counts - 1) * min(took, USUAL)
+
+    def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
+        try:
+            thread: Thread = self._local.thread
+        except AttributeError:
+            thread = self._new_thread()
+        if event == "c_call":
+            owner = getattr(argument, "__self__", None)
+            key = argument if owner is None or type(owner) is ModuleType else (type(owner), argument.__name__)
+            try:
+                label = self._builtins[key]
+            except KeyError:
+                label = self._builtins[key] = self._builtin(argument)
+            if label is not None:
+                self._enter_builtin(thread, frame, label, argument)
+        elif event == "call" or event == "return":
+            self._frame_event(thread, frame, event)
+        else:  # c_return, c_exception
+            innermost = thread.stack[-1]
+            if innermost.builtin and innermost.frame is frame:
+                self._failed = innermost.path if event == "c_exception" else None
+                self._builtin_left(thread, innermost)
 
     def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
         """A function is called, or it ends."""

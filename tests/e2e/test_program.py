@@ -227,3 +227,24 @@ def test_twice_says_whether_recording_changed_anything(command: InProcess, scrip
     assert "line 1 of the output was 'recorded' in the recorded run, nothing in the second" in found["differs"]
     assert "SystemExit: 3, the second one to SystemExit: 4" in found["differs"]
     command("trace", "a + b", "--no-native", "--twice").three_parts(2)
+
+
+COMPILED = """\
+import torch
+
+net = torch.nn.Linear(8, 4)
+compiled = torch.compile(net, backend="aot_eager")
+for _ in range(3):
+    loss = torch.relu(compiled(torch.ones(4, 8))).sum()
+    loss.backward()
+print("at its end")
+"""
+
+
+def test_a_script_that_compiles_runs_to_its_end(compiler_command: InProcess, tmp_path: Path) -> None:
+    """Thousands of frames run through torch's frame evaluation while the profile function looks at each."""
+    file = tmp_path / "compiled.py"
+    file.write_text(COMPILED, encoding="utf-8")
+    result = compiler_command("trace", "--script", str(file), "--no-native")
+    assert result.code == 0, result.err
+    assert "at its end" in result.err
