@@ -121,7 +121,7 @@ class Program(Struct, frozen=True):
     ordered: Count  # how many numbers that are
     wall: Nanoseconds  # how long the recorded run took, without the time that it waited for calls to be stepped
     overhead: Nanoseconds  # about how much of that recording took
-    processor: Nanoseconds = 0  # how long its threads were on processors meanwhile, all together; 0: not told
+    processor: Nanoseconds = 0  # how long its threads were on processors in that time, all together; 0: not told
     threads: Count = 0  # how many threads torch computed with at the end; 0: not told
     folding: Nanoseconds = 0  # the part of the overhead that is in no path's time: what was seen was folded meanwhile
     backwards: Count = 0  # how often backward was called

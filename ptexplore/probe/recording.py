@@ -761,6 +761,8 @@ class Recorder:
                 self._close(slot)
         self.ended = time.perf_counter_ns()
         self.processor += time.process_time_ns()
+        if self.stepping is not None:
+            self.processor -= self.stepping.waited_on_processors
         if self._profile is not None:
             self._fold_profile()
             self._profile = None

@@ -117,7 +117,7 @@ class Stepping:
     def __init__(self, budget: float) -> None:
         self._stepper = Stepper(ROWS, MOST_INSTRUCTIONS, SECONDS)
         self.budget, self.spent = budget, 0.0
-        self.waited = 0  # nanoseconds
+        self.waited = self.waited_on_processors = 0  # nanoseconds: by the clock, and of this process's own threads
         self._since: int | None = None  # when a wait began that lasts
         self.forks = 0
         self._pace = [float(native.STEPPED), 1.0]  # instructions that were stepped, and seconds that took
@@ -292,7 +292,7 @@ class Stepping:
         if self.reason is not None:
             self._choose()
             return
-        began = time.perf_counter_ns()
+        began, processor = time.perf_counter_ns(), time.process_time_ns()
         self._stepper.clear()
         try:
             with warnings.catch_warnings():
@@ -315,6 +315,7 @@ class Stepping:
         finally:
             waited = time.perf_counter_ns() - began
             self.waited, self._since = self.waited + waited, None
+            self.waited_on_processors += time.process_time_ns() - processor
         self.spent += waited * 1e-9
         if steps is None:
             self._failed(call.tried, status, late)

@@ -120,7 +120,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         yield f"one run: {seconds(whole.time)}, {recording}{beside}"
         if program.processor:
             threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
-            of = f"{seconds(program.processor)} of {seconds(program.wall)}, imports and recording included; {threads}"
+            of = f"{seconds(program.processor)} in {seconds(program.wall)}, imports and recording included; {threads}"
             waited = program.wall - program.processor
             idle = (
                 f"; for {seconds(waited)} or more none ran, which is in the times below"
