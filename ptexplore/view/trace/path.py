@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -39,6 +39,8 @@ OUTLINE = 0.7  # of the rows: what the order of the calls may take before the co
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
 SHARES = "share: of single-stepped instructions, callees too; ▸ more inside, not listed"
+INTERPRETER = "Python's interpreter itself: in no share above"
+OF_PYTHON = "a Python function's share is what it called in C; the interpreter runs them all and has its own row"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
@@ -113,11 +115,18 @@ def path_view(
         next_steps=_next_steps(trail, options, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=(SHARES,) if any(row.share is not None and row.level for row in rows) else (),
+        left_out=_left_out(rows),
         view="path",
         table=rows,
         legend=legend(trail, rows),
     )
+
+
+def _left_out(rows: Sequence[ScreenRow]) -> tuple[str, ...]:
+    """What the shares are parts of, and what is in none of them; () where no row below the first has one."""
+    if not any(row.share is not None and row.level for row in rows):
+        return ()
+    return (SHARES, OF_PYTHON) if any(row.name == INTERPRETER for row in rows) else (SHARES,)
 
 
 def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
@@ -256,7 +265,7 @@ class _Steps:
         cost = self.parts.get(phase, 0)
         beside = cost - sum(step.row.instructions or 0 for step in inner)
         if cost and beside >= self.least:
-            row = ScreenRow("Python's interpreter, apart from these", share=self._share(beside), instructions=beside)
+            row = ScreenRow(INTERPRETER, share=self._share(beside), instructions=beside)
             inner = [*inner, _Step(row, beside, 0.0, is_call=True)]
         row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
         return _Step(row, cost, 3.0, inner, is_open=True)
