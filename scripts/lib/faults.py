@@ -28,7 +28,7 @@ FAULTS = (
     ),
     Fault(
         "resolve/merge.py",
-        "evidence = (seen, agreed[seen]) if seen in agreed else (seen,)",
+        "evidence = (seen, known.agreed[seen]) if seen in known.agreed else (seen,)",
         "evidence = (seen,)",
         "where both passes ran the same operators, a hop names both observations",
     ),
@@ -90,8 +90,8 @@ FAULTS = (
     # --- dispatch: the sets ---
     Fault(
         "resolve/dispatch/reasoning.py",
-        "keys = (arguments.raw | state.include) & ~state.exclude\n",
-        "keys = arguments.raw & ~state.exclude | state.include\n",
+        "keys = context.keys.difference(arguments.raw | state.include, state.exclude)\n",
+        "keys = context.keys.difference(arguments.raw, state.exclude) | state.include\n",
         "the set is (arguments | include) - exclude",
     ),
     Fault(
