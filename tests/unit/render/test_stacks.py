@@ -47,7 +47,9 @@ def program() -> Program:
         OperatorCalls(5, 2, 0, 4, 50),
     )
     routes = tuple(OperatorRoute(number, 0) for number in range(3))
-    return Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, 40, cuts=("something was cut",))
+    return Program(
+        paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, folding=40, cuts=("something was cut",)
+    )
 
 
 def trail(hops: tuple[Hop, ...] = ()) -> Trail:
