@@ -196,7 +196,7 @@ def test_the_lab_is_in_sight_when_it_asks(toured, drive, data):
         await until(pilot, lambda: isinstance(app.screen, Ask))
         await noted(app, pilot, "lab not-three")
 
-    drive("", reading, size=(120, 24))
+    drive("", reading, size=(120, 20))
 
 
 def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, data):
