@@ -104,8 +104,9 @@ def operators(hops: list[dict]) -> list[str]:  # type: ignore[type-arg]
 
 def test_what_is_left_out_is_said_and_to_be_had(saved: dict[str, tuple[InProcess, str]]) -> None:
     brief = shown(saved, "add").out
-    said = re.search(r"(\d+) of (\d+) native frames are not shown .*--full .*--open NAME", brief)
+    said = re.search(r"(\d+) of (\d+) native frames are not shown \(\+n: inside a row\)", brief)
     assert said, brief
+    assert re.search(r"^next: .*^ +ptexplore trace --load \S+ --full$", brief, re.DOTALL | re.MULTILINE), brief
     full = shown(saved, "add", "--full", env={"COLUMNS": "400"}).out
     assert "native frames are not shown" not in full
     counted = [found for found in ROW.finditer(full) if found["count"]]
