@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -195,6 +196,11 @@ def test_what_a_worker_raised_has_its_line_and_its_own_functions() -> None:
     assert ending.handed.python[0].source.line == first + 1
     assert (ending.function, ending.source.path) == ("infer_size_impl", "aten/src/ATen/ExpandUtils.cpp")
     assert ending.stack == ()  # that is the worker's
+    gc.collect()  # the loader's queue is closed with its iterator, and its thread ends by itself then
+    for thread in threading.enumerate():
+        if thread.name == "QueueFeederThread":
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
