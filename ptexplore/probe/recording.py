@@ -77,6 +77,16 @@ FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 # What starts torch's profiler, and what ends it: torch.profiler comes by both too.
 ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
+# A range that the program marks for the profiler. Where the profiler is stopped meanwhile, the range's end writes to
+# memory of it that is gone (onFunctionExit of torch/csrc/autograd/profiler_kineto.cpp keeps a pointer).
+RANGE_BEGINS, RANGE_ENDS = (
+    getattr(torch.autograd.profiler.record_function, name).__code__ for name in ("__enter__", "__exit__")
+)
+# Folders of torch's compiler, which marks ranges by a class of C++ that `with` enters unseen (_RecordFunctionFast).
+COMPILER = tuple(
+    os.path.join(os.path.dirname(torch.__file__), name) + os.sep
+    for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
+)
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 _set_frame_compiler = api.set_frame_compiler
@@ -111,6 +121,15 @@ class Thread:
     sets: int = 0
     importing: int = 0
     names: dict[int, tuple[Any, str]] = field(default_factory=dict)
+
+
+def _compiles(frame: FrameType | None) -> bool:
+    """Whether a thread is in torch's compiler, or in what that has compiled."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(COMPILER):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Recorder:
@@ -151,7 +170,7 @@ class Recorder:
         self._main = threading.get_ident()
         self._size = SLICE  # of the next slice
         self._left = SLICE
-        self._ticked, self._hook_calls_before = 0, 0
+        self._ticked = self._hook_calls_before = self._ranges = 0  # ranges of the program's that are open
         self._stopped = threading.Event()
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
@@ -248,8 +267,10 @@ class Recorder:
 
     def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
         """A function is called, or it ends."""
+        code = frame.f_code
         if event == "call":
-            code = frame.f_code
+            if code is RANGE_BEGINS:
+                self._ranges += 1
             try:
                 label = self._labels[code]
             except KeyError:
@@ -262,9 +283,11 @@ class Recorder:
             self._leave(thread)
             if self.stepping is not None:
                 self._before_syntax(thread, innermost.path)
-        elif self._labels.get(frame.f_code) is not None:
+        elif self._labels.get(code) is not None:
             self._unwind(thread, frame)
-        if self._profile is None and frame.f_code is ITS_PROFILER[1]:
+        if code is RANGE_ENDS and self._ranges:
+            self._ranges -= 1
+        if self._profile is None and code is ITS_PROFILER[1]:
             self._resume()
 
     def _builtin_left(self, thread: Thread, slot: Slot) -> None:
@@ -510,10 +533,12 @@ class Recorder:
             self._slice(lambda: stepping.operators(some))
 
     def _is_safe(self) -> bool:
-        """Whether the profiler can be stopped: it runs, and no builtin is at work in any thread."""
-        if self._profile is None:
+        """Whether the profiler can be stopped: it runs, no builtin is at work in any thread, and no range is open."""
+        if self._profile is None or self._ranges:
             return False
-        return threading.get_ident() == self._main and not any(s.builtin for t in self._threads for s in t.stack)
+        if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
+            return False
+        return not any(map(_compiles, sys._current_frames().values()))
 
     # --- slices ---
 

@@ -169,6 +169,33 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     assert [kind.name for kind in in_order(recorded(run))] == plain(run)
 
 
+def test_the_profiler_is_not_stopped_while_a_range_of_the_program_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The range's end writes by a pointer into the profiler that it began under: that one must still be there."""
+    module, open_ranges, stops = recorder(), [], []
+    fold = module.Recorder._fold_profile
+
+    def noted(self: Any) -> None:
+        stops.append(len(open_ranges))
+        fold(self)
+
+    def run() -> None:
+        for _ in range(20):
+            torch.ones(2)
+        with torch.autograd.profiler.record_function("a range"):
+            open_ranges.append("a range")
+            for _ in range(50):
+                torch.ones(2)
+            open_ranges.clear()
+        for _ in range(20):
+            torch.ones(2)
+
+    monkeypatch.setattr(module, "SLICE", 5)
+    monkeypatch.setattr(module.Recorder, "_fold_profile", noted)
+    recorded(run)
+    assert len(stops) > 4
+    assert not any(stops)
+
+
 def test_standard_error_is_left_alone(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The profiler tells it each start and end, and the recorder starts one for every slice."""
     monkeypatch.setattr(recorder(), "SLICE", 50)
