@@ -223,8 +223,10 @@ def _begin(tables: str) -> None:
     limit_memory()
     global _tables, _at  # noqa: PLW0603  (where all of a worker's tables lie, given once instead of with each batch)
     _tables = Path(tables)
-    _at = os.open(_tables / f"{_AT}{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
+    try:
+        _at = os.open(_tables / f"{_AT}{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:  # the parent is gone, and another worker of it took the folder away
+        os._exit(1)
     end_with_parent(lambda: shutil.rmtree(_tables, ignore_errors=True))  # what the parent had no time to take away
     _get_ready()
 
