@@ -173,7 +173,8 @@ def test_who_wrote_to_a_saved_tensor_of_a_script(command: InProcess, tmp_path: P
     else:
         lines = [writer["source"]["line"] for writer in modified["writers"]]
         assert lines == [4, 8]
-        assert [writer["operators"] for writer in modified["writers"]] == [["aten::add_.Tensor"], ["aten::copy_"]]
+        add = "aten::add_" if torch_version().startswith("2.6") else "aten::add_.Tensor"  # that one tells no overloads
+        assert [writer["operators"] for writer in modified["writers"]] == [[add], ["aten::copy_"]]
         assert modified["saver"]["source"]["line"] == 6
         assert modified["watched"] is again
         assert ("derived: the operators that wrote" in shown) is not again
