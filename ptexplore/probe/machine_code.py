@@ -2,8 +2,8 @@
 profile function by which Python's own calls stand in the log, and what notes each error that C++ makes.
 
 The handler runs at each instruction that may not go straight on, of which it sets a breakpoint (int3) on the next
-(`straight_code`), or after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4); and at breakpoints on
-functions, from one of which it begins to step. Before a system call that would start a thread or process, or block
+(`straight_code`), or after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4); and at breakpoints
+on functions, from one of which it begins to step. Before a system call that would start a thread or process, or block
 SIGTRAP, take it over or send it, it stops: the kernel kills what traps there.
 
 Programs are texts in Intel's syntax, a line an instruction, with labels and comments. `assemble` makes bytes of them;
@@ -41,8 +41,8 @@ _FEATURES = 464 + 8  # in the XSAVE area: which of its parts the kernel saved (s
 ) = range(0, 128, 8)  # fmt: skip
 EXIT = BEFORE + 32
 # RANGES: pairs of addresses, between which breakpoints can be set, ended by two zeros; RANGE: the pair that was used
-# last, UNTIL: up to where instructions are read ahead in it. PLANTED: where the next breakpoint is, 0 while the trap flag
-# is set; COVERED: the byte that it covers; AHEAD: how many instructions run before it.
+# last, UNTIL: up to where instructions are read ahead in it. PLANTED: where the next breakpoint is, 0 while the trap
+# flag is set; COVERED: the byte that it covers; AHEAD: how many instructions run before it.
 RANGES, RANGE, UNTIL, PLANTED, COVERED, AHEAD = range(EXIT + 8, EXIT + 56, 8)
 STATE = 26  # numbers in it: BEFORE is four
 ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
@@ -313,8 +313,8 @@ by_the_kernel:
 """
 
 
-# The instruction that comes next is no plain one: rdx is its address, rdi that behind its opcode, r8 what it is. A branch
-# by an offset and a return are made here; all else the trap flag shows.
+# The instruction that comes next is no plain one: rdx is its address, rdi that behind its opcode, r8 what it is. A
+# branch by an offset and a return are made here; all else the trap flag shows.
 _BRANCHING = f"""
 branch:
     cmp r8, {straight.END}
@@ -668,9 +668,9 @@ _REGISTERS |= {f"r{number}{low}": number for number in range(8, 16) for low in (
 _MEMORY = re.compile(r"(?:(?:qword|dword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
 
 # How each instruction is encoded, by its name and the kinds of its operands (r: a register, m: eight bytes of memory,
-# b, d: one byte and four of memory, n: a number, l: a label), in the notation of the Intel 64 manual, volume 2: "48" is REX.W,
-# "50+" an opcode that holds the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one, four and
-# eight bytes, "cd" the way to a label.
+# b, d: one byte and four of memory, n: a number, l: a label), in the notation of the Intel 64 manual, volume 2: "48" is
+# REX.W, "50+" an opcode that holds the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one, four
+# and eight bytes, "cd" the way to a label.
 _ENCODINGS = {
     "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "mov br": "48 88 /r",
     "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "movsx rb": "48 0f be /r",

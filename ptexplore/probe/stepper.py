@@ -1,4 +1,4 @@
-"""Step a call instruction by instruction in this process, and log its jumps: the machine code's other half.
+"""Step a call in this process, and log its jumps: the machine code's other half.
 
 x86-64 Linux. Whatever is taken for it (the handler of SIGTRAP, the signal mask, bytes of a function) is put back, and
 whatever ends the stepping early, the call that is stepped ends as it would have.
@@ -148,7 +148,7 @@ class Stepper:
         return before, ticks
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
-        """Call `function` under the trap flag: its result and the steps. What it raises is raised.
+        """Call `function` and log its jumps: its result and the steps. What it raises is raised.
 
         Signals that come meanwhile wait until it is done: their handlers are no part of it, and a timer that is right
         at full speed would fire without end at this one.

@@ -2,8 +2,8 @@
 
 A step by the trap flag raises #DB, for which the kernel reads a debug register: in a virtual machine the host has to
 answer that, and one step takes as long as six breakpoints (#BP). So the handler reads on until the next instruction
-that may go elsewhere, sets a breakpoint there, and lets all before it run at full speed; what a plain branch does it does
-itself. Whatever the tables do not know for certain is stepped by the trap flag.
+that may go elsewhere, sets a breakpoint there, and lets all before it run at full speed; what a plain branch does it
+does itself. Whatever the tables do not know for certain is stepped by the trap flag.
 
 From the Intel 64 manual, volume 2: 2.1 to 2.3 (how an instruction is encoded), appendix A (opcodes).
 """
@@ -55,7 +55,7 @@ def _filled(*rows: tuple[int, Iterable[int]]) -> bytes:
 
 
 def _first() -> bytes:
-    """The one-byte opcodes. What handles flags, segments, ports, strings or far addresses ends what goes straight on."""
+    """The one-byte opcodes. What handles flags, segments, ports, strings or far addresses ends the straight code."""
     arithmetic = range(0x00, 0x40, 8)
     return _filled(
         (HAS_MODRM, [opcode + form for opcode in arithmetic for form in range(4)]),
@@ -134,8 +134,8 @@ def _is_taken(condition: int, flags: int) -> bool:
 
 
 # Reads one instruction. rdx is its address, rbx that of the tables. It goes on at `straight`, where rdi is the address
-# after it, or at `ends`, where r8 is what it is, rdi the address after its opcode, and rcx which of the two prefixes it has.
-# It changes rcx, rdi, r8 and rbp.
+# after it, or at `ends`, where r8 is what it is, rdi the address after its opcode, and rcx which of the two prefixes it
+# has. It changes rcx, rdi, r8 and rbp.
 READING = f"""
     mov rdi, rdx
     movabs rcx, 0
