@@ -8,7 +8,7 @@ is not read, so that what is called through an object stays possible.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ _ANY = (0, MANY)
 _PYTHON = (".py", ".pyi")
 _SPAN = 4000  # letters of a call that are looked at
 _FEW = re.compile(r"\(\s*(?:(?P<some>[a-z_]\w*(?:\.\w+)*(?:\s*,\s*[a-z_]\w*(?:\.\w+)*)*)\s*)?\)")
+_SIGN = re.compile(r"""[()\[\]{},"'#]|//|/\*""")
 _MACRO_ALONE = re.compile(r"[A-Z][A-Z0-9_]+\s*(?:\(.*\))?", re.DOTALL)
 _CALLABLE = frozenset({*CLASSES, "function", "macro", "variable", "typedef", "concept", "member"})
 _TYPES = frozenset({*CLASSES, "enum", "typedef", "concept"})
@@ -82,6 +83,8 @@ def arguments_given(line: str, below: Callable[[], str], name: str) -> Arguments
         if few is not None:
             number = few["some"].count(",") + 1 if few["some"] else 0
             given = number, number
+        elif rest[:1] == "(" and (pieces := _pieces(rest)) is not None:
+            given = _number(rest[1 : pieces[-1][1]], [rest[start:stop].strip() for start, stop in pieces])
         elif rest[:1] in ("(", "<") or not rest:
             given = _counted(f"{rest}\n{below()}"[:_SPAN].lstrip())
         else:
@@ -99,18 +102,46 @@ def _counted(text: str) -> Arguments | None:
         text = text[close + 1 :].lstrip() if close > 0 else ""
     if text[:1] != "(":
         return None
+    pieces = _pieces(text)
+    if pieces is not None:
+        return _number(text[1 : pieces[-1][1]], [text[start:stop].strip() for start, stop in pieces])
     bare = Text("", text).bare
     brackets = Brackets(bare)
     close = brackets.closing(0)
     if close < 0 or re.search(r"^\s*#", bare[:close], re.MULTILINE):
         return None
-    spans = brackets.arguments(1, close)
-    pieces = [text[start:stop] for start, stop in spans]
+    return _number(bare[1:close], [text[start:stop] for start, stop in brackets.arguments(1, close)])
+
+
+def _pieces(text: str) -> list[tuple[int, int]] | None:
+    """The arguments in the brackets that a text begins with; None where they do not close, or hold a literal, a comment
+    or a directive.
+    """
+    depth, begin = 0, 1
+    pieces: list[tuple[int, int]] = []
+    for match in _SIGN.finditer(text):
+        sign = match[0]
+        if sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+            if not depth:
+                return [*pieces, (begin, match.start())]
+        elif sign != ",":
+            return None
+        elif depth == 1:
+            pieces.append((begin, match.start()))
+            begin = match.end()
+    return None
+
+
+def _number(inside: str, pieces: Sequence[str]) -> Arguments | None:
+    """How many arguments these are; a comma in angle brackets may part two of them, or two arguments of a template."""
     if len(pieces) == 1 and not pieces[0]:
         return 0, 0
     if any(piece.endswith("...") or _MACRO_ALONE.fullmatch(piece) for piece in pieces):
         return None  # a pack, or a macro that may hold several
-    return min(len(split(bare[1:close])), len(pieces)), len(pieces)
+    return min(len(split(inside)), len(pieces)) if "<" in inside else len(pieces), len(pieces)
 
 
 @lru_cache(maxsize=65536)

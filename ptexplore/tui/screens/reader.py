@@ -46,7 +46,8 @@ ROOMY = 120  # columns below which what stands beside the source takes less
 NARROW = 40  # columns below which source cannot be read
 
 # Keys that the last line leaves out first: `?` lists every key.
-_LEAST = ("find", "notes", "files", "everything", "trail", "fetch", "word", "uses", "trace", "back")
+_LEAST = ("find", "notes", "files", "everything", "trail", "fetch", "word(1)", "uses",
+          "trace", "note(1)", "lab", "back")  # fmt: skip
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
 
@@ -175,7 +176,7 @@ class ReadingScreen(Screen[None]):
     def _idle(self) -> tuple[str, ...]:
         """The keys that have nothing to do: that to the next stop, in a file that has none."""
         file = self._shown_file
-        return () if file is not None and file.notes else ("note(1)",)
+        return () if file is not None and file.notes and self.notes.stop is None else ("note(1)",)
 
     def action_walk(self) -> None:
         """Walk a tour from the stop about this line; where several are, the reader says from which."""
@@ -393,7 +394,12 @@ class ReadingScreen(Screen[None]):
 
     def _status(self) -> None:
         file, place = self._shown_file, self.place
-        text = self._told or (f"{file.stops}{file.standing}" if file is not None else self.library.standing)
+        stops = file.stops if file is not None else ""
+        if self.notes.stop is not None:
+            stops = ""  # the stop that is read says where it is
+        elif self.notes.marks:
+            stops = "a stop of a tour is about this line (●): S opens it · "
+        text = self._told or (f"{stops}{file.standing}" if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
         room = max(self.size.width - len(position) - 4, 10)
         shown = clean(text)
@@ -424,9 +430,9 @@ class ReadingScreen(Screen[None]):
         """The cursor is on another line."""
         if event.place != self._told_at:
             self._told = ""
+        self.notes.follow(event.place)
         self._crumb()
         self._status()
-        self.notes.follow(event.place)
         self._follow_symbol()
 
     def on_tell(self, event: Tell) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
@@ -131,7 +131,7 @@ def refs(
     certainty = _Certainty(trees, asked, reader, left_out)
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
-        for use in _uses(indexed, asked, left_out):
+        for use in _uses(indexed, asked, left_out, known_before):
             if known_before(use.path):
                 copies[indexed.tree.info.label] += 1
             elif kind is None or use.group == kind:
@@ -282,19 +282,21 @@ def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
     return PtexploreError(f"nothing refers to {name}, and nothing is called so", why, hint, FAILED)
 
 
-def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterator[_Raw]:
+def _uses(
+    indexed: IndexedTree, asked: Asked, left_out: Counter[str], known_before: Callable[[str], bool]
+) -> Iterator[_Raw]:
     """What one tree's index has on the name, less what another qualifier says is something else."""
     for row in _rows(indexed, asked):
         named = row.name in asked.row_names and (asked.row_kinds is None or row.kind in asked.row_kinds)
         if row.target is not None and not named and not fits(asked, row.path, row.target):
-            left_out[row.target] += 1
+            left_out[row.target] += not known_before(row.path)
         else:
             yield _raw_row(indexed, row, row.name if named else "")
     for last in asked.lasts:
         for ref in indexed.store.refs(last):
             if fits(asked, ref.path, ref.text, ref.target):
                 yield _raw_ref(indexed, ref)
-            elif asked.tellable and last not in _NOBODYS:
+            elif asked.tellable and last not in _NOBODYS and not known_before(ref.path):
                 left_out[split_target(ref.target)[0] if ref.target else ref.text] += 1
 
 
