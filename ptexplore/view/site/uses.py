@@ -71,10 +71,11 @@ class CallingPlace(NamedTuple):
 class UsesOfFile:
     """What one file uses: by name, each with kind, spelling and lines; calls by caller; bases by class.
 
-    `elsewhere` is the same as `uses` of a file that is not on the site, with the numbers of the lines alone.
+    `elsewhere` is the same as `uses` of a file whose text is not shown, with the numbers of the lines alone.
     """
 
     path: str
+    with_text: bool = True
     uses: list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]] = field(default_factory=list)
     calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
     bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
@@ -83,7 +84,7 @@ class UsesOfFile:
 
 def file_uses(names: DefinitionsByName, path: str, text: str | None, wanted: frozenset[str]) -> UsesOfFile:
     """The uses in one file of the names that are `wanted`; only counted where `text` is None: it is not on the site."""
-    gathered = UsesOfFile(path)
+    gathered = UsesOfFile(path, with_text=text is not None)
     uses = [use for use in names.uses(path) if use.kind in _LETTERS]
     python = path.endswith(_PYTHON)
     if text is None:
