@@ -35,6 +35,9 @@ _NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 # Two expressions, each of which begins with what is rare: a megabyte of text is looked through in 30 ms.
 _AUTO = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=")
 _DECLARED = re.compile(r"\s(?<=[\w>&*]\s)\s*[&*]{0,2}(\w+)\s*[,)]")
+_BEHIND = re.compile(r"\s*[,)=]")
+_BEFORE_AUTO = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*$")
+_BEFORE_DECLARED = re.compile(r"[\w>&*]\s+[&*]{0,2}$")
 _PARAMETERS = re.compile(r"\b(?:def\s+\w+\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)|lambda\s+([^:()]*):)")
 _PARAMETER = re.compile(r"(?:^|,)\s*\*{0,2}(\w+)")
 _BOUND = re.compile(
@@ -352,6 +355,21 @@ def of_another_kind(target: str, path: str) -> bool:
 def local_names(text: str, *, python: bool) -> set[str]:
     """The names that functions of a text declare themselves, by their looks: what is called so elsewhere is hidden."""
     return _python_locals(text) if python else {*_AUTO.findall(text), *_DECLARED.findall(text)}
+
+
+def is_local_name(text: str, name: str) -> bool:
+    """Whether a name of C++ is among the `local_names` of a text: of one name this is known much sooner."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        begin, at = at, text.find(name, end)
+        behind = _BEHIND.match(text, end)
+        if behind is None:
+            continue
+        before = text[max(0, begin - 80) : begin]
+        if (_BEFORE_AUTO if behind[0].endswith("=") else _BEFORE_DECLARED).search(before):
+            return True
+    return False
 
 
 def _python_locals(text: str) -> set[str]:

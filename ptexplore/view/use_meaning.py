@@ -8,7 +8,7 @@ is not read, so that what is called through an object stays possible.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from ptexplore.view.link_targets import (
     CLASSES,
     DefinitionsByName,
     agree,
+    is_local_name,
     local_names,
     of_another_kind,
     scopes_by_line,
@@ -29,7 +30,7 @@ MANY = 99  # arguments: as many as anybody likes
 _ANY = (0, MANY)
 _PYTHON = (".py", ".pyi")
 _SPAN = 4000  # letters of a call that are looked at
-_FEW = re.compile(r"\(\s*(?:(?P<some>[a-z_][\w.]*(?:\s*,\s*[a-z_][\w.]*)*)\s*)?\)")
+_FEW = re.compile(r"\(\s*(?:(?P<some>[a-z_]\w*(?:\.\w+)*(?:\s*,\s*[a-z_]\w*(?:\.\w+)*)*)\s*)?\)")
 _MACRO_ALONE = re.compile(r"[A-Z][A-Z0-9_]+\s*(?:\(.*\))?", re.DOTALL)
 _CALLABLE = frozenset({*CLASSES, "function", "macro", "variable", "typedef", "concept", "member"})
 _TYPES = frozenset({*CLASSES, "enum", "typedef", "concept"})
@@ -60,23 +61,29 @@ PLAIN = Reading()
 # --- arguments ---
 
 
-def arguments_given(line: str, below: str, name: str) -> Arguments | None:
+def arguments_given(line: str, below: Callable[[], str], name: str) -> Arguments | None:
     """How many arguments the calls of `name` on a line are given; None where that cannot be read.
 
-    `below` are the lines that follow. Several calls on one line are taken together.
+    `below` gives the lines that follow. Several calls on one line are taken together.
     """
     if not name.isidentifier():
         return None
     low, high = MANY, -1
-    for match in re.finditer(rf"(?<![\w]){name}\s*", line):
-        rest = line[match.end() :]
+    at = line.find(name)
+    while at >= 0:
+        end = at + len(name)
+        before, after = line[at - 1 : at], line[end : end + 1]
+        at = line.find(name, end)
+        if before == "_" or before.isalnum() or after == "_" or after.isalnum():
+            continue  # a part of another name
+        rest = line[end:].lstrip()
         few = _FEW.match(rest)
         given: Arguments | None
         if few is not None:
             number = few["some"].count(",") + 1 if few["some"] else 0
             given = number, number
         elif rest[:1] in ("(", "<") or not rest:
-            given = _counted(f"{rest}\n{below}"[:_SPAN].lstrip())
+            given = _counted(f"{rest}\n{below()}"[:_SPAN].lstrip())
         else:
             continue  # only named there
         if given is None:
@@ -137,6 +144,7 @@ class Bearers:
     """What bears one last name in C++, by qualified name: how many arguments each takes, which are members."""
 
     def __init__(self, names: DefinitionsByName, name: str) -> None:
+        self._name = name
         self.taken: dict[str, list[Arguments]] = {}
         self.members: set[str] = set()
         self.types: set[str] = set()
@@ -153,7 +161,9 @@ class Bearers:
                 self.types.add(qualified)
             if names.is_class(qualified.rpartition("::")[0]):
                 self.members.add(qualified)
-        self.one_for_all = len({tuple(sorted(set(taken))) for taken in self.taken.values()}) < 2
+        self._told: dict[Arguments, Arguments | None] = {}
+        self._fitting: dict[tuple[str, bool, Arguments | None], str | None] = {}
+        self.any_number = all(each == _ANY for taken in self.taken.values() for each in taken)
 
     def others(self, qualified: str) -> bool:
         """Whether something else bears the name, in Python or in C++."""
@@ -165,9 +175,20 @@ class Bearers:
 
     def told(self, given: Arguments | None) -> Arguments | None:
         """A number of arguments, if anything of the name would not take it."""
-        if given is None or all(_meet(each, given) for taken in self.taken.values() for each in taken):
-            return None
-        return given
+        if given is not None and given not in self._told:
+            every = all(_meet(each, given) for taken in self.taken.values() for each in taken)
+            self._told[given] = None if every else given
+        return self._told[given] if given is not None else None
+
+    def only(self, written: str, given: Arguments | None, *, types: bool) -> str | None:
+        """The one qualified name that a name with `written` before it ("native::") can mean; None where several can."""
+        key = (written, types, given)
+        if key not in self._fitting:
+            wanted = self.types if types else self.taken.keys()
+            end = -len(self._name)
+            fitting = {q for q in wanted if (not written or agree(written, q[:end])) and self.takes(q, given)}
+            self._fitting[key] = fitting.pop() if len(fitting) == 1 else None
+        return self._fitting[key]
 
 
 def bearer(definition: SiteDefinition) -> str:
@@ -204,25 +225,18 @@ class UseReader:
 
     def sole_row(self, target: str, name: str) -> str | None:
         """The one qualified name that a row's target can mean ("at::native::add_kernel", "add_kernel")."""
-        bearers = self.bearers(name)
-        before = target[: -len(name)].removeprefix("::")
-        left = {q for q in bearers.taken if not before or agree(before, q[: -len(name)])}
-        return left.pop() if len(left) == 1 else None
+        return self.bearers(name).only(target[: -len(name)].removeprefix("::"), None, types=False)
 
-    def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None, *, hidden: bool) -> str | None:
+    def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
         """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""
         bearers = self.bearers(use.name)
-        object_ = ("." in use.text or "->" in use.text) and "operator" not in use.text
-        own = object_ and use.text == f"this->{use.name}"
-        if use.kind not in ("call", "inherit", "type", "macro") or (object_ and not own):
+        through_object = ("." in use.text or "->" in use.text) and "operator" not in use.text
+        own = through_object and use.text == f"this->{use.name}"
+        if use.kind not in ("call", "inherit", "type", "macro") or (through_object and not own):
             return None
-        wanted = bearers.types if use.kind in ("inherit", "type") else bearers.taken.keys()
-        written = written_before(use) if not object_ else ""
+        written = written_before(use) if not through_object else ""
         if written:
-            left = {q for q in wanted if agree(written, q[: -len(use.name)]) and bearers.takes(q, given)}
-            return left.pop() if len(left) == 1 else None
-        if hidden and not own:
-            return None
+            return bearers.only(written, given, types=use.kind in ("inherit", "type"))
         return self._looked_up(use, path, scope, given, bearers, members_only=own)
 
     def _looked_up(
@@ -314,7 +328,7 @@ class UseReader:
                     continue
                 if all(any(o.begin <= line <= o.end_line for o in inner) for line in lines):
                     continue
-                base = self.in_scope(use, place.path, definition.container.rstrip(":"), None, hidden=False)
+                base = self.in_scope(use, place.path, definition.container.rstrip(":"), None)
                 if base is None or "<" in use.text or not self.names.is_class(base):
                     return None
                 bases[base] = None
@@ -332,6 +346,7 @@ class FileReader:
         self._lines: list[str] | None = None
         self._scopes: list[str] | None = None
         self._local: set[str] | None = None
+        self._hidden: dict[str, bool] = {}
 
     def read(self, use: SiteUse, line: int) -> Reading:
         """What a line says of a use on it."""
@@ -342,13 +357,14 @@ class FileReader:
         given = None
         if use.kind == "call" and self._text is not None:
             bearers = self._reader.bearers(use.name)
-            if not bearers.one_for_all or use.text == use.name:
-                given = bearers.told(self._given(use.name, line))
-        hidden = use.text == use.name and (self._text is None or use.name in self._local_names())
-        scope = self._scope(line) if use.text == use.name or use.text.startswith("this->") else ""
+            given = bearers.told(self._given(use.name, line)) if not bearers.any_number else None
+        plain = use.text == use.name
+        scope = self._scope(line) if plain or use.text.startswith("this->") else ""
         if use.kind == "inherit":  # a base is looked up where the class stands, not inside of it
             scope = scope.rpartition("::")[0]
-        sole = self._reader.in_scope(use, self._path, scope, given, hidden=hidden)
+        sole = self._reader.in_scope(use, self._path, scope, given)
+        if sole is not None and plain and self._is_hidden(use.name):
+            sole = None
         return Reading(sole, given) if sole or given else PLAIN
 
     def _read_python(self, use: SiteUse) -> Reading:
@@ -358,7 +374,7 @@ class FileReader:
         meant = self._reader.names.meant(use, self._path, "")
         if meant is None or not meant.sure:
             return PLAIN
-        if use.text == use.name and (self._text is None or use.name in self._local_names()):
+        if use.text == use.name and self._is_hidden(use.name):
             return PLAIN
         return Reading(meant.places[0].definition.qualified)
 
@@ -367,7 +383,8 @@ class FileReader:
             self._lines = (self._text or "").split("\n")
         if not 0 < line <= len(self._lines):
             return None
-        return arguments_given(self._lines[line - 1], "\n".join(self._lines[line : line + 40]), name)
+        lines = self._lines
+        return arguments_given(lines[line - 1], lambda: "\n".join(lines[line : line + 40]), name)
 
     def _scope(self, line: int) -> str:
         if self._scopes is None:
@@ -375,10 +392,18 @@ class FileReader:
             self._scopes = scopes_by_line(symbols, max((s.end_line for s in symbols), default=0) + 2)
         return self._scopes[line] if line < len(self._scopes) else ""
 
-    def _local_names(self) -> set[str]:
-        if self._local is None:
-            self._local = local_names(self._text or "", python=self._python)
-        return self._local
+    def _is_hidden(self, name: str) -> bool:
+        """Whether a local name of the file may hide what is called so elsewhere."""
+        if name not in self._hidden:
+            text = self._text
+            if text is None:
+                return True
+            if self._python:
+                self._local = local_names(text, python=True) if self._local is None else self._local
+                self._hidden[name] = name in self._local
+            else:
+                self._hidden[name] = is_local_name(text, name)
+        return self._hidden[name]
 
 
 def may_mean(bearers: Bearers | None, meant: Collection[str], reading: Reading) -> bool:

@@ -16,11 +16,11 @@ from textual.worker import Worker
 
 from ptexplore.model.trace import walk
 from ptexplore.safe_text import clean
+from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import GoBack, OpenPlace, StepCall, message_for
 from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import TRAIL, Place
 from ptexplore.tui.widgets.colours import cut_to, label
-from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.view.line import Span, place_spans
 from ptexplore.view.opening import first_to_open, in_words, permalink_of_place
