@@ -308,8 +308,7 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
         if finding.kind == STEPPED and not options.verbose:
             cut = sum(map(_is_of_stepping, trail.findings))
             told = f"{finding.text.partition(';')[0]} more{f' ({cut} not to the end)' if cut else ''}"
-            more = "--native-budget SECONDS gives it longer, but in no optimizer's step or other range for the profiler"
-            yield f"recorded down to C++, for --view tree: {told}; {more}"
+            yield f"recorded down to C++, for --view tree: {told}; --native-budget SECONDS gives it longer"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
