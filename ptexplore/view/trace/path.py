@@ -434,6 +434,8 @@ class _Steps:
             told = "CompositeImplicit: made of other operators"
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
+        if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
+            told = "vmap: made of other operators"
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
         if not told:

@@ -153,6 +153,16 @@ def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
     assert "derived: the highest of AutogradCPU, CPU" in told
 
 
+@pytest.mark.parametrize(
+    ("entry", "told"), [("kernel", "the operator's batching rule"), ("batched kernel", "made of other operators")]
+)
+def test_a_decomposition_is_no_batching_rule(entry: str, told: str) -> None:
+    dispatch = Dispatch("FuncTorchBatched, CPU", "", entry, ())
+    key = Hop(2, "key", "FuncTorchBatched", "observed", ref(8), key="FuncTorchBatched", dispatch=dispatch)
+    rows = view(a_trail(Hop(1, "op", "aten::cross", "observed", ref(1), children=(key,))), Options(view="path")).table
+    assert next(row.what for row in rows if row.name == "FuncTorchBatched") == f"vmap: {told}"
+
+
 def test_a_step_that_nobody_saw_says_so() -> None:
     for status in ("predicted", "inlined", "cut"):
         hop = Hop(9, "impl", "at::native::add_impl", status, ref(9))  # type: ignore[arg-type]
