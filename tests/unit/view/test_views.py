@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,17 @@ def test_work_below_many_functions_of_python_is_reached() -> None:
         hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
     names = [row.name for row in view(a_trail(hop), Options(view="path")).table]
     assert names[-1] == "level37()"
+
+
+@pytest.mark.parametrize("cost", [None, 3])
+def test_a_call_has_a_row_where_what_is_around_it_costs_too_little_for_one(cost: int | None) -> None:
+    """As the function that TorchScript's interpreter runs, where another call alone was stepped."""
+    dear = an_operator(1, "aten::detach", instructions=1000)
+    small = Hop(20, "native", "forward", "observed", ref(20), children=(an_operator(30, "aten::linear"),))
+    around = Hop(10, "python", "_call_impl", "observed", ref(10), children=(replace(small, instructions=cost), dear))
+    names = [row.name for row in view(a_trail(around), Options(view="path")).table]
+    assert "forward" not in names
+    assert names.index("aten::linear") < names.index("aten::detach")
 
 
 def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares() -> None:
