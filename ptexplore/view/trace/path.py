@@ -289,7 +289,11 @@ class _Steps:
                 out[-1] = _sum(out[-1], step)
             else:
                 out.append(step)
-        return [step for step in out if step.is_kept or step.cost >= self.least]
+        listed = (
+            [step] if step.is_kept or step.cost >= self.least else [inner for inner in step.inner if inner.is_call]
+            for step in out
+        )
+        return [step for steps in listed for step in steps]  # calls have rows where what is around them has none
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
@@ -434,6 +438,8 @@ class _Steps:
             told = "CompositeImplicit: made of other operators"
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
+        if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
+            told = "vmap: made of other operators"
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
         if not told:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,16 @@ def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
     assert "derived: the highest of AutogradCPU, CPU" in told
 
 
+@pytest.mark.parametrize(
+    ("entry", "told"), [("kernel", "the operator's batching rule"), ("batched kernel", "made of other operators")]
+)
+def test_a_decomposition_is_no_batching_rule(entry: str, told: str) -> None:
+    dispatch = Dispatch("FuncTorchBatched, CPU", "", entry, ())
+    key = Hop(2, "key", "FuncTorchBatched", "observed", ref(8), key="FuncTorchBatched", dispatch=dispatch)
+    rows = view(a_trail(Hop(1, "op", "aten::cross", "observed", ref(1), children=(key,))), Options(view="path")).table
+    assert next(row.what for row in rows if row.name == "FuncTorchBatched") == f"vmap: {told}"
+
+
 def test_a_step_that_nobody_saw_says_so() -> None:
     for status in ("predicted", "inlined", "cut"):
         hop = Hop(9, "impl", "at::native::add_impl", status, ref(9))  # type: ignore[arg-type]
@@ -201,6 +212,17 @@ def test_work_below_many_functions_of_python_is_reached() -> None:
         hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
     names = [row.name for row in view(a_trail(hop), Options(view="path")).table]
     assert names[-1] == "level37()"
+
+
+@pytest.mark.parametrize("cost", [None, 3])
+def test_a_call_has_a_row_where_what_is_around_it_costs_too_little_for_one(cost: int | None) -> None:
+    """As the function that TorchScript's interpreter runs, where another call alone was stepped."""
+    dear = an_operator(1, "aten::detach", instructions=1000)
+    small = Hop(20, "native", "forward", "observed", ref(20), children=(an_operator(30, "aten::linear"),))
+    around = Hop(10, "python", "_call_impl", "observed", ref(10), children=(replace(small, instructions=cost), dear))
+    names = [row.name for row in view(a_trail(around), Options(view="path")).table]
+    assert "forward" not in names
+    assert names.index("aten::linear") < names.index("aten::detach")
 
 
 def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares() -> None:
