@@ -130,7 +130,8 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
     skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
     page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
     assert [sign for sign, _ in page.legend] == ["~", "derived:"]
-    assert page.legend[0][1] == "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"
+    told = "found by name in 2.98.1 (others: exact); `ptexplore fetch` brings 2.99.0's"
+    assert page.legend[0][1] == told
     assert "Add.cpp:9 ~" in drawn(page, 100)
     certain = view(a_trail(an_operator(1)), Options(view="path"))
     assert [sign for sign, _ in certain.legend] == ["derived:"]
