@@ -105,7 +105,7 @@ class _Columns:
         self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
         self.guides = dict(zip(map(id, view.table), guides(view.table, self.step), strict=True))
         longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
-        self.name = min(longest, max(24, (width - left) * (42 if self.has_own else 44) // 100))
+        self.name = min(longest, max(24, (width - left) * (40 if self.has_own else 44) // 100))
         self.hanging = left + self.name + 2
 
     def _named(self, row: ScreenRow) -> str:

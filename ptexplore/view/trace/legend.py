@@ -13,7 +13,7 @@ _OF_ROWS = {
     "node": "a node of the graph that backward runs",
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
-    "made of other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
+    "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
     "one kernel for all keys": "CompositeImplicitAutograd, here one that calls no other operator",
     "one kernel, any backend": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
     "next key": "the kernel before it calls the operator again, without its own key: the next one is chosen",

@@ -373,7 +373,7 @@ class _Steps:
             return self._made(self._row(hop, native.library_call(hop), native.told_of_call(hop)), hop, [], around)
         asked = self._asked(hop)
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if hop.id in self.kernels else ""
-        made = self._step(hop, name, f"chooses the backend; {asked}" if asked else self._what(hop), around)
+        made = self._step(hop, name, f"chooses the backend: {asked}" if asked else self._what(hop), around)
         made.is_choice = bool(asked)
         if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
             made.inner = [step for step in made.inner if step.is_work and (step.cost >= self.least or step.is_loop)]
@@ -384,9 +384,13 @@ class _Steps:
         rule = native.rule_of(hop)
         if rule is None or not rule.why.startswith(CHOOSES):
             return ""
-        asked = dict.fromkeys(bare(part.name).rpartition("::")[2] for part in self.chosen.get(hop.id, hop).children)
-        told = [name for name in asked if _ASKS.match(name)]
-        return f"called {', '.join(told)}; what these returned was not seen" if told else "by what was not seen"
+        told: dict[str, str] = {}
+        for part in self.chosen.get(hop.id, hop).children:
+            name = bare(part.name).rpartition("::")[2]
+            if _ASKS.match(name):
+                returned = part.native.returned if part.native is not None else None
+                told[name] = f"{name}() {str(returned).lower()}" if returned is not None else f"{name}() not seen"
+        return ", ".join(told.values()) if told else "by what was not seen"
 
     def _module(self, hop: Hop, around: _Around) -> _Step:
         """The row of a module's call, by its name: its forward, in whose place it stands."""
@@ -484,7 +488,7 @@ class _Steps:
         if name == "BackendSelect" and _takes_tensors(around.op):
             told = _OPTIONS_AND_TENSORS
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
-            told = "made of other operators"
+            told = "calls other operators"
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
         if dispatch.entry == "autograd kernel" and kernel is not None:
