@@ -234,7 +234,7 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
     """The functions that ran right after a dispatch stub had chosen its kernel: those kernels."""
     for hop in walk(hops):
         for chooses, chosen in pairwise(hop.children):
-            if chooses.name == _CHOOSES_KERNEL and chosen.kind in ("native", "stub"):
+            if chooses.name == _CHOOSES_KERNEL and chosen.kind == "native":
                 yield chosen.id
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,21 @@ def test_it_fits_a_screen_of_any_width(name: str, width: int) -> None:
         assert max(len(line) for line in lines if "ptexplore " not in line) <= (100 if width == PIPE_WIDTH else width)
         if width >= 100:
             assert len(lines) <= 60
+
+
+def test_what_rows_did_themselves_adds_up_to_all_of_it_and_kernels_are_told() -> None:
+    trail, session = saved("format1-add-native.json.gz")
+    page = view(trail, Options(view="path"), session)
+    assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
+    for row in page.table:
+        assert row.own is None or 0 <= row.own <= (row.share or 0)
+    chosen = [pair[1] for hop in walk(trail.hops) for pair in pairwise(hop.children)
+              if pair[0].name == "at::native::DispatchStubImpl::get_call_ptr"]  # fmt: skip
+    chosen = [hop.children[0] if hop.kind == "stub" and hop.children else hop for hop in chosen]
+    assert chosen, "the trace has calls of dispatch stubs"
+    told = "\n".join(f"{row.name} {row.what}" for row in page.table)
+    for kernel in chosen:
+        assert kernel.name.rpartition("::")[2] in told, kernel.name
 
 
 def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
