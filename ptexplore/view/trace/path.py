@@ -370,7 +370,9 @@ class _Steps:
             made.is_loop = True
             return made
         if hop.kind == "closed":
-            return self._made(self._row(hop, native.library_call(hop), native.told_of_call(hop)), hop, [], around)
+            made = self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
+            made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
+            return made
         asked = self._asked(hop)
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if hop.id in self.kernels else ""
         made = self._step(hop, name, f"chooses the backend: {asked}" if asked else self._what(hop), around)
