@@ -79,10 +79,10 @@ BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__c
 # What starts torch's profiler, and what ends it: torch.profiler comes by both too.
 ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
 # A range that the program marks for the profiler. Where the profiler is stopped meanwhile, the range's end writes to
-# memory of it that is gone (onFunctionExit of torch/csrc/autograd/profiler_kineto.cpp keeps a pointer).
-RANGE_BEGINS, RANGE_ENDS = (
-    getattr(torch.autograd.profiler.record_function, name).__code__ for name in ("__enter__", "__exit__")
-)
+# memory of it that is gone (onFunctionExit of torch/csrc/autograd/profiler_kineto.cpp keeps a pointer): it is ended
+# before, and begun anew under the next one.
+RANGE = torch.autograd.profiler.record_function
+RANGE_BEGINS, RANGE_ENDS = RANGE.__enter__.__code__, RANGE.__exit__.__code__
 # Folders of torch's compiler, which marks ranges by a class of C++ that `with` enters unseen (_RecordFunctionFast).
 COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
@@ -114,7 +114,8 @@ class Slot:
 class Thread:
     """One thread: the open paths, innermost last, the module that names are told from, and the sets that are on.
 
-    `words`: memory that changes when the sets do, None where torch has none to look at.
+    `words`: memory that changes when the sets do, None where torch has none to look at. `ranges`: those of the
+    program's that are open, each with the slot that was innermost when it began.
     """
 
     stack: list[Slot]
@@ -122,6 +123,7 @@ class Thread:
     sets: int = 0
     importing: int = 0
     names: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    ranges: list[tuple[Slot, Any]] = field(default_factory=list)
 
 
 def _compiles(frame: FrameType | None) -> bool:
@@ -171,7 +173,8 @@ class Recorder:
         self._main = threading.get_ident()
         self._size = SLICE  # of the next slice
         self._left = SLICE
-        self._ticked = self._hook_calls_before = self._ranges = 0  # ranges of the program's that are open
+        # `_ranges_at_work`: ranges of the program's that just begin or end.
+        self._ticked = self._hook_calls_before = self._ranges_at_work = 0
         self._stopped = threading.Event()
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
@@ -279,8 +282,8 @@ class Recorder:
         """A function is called, or it ends."""
         code = frame.f_code
         if event == "call":
-            if code is RANGE_BEGINS:
-                self._ranges += 1
+            if code is RANGE_BEGINS or code is RANGE_ENDS:
+                self._ranges_at_work += 1
             try:
                 label = self._labels[code]
             except KeyError:
@@ -295,10 +298,21 @@ class Recorder:
                 self._before_syntax(thread, innermost.path)
         elif self._labels.get(code) is not None:
             self._unwind(thread, frame)
-        if code is RANGE_ENDS and self._ranges:
-            self._ranges -= 1
+        if (code is RANGE_BEGINS or code is RANGE_ENDS) and self._ranges_at_work:
+            self._ranges_at_work -= 1
+            self._range_changed(thread, code, frame.f_locals.get("self"))
         if self._profile is None and code is ITS_PROFILER[1]:
             self._resume()
+
+    def _range_changed(self, thread: Thread, code: CodeType, range_: Any) -> None:
+        """A range of the program's began, or it ended, if it is not one that goes on until a future is done."""
+        if code is RANGE_BEGINS:
+            if range_.record is not None:
+                thread.ranges.append((thread.stack[-1], range_))
+        elif range_.run_callbacks_on_exit:
+            last = next((n for n, (_, known) in reversed(list(enumerate(thread.ranges))) if known is range_), None)
+            if last is not None:
+                del thread.ranges[last]
 
     def _builtin_left(self, thread: Thread, slot: Slot) -> None:
         thread.stack.pop()
@@ -549,12 +563,20 @@ class Recorder:
             self._slice(lambda: stepping.operators(some))
 
     def _is_safe(self) -> bool:
-        """Whether the profiler can be stopped: it runs, no builtin is at work in any thread, and no range is open."""
-        if self._profile is None or self._ranges:
+        """Whether the profiler can be stopped: it runs, no thread is in a builtin, and open ranges can be ended."""
+        if self._profile is None or self._ranges_at_work or not self._can_end_ranges():
             return False
         if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
             return False
         return not any(map(_compiles, sys._current_frames().values()))
+
+    def _can_end_ranges(self) -> bool:
+        """Whether every open range of the program's can be ended and begun anew, unseen by the program."""
+        for thread in self._threads:
+            for _, range_ in thread.ranges:
+                if thread is not self._local.thread or not range_.run_callbacks_on_exit or api.has_modes():
+                    return False  # a mode of Python's would be asked to begin it
+        return True
 
     # --- slices ---
 
@@ -572,7 +594,7 @@ class Recorder:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
         began = time.perf_counter_ns()
         waited = self.waited
-        open_slots = self._close_all()
+        were_open = self._close_all()
         try:
             self._fold_profile()
             for path in self._paths:
@@ -586,16 +608,19 @@ class Recorder:
         finally:
             self._own_fork = False
             if self.stepping is None or not self.stepping.in_child:
-                self._start_again(open_slots)
+                self._start_again(were_open)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
 
-    def _start_again(self, open_slots: list[Slot]) -> None:
+    def _start_again(self, were_open: list[Slot | Any]) -> None:
         closely = self.stepping is not None and self.stepping.looks_closely
         self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
         self._left = self._size
         self._profile = self._new_profile()
-        for slot in open_slots:
-            self._open(slot)
+        for opened in were_open:
+            if isinstance(opened, Slot):
+                self._open(opened)
+            else:
+                RANGE.__enter__(opened)
 
     def _fold_profile(self) -> None:
         """End the profile and fold what it saw."""
@@ -623,12 +648,23 @@ class Recorder:
             for slot in thread.stack[1:]:
                 self._open(slot)
 
-    def _close_all(self) -> list[Slot]:
-        """Close every open marker; the slots that had one, outermost first."""
-        open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
-        for slot in reversed(open_slots):
-            self._close(slot)
-        return open_slots
+    def _close_all(self) -> list[Slot | Any]:
+        """Close every open marker and range of the program's; the slots and ranges that had one, outermost first."""
+        were_open: list[Slot | Any] = []
+        for thread in self._threads:
+            ranges = list(thread.ranges)
+            for slot in thread.stack:
+                if slot.mark is not None:
+                    were_open.append(slot)
+                while ranges and ranges[0][0] is slot:
+                    were_open.append(ranges.pop(0)[1])
+            were_open.extend(range_ for _, range_ in ranges)  # a generator's that is not running
+        for opened in reversed(were_open):
+            if isinstance(opened, Slot):
+                self._close(opened)
+            else:
+                RANGE.__exit__(opened, None, None, None)
+        return were_open
 
     def _new_profile(self) -> Any:
         profile = api.profiler()
@@ -802,9 +838,7 @@ class Recorder:
         threading.setprofile(self._before[1])
         BOOTSTRAP._find_and_load = self._find_and_load
         self._stopped.set()
-        for thread in self._threads:
-            for slot in reversed(thread.stack):
-                self._close(slot)
+        self._close_all()
         self.ended = time.perf_counter_ns()
         self.processor += time.process_time_ns()
         if self.stepping is not None:

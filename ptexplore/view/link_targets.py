@@ -15,15 +15,16 @@ from ptexplore.store.index.site import SiteDefinition, SiteUse
 MOST = 6  # definitions that are still a choice
 BY_NAME = 3  # of those that only the name speaks for
 _KEPT = 2000  # answers that are kept of one name
-_CLASSES = frozenset({"class", "struct", "union"})
-_TYPES = _CLASSES | {"enum", "typedef", "concept"}
+CLASSES = frozenset({"class", "struct", "union"})
+_TYPES = CLASSES | {"enum", "typedef", "concept"}
 _LIKE_TYPES = _TYPES | {"enumerator", "member"}  # of a class's name there is an enumerator of the kinds, often
-_CALLED = _CLASSES | {"function", "macro", "variable", "typedef", "concept"}
+_CALLED = CLASSES | {"function", "macro", "variable", "typedef", "concept"}
 _KINDS = {
     "call": _CALLED, "address": frozenset({"function", "variable"}), "inherit": _TYPES, "type": _TYPES,
     "override": frozenset({"function"}), "macro": frozenset({"macro"}),
     "import": frozenset({"function", "class", "variable"}),
 }  # fmt: skip
+_SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _PYTHON = (".py", ".pyi")
 _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
@@ -185,7 +186,7 @@ class DefinitionsByName:
         if qualified not in self._classes:
             if self._whole:
                 return False
-            self._classes[qualified] = any(_CLASSES & store.kinds_of(qualified) for store in self._stores)
+            self._classes[qualified] = any(CLASSES & store.kinds_of(qualified) for store in self._stores)
         return self._classes[qualified]
 
     def meant(self, use: SiteUse, path: str, scope: str) -> Meaning | None:
@@ -201,7 +202,7 @@ class DefinitionsByName:
         elif use.target is None and ("." in use.text or "->" in use.text) and "operator" not in use.text:
             return group.members
         else:
-            written = _written(use)
+            written = written_before(use)
             key = (use.kind, written, use.target, path, "" if written or group.only_macros else scope)
         known = self._known.setdefault((use.name, python), {})
         if key not in known:
@@ -252,11 +253,11 @@ class DefinitionsByName:
             return [place for place in group.places if place.definition.qualified == exact], True
         if group.only_macros:
             return group.places, not any(of_another_kind(place.path, path) for place in group.places)
-        written = _written(use)
+        written = written_before(use)
         if written:
             if written not in group.fitting:
                 ends = group.ends.get(_last(written), ())
-                group.fitting[written] = [place for end in ends if _agree(written, end) for place in group.inside[end]]
+                group.fitting[written] = [place for end in ends if agree(written, end) for place in group.inside[end]]
             return seen_from(path, group.fitting[written]), True
         return self._unwritten(group, use, path, scope)
 
@@ -309,7 +310,7 @@ def _top(place: LinkTarget) -> bool:
     return place.definition.container[:-1] == module or place.definition.container == ""
 
 
-def _written(use: SiteUse) -> str:
+def written_before(use: SiteUse) -> str:
     """What stands before the name without template arguments: "native::"; "" where it is not qualified."""
     if use.text == use.name:
         return ""
@@ -324,7 +325,7 @@ def _last(container: str) -> str:
     return container[:-2].rpartition("::")[2]
 
 
-def _agree(written: str, container: str) -> bool:
+def agree(written: str, container: str) -> bool:
     """Whether one is the end of the other, whole parts compared."""
     return bool(container) and (f"::{container}".endswith(f"::{written}") or written.endswith(f"::{container}"))
 
@@ -407,3 +408,13 @@ def seen_from(path: str, places: Sequence[LinkTarget]) -> list[LinkTarget]:
         or place.path == path
         or place.path.endswith(_HEADERS)
     ]
+
+
+def scopes_by_line(symbols: Sequence[SiteDefinition], lines: int) -> list[str]:
+    """For each line the qualified name of the innermost scope around it."""
+    scopes = [""] * lines
+    around = [s for s in symbols if s.kind in _SCOPES and not s.declared and s.end_line > s.begin]
+    for symbol in sorted(around, key=lambda symbol: (symbol.begin, -symbol.end_line)):
+        end = min(symbol.end_line + 1, lines)
+        scopes[symbol.begin : end] = [symbol.qualified] * max(0, end - symbol.begin)
+    return scopes

@@ -187,11 +187,13 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     order = itertools.count()
     pending = [(-inner.weight - inner.is_outline, next(order), inner) for step in steps for inner in step.inner]
     heapq.heapify(pending)
+    waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
     while pending and room > 0:
         weight, _, step = heapq.heappop(pending)
         if enough is not None and most - room >= enough and not step.is_work:
             continue
-        if step.is_outline and room < most * (1 - OUTLINE) and weight < -1:
+        if step.is_outline and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
+            waited.add(id(step))
             heapq.heappush(pending, (-step.weight, next(order), step))  # what each step did needs room, too
             continue
         step.is_open = True

@@ -23,6 +23,7 @@ from ptexplore.model.trace import (
     NodeRef,
     ResultInfo,
     Session,
+    StubKernelRef,
     TorchInfo,
     Trail,
     walk,
@@ -206,6 +207,17 @@ def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
     assert len(parts) <= 60
     left_out = next(int(line.split()[0]) for line in parts if "not shown" in line)
     assert sum("aten::op" in line for line in parts) + left_out == 299
+
+
+def test_work_below_many_functions_of_python_is_reached() -> None:
+    """Each of them weighs more than what each did, and the room for those is filled before the last is open."""
+    kernel = StubKernelRef("AVX2")
+    loop = Hop(99, "native", "add_kernel", "observed", ref(9), stub_kernel=kernel, instructions=1000)
+    hop = an_operator(90, "aten::add.Tensor", loop)
+    for number in range(60, 0, -1):
+        hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
+    names = [row.name for row in view(a_trail(hop), Options(view="path")).table]
+    assert names[-1] == "level37()"
 
 
 def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares() -> None:
