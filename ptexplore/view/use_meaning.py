@@ -61,10 +61,10 @@ PLAIN = Reading()
 # --- arguments ---
 
 
-def arguments_given(line: str, below: Callable[[], str], name: str) -> Arguments | None:
+def arguments_given(line: str, following: Callable[[], str], name: str) -> Arguments | None:
     """How many arguments the calls of `name` on a line are given; None where that cannot be read.
 
-    `below` gives the lines that follow. Several calls on one line are taken together.
+    `following` gives the lines that follow. Several calls on one line are taken together.
     """
     if not name.isidentifier():
         return None
@@ -83,7 +83,7 @@ def arguments_given(line: str, below: Callable[[], str], name: str) -> Arguments
             number = few["some"].count(",") + 1 if few["some"] else 0
             given = number, number
         elif rest[:1] in ("(", "<") or not rest:
-            given = _counted(f"{rest}\n{below()}"[:_SPAN].lstrip())
+            given = _counted(f"{rest}\n{following()}"[:_SPAN].lstrip())
         else:
             continue  # only named there
         if given is None:
