@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 import struct
 
-ROW = 64  # bytes: rip, rsp, the two before it, instructions so far, and the first three argument registers
+# Bytes: rip, rsp, the two before it, instructions so far, the first three argument registers (of a return rax first).
+ROW = 64
 SEQUENTIAL = 15  # bytes; the longest instruction: whatever goes forward by no more looks like going on
 TRAP = 0x100  # the trap flag
 BREAKPOINT = 0xCC
@@ -161,7 +162,14 @@ log:
     mov [rcx + 16], r11
     mov [rcx + 24], rdi
     mov [rcx + 32], r8
+    sub r10, rdi
+    cmp r10, 8
+    jne entered
+    mov r8, [rsi + {RAX}]  ; it returned
+    jmp first
+entered:
     mov r8, [rsi + {RDI}]
+first:
     mov [rcx + 40], r8
     mov r8, [rsi + {RSI}]
     mov [rcx + 48], r8

@@ -62,10 +62,10 @@ PLAIN = Reading()
 # --- arguments ---
 
 
-def arguments_given(line: str, below: Callable[[], str], name: str) -> Arguments | None:
+def arguments_given(line: str, following: Callable[[], str], name: str) -> Arguments | None:
     """How many arguments the calls of `name` on a line are given; None where that cannot be read.
 
-    `below` gives the lines that follow. Several calls on one line are taken together.
+    `following` gives the lines that follow. Several calls on one line are taken together.
     """
     if not name.isidentifier():
         return None
@@ -86,7 +86,7 @@ def arguments_given(line: str, below: Callable[[], str], name: str) -> Arguments
         elif rest[:1] == "(" and (pieces := _pieces(rest)) is not None:
             given = _number(rest[1 : pieces[-1][1]], [rest[start:stop].strip() for start, stop in pieces])
         elif rest[:1] in ("(", "<") or not rest:
-            given = _counted(f"{rest}\n{below()}"[:_SPAN].lstrip())
+            given = _counted(f"{rest}\n{following()}"[:_SPAN].lstrip())
         else:
             continue  # only named there
         if given is None:

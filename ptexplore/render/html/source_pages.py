@@ -92,11 +92,14 @@ class Sources:
         text = file.text if file is not None else ""
         data = source_data(self.names, path, text)
         facts = _facts(site, path, text)
+        # The key names the text that was indexed. A page that shows another one is not kept by the next build.
         if file is None:
             facts.append("its text is not there any more")
+            key = ""
         elif changed(indexed, path):  # the index is of another text: what it says of lines is not so
             data = SourceData(path)
             facts.append("changed after it was indexed, so no name is linked: ptexplore index")
+            key = ""
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
         generated = template_of(text) is not None or is_made(path)

@@ -39,6 +39,7 @@ class UsesWriter:
     reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
     base: str  # a hash of everything that all pages depend on
     _own: bool = False
+    _whole: bool = True  # whether every file has the text that was indexed
 
     def write(self, jobs: int, progress: Progress) -> None:
         """Write every shard and the table, unless they are there already."""
@@ -46,6 +47,8 @@ class UsesWriter:
         if self._kept(key):
             return
         uses = self._gathered(jobs, progress)
+        if not self._whole:
+            key = ""  # the next build gathers them again
         names = uses.names()
         count = max(1, round(len(names) / SHARD))
         by_shard: defaultdict[int, list[str]] = defaultdict(list)
@@ -94,6 +97,7 @@ class UsesWriter:
         ]
         for file in sorted(gathered, key=lambda file: file.path):
             uses.take(file)
+        self._whole = all(file.with_text for file in gathered)
         rows = self._rows()
         uses.take_rows(rows, self._lines(rows))
         return uses

@@ -198,7 +198,8 @@ class TrailTree(Tree[Node]):
 def _spans(row: ScreenRow) -> Iterator[Span]:
     """A row of a view that fits a screen, as spans: share, name, cells, what it is, its place."""
     if row.share is not None:
-        yield Span(f"{percent(row.share):>4} ", "count")
+        own = f" {percent(row.own):>4} self " if row.own is not None else " "
+        yield Span(f"{percent(row.share):>4}{own}", "count")
     times = f" ×{row.times}" if row.times > 1 else ""
     yield Span(f"{row.name}{times}", "title")
     told = "  ".join(filter(None, (*row.cells, row.what)))

@@ -61,10 +61,10 @@ class Uses(Choices):
         self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}"))
         # What must be known of all of them stands first: nobody reads to the end of a list to learn what it is of.
         apart = told_apart(view.lines, view.certain)
-        said = [apart[:1].upper() + apart[1:]] if apart else []
-        said += [otherwise_in_words(view.otherwise)] if view.otherwise else []
+        sentences = [apart[:1].upper() + apart[1:]] if apart else []
+        sentences += [otherwise_in_words(view.otherwise)] if view.otherwise else []
         room = max(20, self.size.width - 4)
-        first = [line for text in said for line in textwrap.wrap(clean(text), room)]
+        first = [line for text in sentences for line in textwrap.wrap(clean(text), room)]
         options = [Option(Content.styled(line, "$text-warning"), disabled=True) for line in first]
         for group in view.groups:
             more = f", {len(group.uses)} of them in this list" if group.total > len(group.uses) else ""

@@ -79,10 +79,11 @@ class Way(NamedTuple):
 class UsesOfFile:
     """What one file uses: by name, each with kind, way of writing and lines; calls by caller; bases by class.
 
-    `elsewhere` is the same as `uses` of a file that is not on the site, with the numbers of the lines alone.
+    `elsewhere` is the same as `uses` of a file whose text is not shown, with the numbers of the lines alone.
     """
 
     path: str
+    with_text: bool = True
     uses: list[tuple[str, str, Way, list[tuple[int, str, str]]]] = field(default_factory=list)
     calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
     bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
@@ -94,7 +95,7 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
 
     `text` is None where the file is not the one that was indexed.
     """
-    gathered = UsesOfFile(path)
+    gathered = UsesOfFile(path, with_text=text is not None)
     names = reader.names
     uses = [use for use in names.uses(path) if use.kind in _LETTERS]
     file = reader.of_file(path, text)
