@@ -334,7 +334,7 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
             told = finding.text.partition(" of operator calls")[0]
-            yield f"C++ inside operators: in --view tree, of {told}; --native-budget SECONDS for more of them"
+            yield f"C++ inside operators: --view tree has it for {told}; --native-budget SECONDS for more"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

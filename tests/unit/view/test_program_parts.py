@@ -1,4 +1,4 @@
-"""A program's parts from a Program made here: what recording took is taken off, rows stand in the order of the calls."""
+"""The parts of a program made here: what recording took is taken off, rows stand in the order of the calls."""
 
 from __future__ import annotations
 
