@@ -333,10 +333,8 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     """How much of the program was stepped, in one line."""
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
-            cut = sum(map(_is_of_stepping, trail.findings))
             told = finding.text.partition(" of operator calls")[0]
-            part = f", {cut} of them in part" if cut else ""
-            yield f"stepped through C++: {told}{part} (--view tree); --native-budget SECONDS for more"
+            yield f"C++ inside operators: --view tree has it for {told}; --native-budget SECONDS for more"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
