@@ -18,7 +18,8 @@ import struct
 
 from . import straight_code as straight
 
-ROW = 64  # bytes: rip, rsp, the two before it, instructions so far, and the first three argument registers
+# Bytes: rip, rsp, the two before it, instructions so far, the first three argument registers (of a return rax first).
+ROW = 64
 SEQUENTIAL = 15  # bytes; the longest instruction: whatever goes forward by no more looks like going on
 TRAP = 0x100  # the trap flag
 BREAKPOINT = 0xCC
@@ -178,7 +179,14 @@ log:
     mov [rcx + 16], r11
     mov [rcx + 24], rdi
     mov [rcx + 32], r8
+    sub r10, rdi
+    cmp r10, 8
+    jne entered
+    mov r8, [rsi + {RAX}]  ; it returned
+    jmp first
+entered:
     mov r8, [rsi + {RDI}]
+first:
     mov [rcx + 40], r8
     mov r8, [rsi + {RSI}]
     mov [rcx + 48], r8
@@ -234,6 +242,7 @@ found:
     sub r8, {straight.MARGIN}
     mov [rax + {UNTIL}], r8
 inside:
+    mov r10, [rsi + {RSP}]
     push rbx
     push rbp
     movabs rbx, {tables}

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
+WORKERS = "torch's own threads"
 SLICE = 4_000  # markers after which the profiler is started anew
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
@@ -66,7 +67,7 @@ HOLE = (-1, None)  # among a kind's operators: Python ran here
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
-SAMPLED = 64  # of so many later ones one is timed
+SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
 USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
@@ -241,10 +242,19 @@ class Recorder:
         """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
         counts = 1 if self._hook_calls <= TIMED else SAMPLED
         began, apart = time.thread_time_ns(), self.slicing + self.waited
+        outer = self._innermost()
         self._happened(frame, event, argument)
         took = time.thread_time_ns() - began  # what the machine did for others meanwhile would count many times
         if self.slicing + self.waited == apart:
-            self._hook_time += took + (counts - 1) * min(took, USUAL)
+            took += (counts - 1) * min(took, USUAL)
+            self._hook_time += took
+            # What is entered begins late in the hook, what is left ends early: it was in the time of what is around it.
+            min(outer, self._innermost(), key=lambda path: path.depth).recording += took
+
+    def _innermost(self) -> Path:
+        """The innermost open path of this thread."""
+        thread: Thread | None = getattr(self._local, "thread", None)
+        return thread.stack[-1].path if thread is not None else self.root
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         try:
@@ -617,7 +627,12 @@ class Recorder:
         profile, self._profile = self._profile, None  # an interrupt may come right now: it is not ended twice
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
-        self._fold.take(profile, self._marks, self.root)
+        self._fold.take(profile, self._marks, self.root, self._workers)
+
+    def _workers(self) -> Path:
+        """The path of what ran in threads that have no function of Python's: those that torch computes with."""
+        label = self._more_labels.setdefault(WORKERS, Label("thread", WORKERS))
+        return self._path_below(self.root, label, label)
 
     def _suspend(self) -> None:
         """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
@@ -946,7 +961,7 @@ def _is_timed(file: str, name: str) -> bool:
     """Whether a function of torch's has a row of its own: an optimizer's, backward, what loads data."""
     inside = file.removeprefix(api.TORCH_DIR + os.sep)
     if inside.startswith("optim" + os.sep):
-        return name in ("step", "zero_grad")
+        return name in ("step", "zero_grad", "__init__")
     if inside.startswith(os.path.join("utils", "data")):
         return name == "__next__"
     return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
@@ -1064,8 +1079,8 @@ class Fold:
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
 
-    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
-        """Fold what one profile saw."""
+    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
+        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
         self._marks, self._root = marks, root
         self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
@@ -1076,7 +1091,11 @@ class Fold:
             roots = api.event_roots(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
             roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-            self._walk(roots, root, 0)
+            beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
+            unlike = set(map(id, beside))
+            self._walk([event for event in roots if id(event) not in unlike], root, 0)
+            if beside:
+                self._walk(beside, workers(), 0)
         finally:
             if collects:
                 gc.enable()

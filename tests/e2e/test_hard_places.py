@@ -1225,6 +1225,20 @@ def test_the_path_says_what_backend_select_goes_by(command: InProcess, runtime: 
     assert all(count <= by_tensors.count(kind) for kind, count in told.items())
 
 
+def test_a_batched_kernel_is_a_decomposition() -> None:
+    """So the path calls it (tests/unit/view): of all operators the table says that of those alone."""
+    tables = torch_says(
+        "names = torch._C._dispatch_get_all_op_names()\n"
+        "entries = {name: torch._C._dispatch_dump_table(name) for name in names}\n"
+        "print(json.dumps([[next((line.rpartition('[')[2] for line in table.splitlines()"
+        " if line.startswith('FuncTorchBatched:')), ''), 'FuncTorchBatchedDecomposition[alias]:'"
+        " in torch._C._dispatch_dump(name)] for name, table in entries.items()]))"
+    )
+    batched = [is_decomposed for entry, is_decomposed in tables if entry.startswith("batched kernel")]
+    assert len(batched) > 100
+    assert all(batched)
+
+
 OVERRIDING = """class Own(torch.Tensor):
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
