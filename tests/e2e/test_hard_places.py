@@ -6,6 +6,8 @@ The expected values are asked of the torch under test, in a process that knows n
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -343,6 +345,36 @@ def references(value: Any) -> Iterator[dict[str, Any]]:
         value = list(value.values())
     for item in value if isinstance(value, list) else ():
         yield from references(item)
+
+
+PART = "se_32bit_index"  # of can_use_32bit_indexing
+
+
+def test_a_text_is_found_by_a_part_of_an_identifier(sourced_command: InProcess, source_tree: Path) -> None:
+    asked = ("find", "--tree", source_tree.name, "--text", PART, "--limit", "0", "--json")
+    groups = {group["name"]: group["results"] for group in sourced_command(*asked).data["groups"]}
+    told = {(hit["source"]["path"], hit["source"]["line"]) for hit in groups["text"]}
+    path = "aten/src/ATen/TensorIterator.cpp"
+    lines = (source_tree / path).read_text(encoding="utf-8").splitlines()
+    assert {(path, number) for number, line in enumerate(lines, 1) if PART in line} <= told
+    for path, number in told:
+        text = (source_tree / path).read_text(encoding="utf-8", errors="replace").splitlines()
+        assert PART in text[number - 1].lower(), (path, number)
+
+
+def test_what_the_compiler_appends_to_a_symbol_hides_no_definition(
+    sourced_command: InProcess, source_tree: Path
+) -> None:
+    """Symbols of the torch under test, as nm writes them, of functions that the source defines."""
+    listed = ["nm", "-C", "--defined-only", torch_folder() / "lib/libtorch_python.so"]
+    symbols = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
+    names = {name.partition("(")[0]: name for name in re.findall(r"^\w+ t (.*\[clone .*)$", symbols, re.MULTILINE)}
+    for plain in ("THPSize_New", "storage_get", "THPDevice_New"):
+        asked = ("show", "--tree", source_tree.name, names[plain], "--json")
+        [shown] = sourced_command(*asked).data["candidates"]
+        text = (source_tree / shown["source"]["path"]).read_text(encoding="utf-8").splitlines()
+        assert shown["name"] == plain
+        assert f"{plain}(" in text[shown["source"]["line"] - 1]
 
 
 def test_a_template_is_never_an_answer(sourced: Cli, sourced_command: InProcess) -> None:
