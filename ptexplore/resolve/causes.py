@@ -22,10 +22,10 @@ class CauseRule:
 
 RULES = (
     CauseRule(
-        re.compile(r"a leaf Variable that requires grad is being used in an in-place operation"),
+        re.compile(r"(?<!view of )a leaf Variable that requires grad is being used in an in-place operation"),
         Cause(
-            "the tensor written to is a leaf: you made it and it requires grad. Its gradient would be that of a value"
-            " that is gone",
+            "the tensor written to is a leaf: no operator recorded it, and it requires grad. Its gradient would be that"
+            " of a value that is gone",
             "write to a copy (x.clone()), or inside torch.no_grad(), where it is not recorded",
         ),
     ),
@@ -132,7 +132,15 @@ RULES = (
     ),
     CauseRule(
         re.compile(r"Torch not compiled with CUDA enabled|PyTorch is not linked with support for cuda devices"),
-        Cause("this torch is a CPU build: it has no kernels for cuda", "tensors on the CPU, or a CUDA build"),
+        Cause("torch was built without CUDA: it has no kernels for it", "tensors on the CPU, or a CUDA build"),
+    ),
+    CauseRule(
+        re.compile(r"without ATen_cuda library|torch\.cuda\.\w+ requires CUDA support"),
+        Cause(
+            "the part of torch that knows CUDA is not loaded: torch was built without it, or a program of C++ does not"
+            " link it",
+            "tensors on the CPU, or a CUDA build",
+        ),
     ),
     CauseRule(
         re.compile(r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\)"),
@@ -181,7 +189,7 @@ RULES = (
         Cause(
             "an index is negative, or not below the size of the dimension that it goes into: of an nn.Embedding"
             " its num_embeddings",
-            "num_embeddings of at least the largest index + 1; print the indices' min() and max()",
+            "print the indices' min() and max(); of an nn.Embedding num_embeddings of at least the largest index + 1",
         ),
     ),
     CauseRule(
@@ -193,10 +201,17 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(r"expected target dtype to be Long or Byte|expected scalar type Long but found"),
+        re.compile(r"expected target dtype to be Long or Byte"),
         Cause(
-            "a target of class numbers must be of integers; of probabilities it must have the input's own shape",
+            "a target of class numbers must be int64 or uint8; of probabilities it must have the input's own shape",
             ".long() on the target",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"expected scalar type Long but found"),
+        Cause(
+            "what counts or numbers something must be int64 here, as class numbers that are a target",
+            ".long() on that tensor; a target of probabilities has the input's own shape",
         ),
     ),
     CauseRule(
@@ -210,6 +225,8 @@ RULES = (
     CauseRule(
         re.compile(
             r"mat1 and mat2 must have the same dtype|expected m1 and m2 to have the same dtype"
+            r"|Input type \((torch\.(?:cuda\.)?)(\w+Tensor)\) and (?:weight|bias) type \(\1(?!\2)\w+Tensor\)"
+            r"|Input type \(([a-z]\w+)\) and (?:weight|bias) type \((?!\3\))[a-z]\w+\)"
             r"|Found dtype \w+ but expected \w+|expected scalar type (?:Float|Double|Half"
             r"|BFloat16) but found (?:Float|Double|Half|BFloat16)"
         ),
@@ -246,7 +263,8 @@ RULES = (
     CauseRule(
         re.compile(
             r"found at least two devices|is not on the expected device"
-            r"|Input type \(torch\.\S+\) and weight type \(torch\.\S+\)"
+            r"|Input type \(torch\.cuda\.\w+\) and (?:weight|bias) type \(torch\.[A-Z]\w+\)"
+            r"|Input type \(torch\.[A-Z]\w+\) and (?:weight|bias) type \(torch\.cuda\.\w+\)"
         ),
         Cause(
             "an operator takes tensors of one device; beside another one only a CPU tensor without dimensions",
@@ -256,25 +274,30 @@ RULES = (
     CauseRule(
         re.compile(r"CUDA error: device-side assert triggered"),
         Cause(
-            "a check on the GPU failed, usually of an index: a label or a token that is out of range. It is "
-            "told later than it happened, so the line is another one",
-            "the same on the CPU, or with CUDA_LAUNCH_BLOCKING=1, names the line",
+            "a kernel on the GPU failed a check of its own, such as that of an index. It may be told later than it"
+            " happened: by a call of another line",
+            "CUDA_LAUNCH_BLOCKING=1 has each call wait for its kernel, so that the right line is told; the same on the"
+            " CPU may say more",
         ),
     ),
     CauseRule(
         re.compile(r"CUDA out of memory"),
         Cause(
-            "the GPU has not as much memory free as was asked for",
+            "torch could not get as much memory as was asked for: the GPU has not as much free, or a limit that you"
+            " set (set_per_process_memory_fraction) is reached",
             "a smaller batch; torch.no_grad() where you do not train; loss.item() where you add up losses, "
             "since a loss keeps its graph",
         ),
     ),
     CauseRule(
-        re.compile(r"Error\(s\) in loading state_dict for"),
+        re.compile(
+            r"Error\(s\) in loading state_dict for .*?(?:Missing key\(s\)|Unexpected key\(s\)|size mismatch for)",
+            re.DOTALL,
+        ),
         Cause(
             "names or shapes of the checkpoint's tensors are not those of this module's",
-            "the module as it was when it was saved; a prefix `module.` is from DataParallel. strict=False "
-            "passes over names, not over shapes",
+            "the module as it was when it was saved; a prefix `module.` is what DataParallel puts before each name."
+            " strict=False passes over names, not over shapes",
         ),
     ),
     CauseRule(
@@ -315,14 +338,41 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r"Recomputed values for the following tensors have different metadata"),
+        Cause(
+            "a checkpointed function runs again in backward. It saved tensors of another shape, dtype or device then:"
+            " it depends on something that has changed since",
+            'a function that does the same each time; checkpoint(…, determinism_check="none") only silences this check',
+        ),
+    ),
+    CauseRule(
         re.compile(
-            r"Recomputed values for the following tensors have different metadata"
-            r"|A different number of tensors was saved during the original forward"
+            r"A different number of tensors was saved during the original forward"
+            r"|trying to save more tensors during recomputation than during the original forward"
         ),
         Cause(
-            "a checkpointed function runs again in backward, and did something else then: it depends on what "
-            "has changed since",
-            "a function that does the same each time; checkpoint(…, determinism_check=\"none\") only silences it",
+            "a checkpointed function runs again in backward. It saved another number of tensors then, so it depends on"
+            " something that has changed since",
+            "a function that does the same each time",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"Expected to have finished reduction in the prior iteration.*?static_graph set to True", re.DOTALL),
+        Cause(
+            "DistributedDataParallel(static_graph=True) expects each step to use the same parameters, and some got no"
+            " gradient in the last one",
+            "static_graph=False, or the same parameters in each step's loss",
+        ),
+    ),
+    CauseRule(
+        re.compile(
+            r"Expected to have finished reduction in the prior iteration.*?Since `find_unused_parameters=True`",
+            re.DOTALL,
+        ),
+        Cause(
+            "some parameters got no gradient in the last step, though those that forward() does not use were looked for"
+            " (find_unused_parameters=True)",
+            "every output of forward() in the loss",
         ),
     ),
     CauseRule(

@@ -177,7 +177,9 @@ def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
 
 def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
     """What a message tells of an error that was raised elsewhere, with the functions left there, outermost first."""
-    worker, interpreted, compiled, traced = (rule.search(text) for rule in (_HANDED, _INTERPRETED, _COMPILED, _TRACED))
+    worker, interpreted = (rule.search(text) for rule in (_HANDED, _INTERPRETED))
+    # These begin with any words: searched for, they would be tried again from each character of a text without them.
+    compiled, traced = (rule.match(text) for rule in (_COMPILED, _TRACED))
     if worker is not None:
         at = rf"^(?:[\w.]+\.)?{worker[1]}(?:: (.*))?\Z"
         words = re.search(at, worker[3].rstrip("\n"), re.DOTALL | re.MULTILINE)

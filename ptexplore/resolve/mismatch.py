@@ -71,7 +71,7 @@ class ComparedRule:
     """A pattern of a message. Its groups are named by what their values are: `shape_1`, `dtype_out`, `asked_index`.
 
     What is behind the word says whose it is, where the check's own text says so: `out`, `index`; a number says nothing.
-    `asked` is a number that was asked for, and no tensor's.
+    `asked` is what was asked for, `result` is of the result as it would be: both are no tensor's that was given.
     """
 
     message: re.Pattern[str]
@@ -94,14 +94,14 @@ RULES = (
     _rule(rf"expected m1 and m2 to have the same dtype, but got: (?P<dtype_1>{WORD}) != (?P<dtype_mat2>{WORD})"),
     _rule(rf"expected both vectors to have same dtype, but found (?P<dtype_self>{WORD}) and (?P<dtype_tensor>{WORD})"),
     _rule(rf"expected scalar type (?P<dtype_1>{WORD}) but found (?P<dtype_2>{WORD})"),
-    _rule(rf"result type (?P<asked_dtype>{WORD}) can't be cast to the desired output type (?P<dtype_written>{WORD})"),
+    _rule(rf"result type (?P<result_dtype>{WORD}) can't be cast to the desired output type (?P<dtype_written>{WORD})"),
     _rule(rf"\"\w+\" not implemented for '(?P<dtype_1>{WORD})'"),
     _rule(rf"Expected out tensor to have dtype (?P<asked_dtype>{WORD}), but got (?P<dtype_out>{WORD}) instead"),
     _rule(r"found at least two devices, (?P<device_1>[\w:]+) and (?P<device_2>[\w:]+)!"),
     _rule(r"Tensor on device (?P<device_1>[\w:]+) is not on the expected device (?P<device_2>[\w:]+)!"),
     _rule(rf"index (?P<asked_index>-?\d+) out of range for tensor of size (?P<shape_self>{LIST})"),
     _rule(rf"expected index (?P<shape_index>{LIST}) to be no larger than self (?P<shape_self>{LIST})"),
-    _rule(rf"output with shape (?P<shape_written>{LIST}) doesn't match the broadcast shape (?P<asked_shape>{LIST})"),
+    _rule(rf"output with shape (?P<shape_written>{LIST}) doesn't match the broadcast shape (?P<result_shape>{LIST})"),
     _rule(r"must be batches of square matrices, but they are (?P<asked_rows>\d+) by (?P<asked_columns>\d+) matrices"),
     _rule(rf"expected input with shape \[.*?\], but got input of size(?P<shape_input>{LIST})"),
     _rule(r"tried to access index (?P<asked_index>-?\d+) on a tensor of (?P<elements_self>\d+) elements"),
@@ -140,8 +140,8 @@ def compared(message: str, given: Given, written: Sequence[str] = ()) -> tuple[C
 def _value(name: str, text: str, given: Given, written: Sequence[str]) -> ComparedValue:
     """The value of a rule's group, with the argument that has it, where exactly one does."""
     kind, _, whose = name.partition("_")
-    if kind == "asked":
-        return ComparedValue(text, f"the {whose} asked for")
+    if kind in ("asked", "result"):
+        return ComparedValue(text, f"the {whose} {'asked for' if kind == 'asked' else 'of the result'}")
     what, holds = KINDS[kind]
     among = (
         [argument for argument in given if argument[0].partition("[")[0] in written] if whose == "written" else given

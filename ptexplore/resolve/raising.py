@@ -48,6 +48,7 @@ from ptexplore.resolve.error_message import (
     thrown_at,
     with_writes,
 )
+from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.mismatch import compared
 from ptexplore.resolve.native.call_tree import Function, landmark
 from ptexplore.resolve.native.sites import Sites
@@ -60,6 +61,8 @@ BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_box
 UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
+NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
+NESTED = "NestedTensor"  # how the keys of nested tensors begin
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 ON_STACK = "C++'s stack held it when the error was thrown"
 
@@ -92,7 +95,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         function=thrown.function if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
         call=call.source if call is not None else None,
-        given=_given(tensors),
+        given=_given(tensors, _skipped(operator) if operator is not None else ()),
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=missing,
@@ -380,12 +383,14 @@ def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
                 yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
 
 
-def _given(tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[tuple[str, str], ...]:
-    """Each argument with what it was: "float32[3, 3] cpu"."""
+def _given(tensors: Sequence[tuple[str, RecordedTensor]], skipped: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Each argument with what it was: "float32[3, 3] cpu"; `skipped` are those of which the profiler tells nothing."""
     told: dict[str, list[str]] = {}
     for name, tensor in tensors:
         told.setdefault(name.partition("[")[0], []).append(_described(tensor))
-    return tuple((name, "; ".join(words)) for name, words in told.items())
+    of_list = {name.partition("[")[0] for name, _ in tensors}
+    untold = ((name, NOT_TOLD) for name in skipped if name not in of_list)
+    return (*((name, "; ".join(words)) for name, words in told.items()), *untold)
 
 
 def _written(operator: Claim) -> tuple[str, ...]:
@@ -509,7 +514,32 @@ def _missing(
 def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | None) -> Iterator[str]:
     """The arguments whose sets hold the key: of the operator call, else of your own call."""
     chosen = next((claim.hop.dispatch for claim in asked.walk() if claim.hop.kind == "key"), None) if asked else None
-    if chosen is not None and chosen.arguments is not None:
-        yield from (name for name, keys in chosen.arguments.items() if key in keys.split(", "))
-    elif call is not None:
-        yield from (a.name for a in call.arguments if key in context.keys.names(a.raw))
+    read = chosen.arguments if chosen is not None and chosen.arguments is not None else {}
+    brought = [name for name, keys in read.items() if key in keys.split(", ")]
+    if brought:
+        yield from brought
+        return
+    held = [a.name.partition("[")[0] for a in call.arguments if key in context.keys.names(a.raw)] if call else []
+    own, skipped = tuple(dict.fromkeys(held)), _skipped(asked) if asked is not None else ()
+    if key.startswith(NESTED) and skipped and len(own) in (0, len(skipped)):
+        yield from skipped  # of an operator's tensors the profiler passes over those that are nested
+    elif own or asked is None:
+        yield from (f"{f'argument {int(name) + 1}' if name.isdigit() else name} of your call" for name in own)
+    else:
+        yield from _options(asked, key)
+
+
+def _options(operator: Claim, key: str) -> Iterator[str]:
+    """What an operator that is given no tensor takes its key of: its kernel under BackendSelect asks these."""
+    wanted = schema.arguments(operator.hop.operator.schema) if operator.hop.operator is not None else ()
+    names = [argument.name for argument in wanted]
+    if "device" in names and not any("Tensor" in argument.type for argument in wanted):
+        yield from ("device",) if key == backend_of(key) else ("layout", "device")
+
+
+def _skipped(operator: Claim) -> tuple[str, ...]:
+    """The tensors that an operator call was given and the profiler tells nothing of, by argument."""
+    if operator.hop.operator is None:
+        return ()
+    text = operator.hop.operator.schema
+    return schema.unrecorded(schema.arguments(text), schema.own_inputs(text, operator.event.inputs))

@@ -386,6 +386,24 @@ def test_every_missing_kernel_is_as_the_dispatcher_says(warm_cache: Path, runtim
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("expression", "brought"),
+    [
+        ("torch._foreach_add([a, n], [a, a])", ["self"]),  # of a list with a nested tensor the profiler tells nothing
+        ("a.atan2(n)", ["other"]),
+        ("torch.empty(2, device='xla')", ["device"]),
+    ],
+)
+def test_the_argument_that_brought_a_key_where_the_profiler_tells_nothing_of_it(
+    command: InProcess, expression: str, brought: list[str]
+) -> None:
+    nested = "n=torch.nested.nested_tensor([torch.ones(3, 3)])"
+    told = ending_of(command, expression, "--var", nested, "--no-native")
+    assert told["missing"]["arguments"] == brought
+    keys = [hop["key"] for hop in told["hops"] if hop["kind"] == "key" and hop["op"].startswith("aten::_foreach")]
+    assert keys == []
+
+
 # --- the message alone ---
 
 

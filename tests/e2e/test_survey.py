@@ -61,7 +61,14 @@ def other_each_time(value, *_):
     import secrets, torch
     return torch.add(value, secrets.randbits(20))
 
-CHANGES = {"abs": crash, "neg": hang, "exp": kill_the_probe, "sin": other_each_time}
+def other_random_numbers(value, *_):
+    import secrets, torch
+    torch.rand(secrets.randbits(20))
+    return torch.tan(value)
+
+CHANGES = {
+    "abs": crash, "neg": hang, "exp": kill_the_probe, "sin": other_each_time, "tan": other_random_numbers
+}
 sys.meta_path.insert(0, Changing())
 """
 
@@ -177,14 +184,14 @@ def test_stopping_it_keeps_what_is_done_and_leaves_nothing_running_and_the_rest_
 def test_an_operator_that_crashes_hangs_or_changes_costs_itself_alone(
     survey_cli: Cli, tmp_path: Path, changed: dict[str, str]
 ) -> None:
-    only = "^(abs|neg|exp|sin|cos|tan)$"
+    only = "^(abs|neg|exp|sin|cos|tan|tanh)$"
     arguments = (
         "survey",
         "--alone",
         "--only",
         only,
         "--limit",
-        "5",
+        "6",
         "--jobs",
         "1",  # each imports all samples; two at once are in the test above
         "--timeout",
@@ -195,17 +202,18 @@ def test_an_operator_that_crashes_hangs_or_changes_costs_itself_alone(
     )
     found = survey_cli(*arguments, env=changed)
     rows = {row["op"]: row for row in found.data["operators"]}
-    assert set(rows) == {"abs", "neg", "exp", "sin", "cos"}, found
+    assert set(rows) == {"abs", "neg", "exp", "sin", "cos", "tan"}, found
     assert rows["abs"]["state"] == rows["neg"]["state"] == rows["exp"]["state"] == "failed", rows
     assert "SIGSEGV" in rows["abs"]["why"], rows["abs"]
     assert "within 3 s" in rows["neg"]["why"], rows["neg"]
     assert "died" in rows["exp"]["why"], rows["exp"]
     assert rows["sin"]["result"] == "differs", rows["sin"]
     assert rows["sin"]["changed"], rows["sin"]
+    assert rows["tan"]["result"] == "differs", "the same tensor, and other random numbers are left"
     assert rows["cos"]["result"] == "equal", rows["cos"]
     titles = {one["title"]: [name["name"] for name in one["found"]] for one in found.data["exceptions"]}
     assert titles["Not traced"] == ["abs", "exp", "neg"], titles
-    assert titles["Another result when traced"] == ["sin"], titles
+    assert titles["Another result when traced"] == ["sin", "tan"], titles
 
 
 # Of each sort of sample: Python around operators, an attribute, one that calls backward, one that vmap refuses.

@@ -77,14 +77,15 @@ def own_inputs(schema: str, inputs: Sequence[RecordedInput]) -> Sequence[Recorde
 def unrecorded(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
     """The names of tensors that a call was given and the profiler tells nothing of.
 
-    These are undefined, nested or of symbolic sizes. Of an optional tensor that is None nothing is missing.
-    Source: InputOutputEncoder::push of torch/csrc/profiler/collection.cpp.
+    These are undefined, nested or of symbolic sizes; of a list that holds such a tensor nothing at all is told. Of an
+    optional tensor that is None nothing is missing.
+    Source: InputOutputEncoder (push, getIValueGenerator) of torch/csrc/profiler/collection.cpp.
     """
     return tuple(
         argument.name
         for argument, value in zip(wanted, inputs, strict=False)
-        if (argument.type == "Tensor" and value is None)
-        or (argument.type.startswith("Tensor[") and isinstance(value, tuple) and None in value)
+        if (argument.type == "Tensor" or argument.type.startswith("Tensor["))
+        and (value is None or (isinstance(value, tuple) and None in value))
     )
 
 

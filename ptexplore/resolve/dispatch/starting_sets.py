@@ -94,7 +94,7 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class Surroundings:
     """What an event is inside of: operators, which hold the tensors that they were given."""
 
     since: int  # the position of the outermost
@@ -115,7 +115,7 @@ class KnownTensors:
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
     made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
     layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
-    inside: Mapping[int, Inside]  # of the base tree's events that operators called
+    inside: Mapping[int, Surroundings]  # of the base tree's events that operators called
     generators: bool = False  # whether an operator may have been given one
     inference: bool = False  # whether a program ran something in inference mode
     nothing_read: bool = False  # whether no tensor was read at all
@@ -333,10 +333,10 @@ def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
     return layered
 
 
-def _inside(base: Sequence[Event]) -> dict[int, Inside]:
+def _inside(base: Sequence[Event]) -> dict[int, Surroundings]:
     """The operators around each event that one called, with what they were given."""
-    inside: dict[int, Inside] = {}
-    begun: dict[int, Inside] = {}  # by event: what those are inside of that it calls
+    inside: dict[int, Surroundings] = {}
+    begun: dict[int, Surroundings] = {}  # by event: what those are inside of that it calls
     position = 0
     for event in base:
         around = begun.get(event.parent) if event.parent is not None else None
@@ -346,7 +346,7 @@ def _inside(base: Sequence[Event]) -> dict[int, Inside]:
         given |= {layer.impl for layers in event.tensors for layer in layers} if around is not None else set()
         if event.type == "op" or (around is not None and given):
             since, held = (around.since, around.held) if around is not None else (position, frozenset[int]())
-            begun[event.event] = Inside(since, held | given)
+            begun[event.event] = Surroundings(since, held | given)
         position += event.is_operator
     return inside
 

@@ -21,6 +21,46 @@ def twice() -> None:
     loss.backward()
 
 
+class Changing:
+    """A function whose second run does something else, as a checkpointed one must not."""
+
+    def __init__(self, first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+        self.functions = [first, second]
+
+    def __call__(self, x: Any) -> Any:
+        return self.functions.pop(0)(x)
+
+    def checkpointed(self, *, stop: bool = True) -> None:
+        from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+
+        plain: Any = getattr(checkpoint, "__wrapped__", checkpoint)  # the other one imports torch's compiler
+        with set_checkpoint_early_stop(stop):
+            plain(self, ones(2, requires_grad=True), use_reentrant=False).sum().backward()
+
+
+class Branches(nn.Module):  # type: ignore[misc, name-defined]
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = nn.Linear(2, 2), nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.one(x).sum(), self.other(x).sum()
+
+
+def in_parallel(used: list[int], **options: Any) -> None:
+    """Steps of DistributedDataParallel with gloo, alone; `used` says how many of the two outputs are in each loss."""
+    from torch.distributed import HashStore, destroy_process_group, init_process_group
+    from torch.nn.parallel import DistributedDataParallel
+
+    init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    try:
+        module = DistributedDataParallel(Branches(), **options)
+        for count in used:
+            sum(module(ones(1, 2))[:count]).backward()
+    finally:
+        destroy_process_group()
+
+
 RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word of the remedy
     "columns and rows": (lambda: nn.Linear(4, 2)(ones(3, 5)), "in_features"),
     "channels": (lambda: nn.Conv2d(3, 6, 5)(ones(2, 1, 8, 8)), "in_channels"),
@@ -44,6 +84,19 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
     "elements": (lambda: ones(5).view(2, 3), "-1"),
     "dimensions": (lambda: ones(5).sum(dim=1), "shape"),
     "backward twice": (twice, "retain_graph"),
+    "fewer saved again": (Changing(lambda x: x.exp().exp(), lambda x: x.exp()).checkpointed, "does the same"),
+    "more saved again": (
+        lambda: Changing(lambda x: x.exp(), lambda x: x.exp().exp()).checkpointed(stop=False),
+        "does the same",
+    ),
+    "other shapes again": (Changing(lambda x: x[:1].exp(), lambda x: x.exp()).checkpointed, "determinism_check"),
+    "unused parameters": (lambda: in_parallel([1, 1]), "find_unused_parameters=True"),
+    "a graph not static": (lambda: in_parallel([2, 1, 1], static_graph=True), "static_graph=False"),
+    "two devices": (lambda: ones(2) + ones(2, device="meta"), "model.to(device)"),
+    "dtypes of a convolution": (lambda: nn.Conv2d(3, 4, 3)(ones(1, 3, 8, 8).double()), ".float()"),
+    "no CUDA": (lambda: ones(2).cuda(), "a CUDA build"),
+    "no generator of CUDA": (lambda: torch.Generator("cuda"), "a CUDA build"),
+    "names of a checkpoint": (lambda: nn.Linear(3, 2).load_state_dict({"module.weight": ones(2, 3)}), "DataParallel"),
     "no graph": (lambda: ones(2).sum().backward(), "requires_grad=True"),
 }
 
@@ -56,6 +109,22 @@ def test_the_error_that_torch_raises_has_a_cause(name: str) -> None:
     cause = cause_of(str(caught.value), type(caught.value).__name__)
     assert cause is not None, caught.value
     assert word in cause.remedy
+
+
+@pytest.mark.parametrize(
+    ("message", "word"),
+    [
+        ("Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same", "to(device)"),
+        ("Input type (torch.FloatTensor) and bias type (torch.cuda.HalfTensor) should be the same", "to(device)"),
+        ("Input type (torch.cuda.HalfTensor) and weight type (torch.cuda.FloatTensor) should be the same", ".float()"),
+        ("Input type (torch.DoubleTensor) and weight type (torch.FloatTensor) should be the same", ".float()"),
+        ("Input type (float) and bias type (float) should be the same", None),
+        ('Error(s) in loading state_dict for Linear:\n\tWhile copying the parameter named "weight", …', None),
+    ],
+)
+def test_what_only_a_gpu_raises_says_devices_or_dtypes_by_its_own_words(message: str, word: str | None) -> None:
+    cause = cause_of(message, "RuntimeError")
+    assert (cause is None) if word is None else (cause is not None and word in cause.remedy)
 
 
 def test_a_mean_of_floats_or_a_plain_error_has_none() -> None:

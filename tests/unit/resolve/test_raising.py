@@ -24,6 +24,7 @@ from ptexplore.resolve.error_message import (
 from ptexplore.resolve.raising import conclude, cut, innermost, reach
 from ptexplore.view.error import error_lines
 from ptexplore.view.trace.ending import first_words, hints
+from tests.hanging import ends
 from tests.unit.resolve.making import (
     Rows,
     Small,
@@ -338,6 +339,12 @@ def test_what_dynamo_traced_has_the_lines_of_your_code() -> None:
 @pytest.mark.parametrize("text", ["", "from user code:", "Caught in no place", 'File "x", line 3\n', "got"])
 def test_other_words_hand_nothing_on(text: str) -> None:
     assert handed_on(text) is None
+
+
+def test_a_long_message_is_read_in_one_go() -> None:
+    """A missing kernel's message lists every key: 16,000 characters. This one would take hours, tried from each."""
+    with ends(20.0):
+        assert handed_on("Could not run.\n" + "CPU: registered at /there.cpp:1 [kernel]\n" * 20_000) is None
 
 
 # --- a saved tensor that was written to ---

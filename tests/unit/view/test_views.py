@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,8 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
     skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
     page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
     assert [sign for sign, _ in page.legend] == ["~", "derived:"]
-    assert page.legend[0][1] == "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"
+    told = "found by name in 2.98.1 (others: exact); `ptexplore fetch` brings 2.99.0's"
+    assert page.legend[0][1] == told
     assert "Add.cpp:9 ~" in drawn(page, 100)
     certain = view(a_trail(an_operator(1)), Options(view="path"))
     assert [sign for sign, _ in certain.legend] == ["derived:"]
@@ -183,6 +185,21 @@ def test_it_fits_a_screen_of_any_width(name: str, width: int) -> None:
         assert max(len(line) for line in lines if "ptexplore " not in line) <= (100 if width == PIPE_WIDTH else width)
         if width >= 100:
             assert len(lines) <= 60
+
+
+def test_what_rows_did_themselves_adds_up_to_all_of_it_and_kernels_are_told() -> None:
+    trail, session = saved("format1-add-native.json.gz")
+    page = view(trail, Options(view="path"), session)
+    assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
+    for row in page.table:
+        assert row.own is None or 0 <= row.own <= (row.share or 0)
+    chosen = [pair[1] for hop in walk(trail.hops) for pair in pairwise(hop.children)
+              if pair[0].name == "at::native::DispatchStubImpl::get_call_ptr"]  # fmt: skip
+    chosen = [hop.children[0] if hop.kind == "stub" and hop.children else hop for hop in chosen]
+    assert chosen, "the trace has calls of dispatch stubs"
+    told = "\n".join(f"{row.name} {row.what}" for row in page.table)
+    for kernel in chosen:
+        assert kernel.name.rpartition("::")[2] in told, kernel.name
 
 
 def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
