@@ -406,7 +406,9 @@ def test_advice_repeats_whose_torch_is_meant(command: InProcess) -> None:
     assert all(f"--python {python}" in line for line in advice[:3])
 
 
-@pytest.mark.parametrize("traced", ["F.softmax(x, -1).sum()", "1 - x / (F.softsign(x) + 3).mH"])
+@pytest.mark.parametrize(
+    "traced", ["F.softmax(x, -1).sum()", "1 - x / (F.softsign(x) + 3).mH", "torch.Tensor.__getitem__(x, [1, 2])"]
+)
 def test_tracing_records_the_operators_that_go_through_tracer(command: InProcess, traced: str) -> None:
     """A Tracer kernel takes the tracing state away: what runs inside of it is in no graph.
 
