@@ -43,7 +43,7 @@ def made(handler: Callable[..., str]) -> stepper.Stepper:
 
 
 def main() -> None:
-    """Step the same call by each in turns, in a fork: beside other threads each instruction would be stepped by itself."""
+    """Step the same call by each in turns, in a fork: beside other threads ours would go by the trap flag too."""
     if os.fork():
         sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
     torch.set_num_threads(1)
