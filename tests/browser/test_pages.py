@@ -106,9 +106,12 @@ def test_no_payload_runs(file_reader: Reader, site: Path) -> None:
             .filter((one) => one && /^\\s*(javascript|data|vbscript):/i.test(one)),
           handlers: [...document.querySelectorAll('*')].filter((one) =>
             [...one.attributes].some((a) => /^on/.test(a.name))).length,
-          foreign: document.querySelectorAll('iframe, object, embed, svg, script:not([src]), style').length,
+          foreign: document.querySelectorAll(
+            'iframe, object, embed, svg:has(:not(rect)), script:not([src]), style').length,
+          unsafe: /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e]/
+            .test(document.body.innerText + document.title),
         })""")
-        assert state == {"ran": 0, "schemes": [], "handlers": 0, "foreign": 0}, url
+        assert state == {"ran": 0, "schemes": [], "handlers": 0, "foreign": 0, "unsafe": False}, url
 
 
 def test_odd_names_are_found_and_opened(file_reader: Reader) -> None:

@@ -24,7 +24,7 @@ from ptexplore.view.trace.modules import (
 )
 from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
-from ptexplore.view.trace.screen import bound_names, how_stepped, reads
+from ptexplore.view.trace.screen import bound_names, how_stepped
 
 ROWS = 44  # of the table: with what stands around it, it fits a screen
 
@@ -47,7 +47,6 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         left_out=tuple(_left_out(session, root, unit, hidden, rows)),
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(options, root)),
-        read=reads(trail),
         view="modules",
         table=rows,
         columns=columns,

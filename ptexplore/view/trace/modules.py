@@ -26,7 +26,7 @@ LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
 ORDER = "rows: in order of first calls"
-REST = "; the rest: what a row did outside of the rows inside it"
+REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 

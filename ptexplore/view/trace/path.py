@@ -132,7 +132,9 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
         return ()
     phases = [row.name for row in rows if row.heading]
     functions = any(row.what == "Python" for row in rows)
-    small = [f"what took under {SMALL:.0%} has no row, but for kernels and what you called"]
+    small = [
+        f"under {SMALL:.0%}: no row, but for what you called; a kernel has a row, or is named in that of its caller"
+    ]
     return (
         SHARES,
         *(small if maker.least == SMALL * maker.whole else []),
