@@ -417,6 +417,11 @@ def parameters(signature: str) -> int | None:
     return 0 if inside in ("", "void") else inside.count(",") + 1
 
 
+def is_own(path: str, *, static: bool) -> bool:
+    """Whether a definition is seen in its own file alone."""
+    return static and not path.endswith(_HEADERS)
+
+
 def seen_from(path: str, places: Sequence[LinkTarget]) -> list[LinkTarget]:
     """Without what only its own file sees, as what a file that is no header declares for itself."""
     return [
