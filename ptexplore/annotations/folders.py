@@ -96,7 +96,7 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
     made = FolderPages()
     for layer in layers:
         own: dict[str, FolderPage] = {}
-        for shown, file in _files(layer):
+        for shown, file in _files(layer, made.problems):
             page, problems = _read(shown, file)
             made.problems += problems
             if page is None:
@@ -110,11 +110,15 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
     return made
 
 
-def _files(layer: Layer) -> Iterator[tuple[str, Path]]:
-    """The name to show and the path of each page's file."""
+def _files(layer: Layer, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
+    """The name to show and the path of each page's file. A folder that cannot be read is one of the problems."""
     try:
         names = sorted(os.listdir(layer.root / FOLDERS))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        where = Where(f"{layer.shown}/{FOLDERS}", 1)
+        problems.append(Problem(where, f"it cannot be read: {error.strerror or error}"))
         return
     for name in [name for name in names if name.lower().endswith(".md") and name.lower() != "readme.md"][:_MOST]:
         yield f"{layer.shown}/{FOLDERS}/{name}", layer.root / FOLDERS / name

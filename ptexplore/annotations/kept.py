@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptexplore import __version__
+from ptexplore.errors import BROKEN
 from ptexplore.locations import marks_file
 from ptexplore.safe_text import clean_json
 from ptexplore.writing import keep_whole
@@ -38,7 +39,9 @@ def _stamps(folder: Path) -> Iterable[str]:
         with os.scandir(folder) as entries:
             files = [entry for entry in entries if entry.name.endswith((".md", ".MD", ".lock"))]
             return [stamp(file.path, file.stat(follow_symlinks=False)) for file in files]
-    except OSError:
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
         return []
 
 

@@ -120,16 +120,20 @@ def _files(library: NoteLibrary, layer: Layer) -> list[tuple[Kind, Path]]:
     folders: tuple[tuple[Kind, Path], ...] = (
         ("tour", layer.root / "tours"), ("note", layer.root), ("note", layer.root / "notes"),
     )  # fmt: skip
-    files = [(kind, folder / name) for kind, folder in folders for name in _names(folder)]
+    files = [(kind, folder / name) for kind, folder in folders for name in _names(library, layer, folder)]
     if len(files) > _MOST:
         library.problems.append(Problem(Where(layer.shown, 1), f"more than {_MOST} files: the rest is left out"))
     return files[:_MOST]
 
 
-def _names(folder: Path) -> list[str]:
+def _names(library: NoteLibrary, layer: Layer, folder: Path) -> list[str]:
     try:
         names = sorted(os.listdir(folder))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        shown = "/".join((layer.shown, *folder.relative_to(layer.root).parts))
+        library.problems.append(Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}"))
         return []
     return [name for name in names if name.lower().endswith(".md") and name.lower() not in NOT_NOTES and name[0] != "."]
 

@@ -254,6 +254,7 @@ class SteppedCalls(Recorded, frozen=True):
     shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names of its address, demangled
     globals: frozenset[Count] = frozenset()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
+    returned: Mapping[str, Count] = {}  # by call of a function that chooses the backend of a convolution: 1 for true
     op: str | None = None  # the operator of that call
     number: int | None = None  # which of the operator's calls, where that is known
     of: int | None = None  # how many calls of the operator there were

@@ -27,6 +27,7 @@ class CallPath(Struct, frozen=True):
     calls: Count  # how often; of `imports` how many modules
     time: Nanoseconds  # from entry to exit, of all calls
     inside: Nanoseconds = 0  # the part of that which is in the time of an operator, or a node, that called Python
+    recording: Nanoseconds = 0  # about how much of that, outside of what the path leads to, recording took: by samples
     parent: Count | None = None  # the number of the path that it goes on from
     line: Count | None = None  # the caller's line
     file: str | None = None  # where the function, or the module's forward, is written

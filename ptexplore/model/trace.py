@@ -273,6 +273,7 @@ class NativeCall:
     own: int = 0  # instructions outside the calls it made
     tail: bool = False  # its caller jumped to it, as the last thing it did
     third_party: str | None = None  # the library whose code this is, compiled into one of torch's
+    returned: bool | None = None  # what it returned, of the functions that are asked for a convolution's backend
     alike: tuple[str, ...] = ()  # other functions of the same code, of which the linker kept one copy: any may be meant
 
 

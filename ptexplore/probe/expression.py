@@ -6,6 +6,7 @@ import ast
 import builtins
 import contextlib
 import difflib
+import hashlib
 import math
 import random
 import re
@@ -19,7 +20,7 @@ from typing import Any
 import torch
 
 from . import torch_api as api
-from .values import describe, fingerprint, tensors
+from .values import describe, fingerprint, random_states, tensors
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
 SIZE = (3, 3)
@@ -254,12 +255,13 @@ class Namespace:
             self._bind(name, value, "OpInfo")
 
     def digest(self, result: Any) -> str | None:
-        """A digest of a result; of a survey's sample also what became of its inputs, and their gradients."""
+        """A digest of a result; of a survey's sample also of inputs, gradients, and random numbers' state."""
         if self.request.get("sample") is None:
             return fingerprint(result)
         given = [self.values[entry["name"]] for entry in self.bound]
         gradients = [tensor.grad for tensor in tensors(given) if tensor.is_leaf]
-        return fingerprint([result, given, gradients])
+        left = fingerprint([result, given, gradients])
+        return left and hashlib.sha256(f"{left} {sorted(random_states().items())}".encode()).hexdigest()
 
     def _setup(self, number: int, code: str) -> None:
         file = f"<--setup {number + 1}>"

@@ -10,8 +10,8 @@ class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
     __slots__ = (
-        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent", "seen",
-        "site", "time",
+        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent",
+        "recording", "seen", "site", "time",
     )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
@@ -19,7 +19,7 @@ class Path:
         self.children: dict[Any, Path] = {}
         self.marks: dict[int, list[Any]] = {}  # markers that are not open, by thread-local sets
         self.depth: int = parent.depth + 1 if parent is not None else 0
-        self.calls = self.time = self.inside = self.seen = 0
+        self.calls = self.time = self.inside = self.seen = self.recording = 0
         self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
         self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
@@ -28,6 +28,7 @@ class Path:
     def told(self) -> dict[str, Any]:
         parent = self.parent.index if self.parent is not None else None
         told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        told |= {"recording": self.recording} if self.recording else {}
         return told | ({"inside": self.inside} if self.inside else {})
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
+WORKERS = "torch's own threads"
 SLICE = 4_000  # markers after which the profiler is started anew
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
@@ -66,7 +67,7 @@ HOLE = (-1, None)  # among a kind's operators: Python ran here
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
-SAMPLED = 64  # of so many later ones one is timed
+SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
 USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
@@ -78,10 +79,10 @@ BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__c
 # What starts torch's profiler, and what ends it: torch.profiler comes by both too.
 ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
 # A range that the program marks for the profiler. Where the profiler is stopped meanwhile, the range's end writes to
-# memory of it that is gone (onFunctionExit of torch/csrc/autograd/profiler_kineto.cpp keeps a pointer).
-RANGE_BEGINS, RANGE_ENDS = (
-    getattr(torch.autograd.profiler.record_function, name).__code__ for name in ("__enter__", "__exit__")
-)
+# memory of it that is gone (onFunctionExit of torch/csrc/autograd/profiler_kineto.cpp keeps a pointer): it is ended
+# before, and begun anew under the next one.
+RANGE = torch.autograd.profiler.record_function
+RANGE_BEGINS, RANGE_ENDS = RANGE.__enter__.__code__, RANGE.__exit__.__code__
 # Folders of torch's compiler, which marks ranges by a class of C++ that `with` enters unseen (_RecordFunctionFast).
 COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
@@ -113,7 +114,8 @@ class Slot:
 class Thread:
     """One thread: the open paths, innermost last, the module that names are told from, and the sets that are on.
 
-    `words`: memory that changes when the sets do, None where torch has none to look at.
+    `words`: memory that changes when the sets do, None where torch has none to look at. `ranges`: those of the
+    program's that are open, each with the slot that was innermost when it began.
     """
 
     stack: list[Slot]
@@ -121,6 +123,7 @@ class Thread:
     sets: int = 0
     importing: int = 0
     names: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    ranges: list[tuple[Slot, Any]] = field(default_factory=list)
 
 
 def _compiles(frame: FrameType | None) -> bool:
@@ -170,7 +173,8 @@ class Recorder:
         self._main = threading.get_ident()
         self._size = SLICE  # of the next slice
         self._left = SLICE
-        self._ticked = self._hook_calls_before = self._ranges = 0  # ranges of the program's that are open
+        # `_ranges_at_work`: ranges of the program's that just begin or end.
+        self._ticked = self._hook_calls_before = self._ranges_at_work = 0
         self._stopped = threading.Event()
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
@@ -238,10 +242,19 @@ class Recorder:
         """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
         counts = 1 if self._hook_calls <= TIMED else SAMPLED
         began, apart = time.thread_time_ns(), self.slicing + self.waited
+        outer = self._innermost()
         self._happened(frame, event, argument)
         took = time.thread_time_ns() - began  # what the machine did for others meanwhile would count many times
         if self.slicing + self.waited == apart:
-            self._hook_time += took + (counts - 1) * min(took, USUAL)
+            took += (counts - 1) * min(took, USUAL)
+            self._hook_time += took
+            # What is entered begins late in the hook, what is left ends early: it was in the time of what is around it.
+            min(outer, self._innermost(), key=lambda path: path.depth).recording += took
+
+    def _innermost(self) -> Path:
+        """The innermost open path of this thread."""
+        thread: Thread | None = getattr(self._local, "thread", None)
+        return thread.stack[-1].path if thread is not None else self.root
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         try:
@@ -269,8 +282,8 @@ class Recorder:
         """A function is called, or it ends."""
         code = frame.f_code
         if event == "call":
-            if code is RANGE_BEGINS:
-                self._ranges += 1
+            if code is RANGE_BEGINS or code is RANGE_ENDS:
+                self._ranges_at_work += 1
             try:
                 label = self._labels[code]
             except KeyError:
@@ -285,10 +298,21 @@ class Recorder:
                 self._before_syntax(thread, innermost.path)
         elif self._labels.get(code) is not None:
             self._unwind(thread, frame)
-        if code is RANGE_ENDS and self._ranges:
-            self._ranges -= 1
+        if (code is RANGE_BEGINS or code is RANGE_ENDS) and self._ranges_at_work:
+            self._ranges_at_work -= 1
+            self._range_changed(thread, code, frame.f_locals.get("self"))
         if self._profile is None and code is ITS_PROFILER[1]:
             self._resume()
+
+    def _range_changed(self, thread: Thread, code: CodeType, range_: Any) -> None:
+        """A range of the program's began, or it ended, if it is not one that goes on until a future is done."""
+        if code is RANGE_BEGINS:
+            if range_.record is not None:
+                thread.ranges.append((thread.stack[-1], range_))
+        elif range_.run_callbacks_on_exit:
+            last = next((n for n, (_, known) in reversed(list(enumerate(thread.ranges))) if known is range_), None)
+            if last is not None:
+                del thread.ranges[last]
 
     def _builtin_left(self, thread: Thread, slot: Slot) -> None:
         thread.stack.pop()
@@ -539,12 +563,20 @@ class Recorder:
             self._slice(lambda: stepping.operators(some))
 
     def _is_safe(self) -> bool:
-        """Whether the profiler can be stopped: it runs, no builtin is at work in any thread, and no range is open."""
-        if self._profile is None or self._ranges:
+        """Whether the profiler can be stopped: it runs, no thread is in a builtin, and open ranges can be ended."""
+        if self._profile is None or self._ranges_at_work or not self._can_end_ranges():
             return False
         if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
             return False
         return not any(map(_compiles, sys._current_frames().values()))
+
+    def _can_end_ranges(self) -> bool:
+        """Whether every open range of the program's can be ended and begun anew, unseen by the program."""
+        for thread in self._threads:
+            for _, range_ in thread.ranges:
+                if thread is not self._local.thread or not range_.run_callbacks_on_exit or api.has_modes():
+                    return False  # a mode of Python's would be asked to begin it
+        return True
 
     # --- slices ---
 
@@ -562,7 +594,7 @@ class Recorder:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
         began = time.perf_counter_ns()
         waited = self.waited
-        open_slots = self._close_all()
+        were_open = self._close_all()
         try:
             self._fold_profile()
             for path in self._paths:
@@ -576,23 +608,31 @@ class Recorder:
         finally:
             self._own_fork = False
             if self.stepping is None or not self.stepping.in_child:
-                self._start_again(open_slots)
+                self._start_again(were_open)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
 
-    def _start_again(self, open_slots: list[Slot]) -> None:
+    def _start_again(self, were_open: list[Slot | Any]) -> None:
         closely = self.stepping is not None and self.stepping.looks_closely
         self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
         self._left = self._size
         self._profile = self._new_profile()
-        for slot in open_slots:
-            self._open(slot)
+        for opened in were_open:
+            if isinstance(opened, Slot):
+                self._open(opened)
+            else:
+                RANGE.__enter__(opened)
 
     def _fold_profile(self) -> None:
         """End the profile and fold what it saw."""
         profile, self._profile = self._profile, None  # an interrupt may come right now: it is not ended twice
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
-        self._fold.take(profile, self._marks, self.root)
+        self._fold.take(profile, self._marks, self.root, self._workers)
+
+    def _workers(self) -> Path:
+        """The path of what ran in threads that have no function of Python's: those that torch computes with."""
+        label = self._more_labels.setdefault(WORKERS, Label("thread", WORKERS))
+        return self._path_below(self.root, label, label)
 
     def _suspend(self) -> None:
         """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
@@ -608,12 +648,23 @@ class Recorder:
             for slot in thread.stack[1:]:
                 self._open(slot)
 
-    def _close_all(self) -> list[Slot]:
-        """Close every open marker; the slots that had one, outermost first."""
-        open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
-        for slot in reversed(open_slots):
-            self._close(slot)
-        return open_slots
+    def _close_all(self) -> list[Slot | Any]:
+        """Close every open marker and range of the program's; the slots and ranges that had one, outermost first."""
+        were_open: list[Slot | Any] = []
+        for thread in self._threads:
+            ranges = list(thread.ranges)
+            for slot in thread.stack:
+                if slot.mark is not None:
+                    were_open.append(slot)
+                while ranges and ranges[0][0] is slot:
+                    were_open.append(ranges.pop(0)[1])
+            were_open.extend(range_ for _, range_ in ranges)  # a generator's that is not running
+        for opened in reversed(were_open):
+            if isinstance(opened, Slot):
+                self._close(opened)
+            else:
+                RANGE.__exit__(opened, None, None, None)
+        return were_open
 
     def _new_profile(self) -> Any:
         profile = api.profiler()
@@ -787,9 +838,7 @@ class Recorder:
         threading.setprofile(self._before[1])
         BOOTSTRAP._find_and_load = self._find_and_load
         self._stopped.set()
-        for thread in self._threads:
-            for slot in reversed(thread.stack):
-                self._close(slot)
+        self._close_all()
         self.ended = time.perf_counter_ns()
         self.processor += time.process_time_ns()
         if self.stepping is not None:
@@ -912,7 +961,7 @@ def _is_timed(file: str, name: str) -> bool:
     """Whether a function of torch's has a row of its own: an optimizer's, backward, what loads data."""
     inside = file.removeprefix(api.TORCH_DIR + os.sep)
     if inside.startswith("optim" + os.sep):
-        return name in ("step", "zero_grad")
+        return name in ("step", "zero_grad", "__init__")
     if inside.startswith(os.path.join("utils", "data")):
         return name == "__next__"
     return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
@@ -1030,8 +1079,8 @@ class Fold:
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
 
-    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
-        """Fold what one profile saw."""
+    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
+        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
         self._marks, self._root = marks, root
         self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
@@ -1042,7 +1091,11 @@ class Fold:
             roots = api.event_roots(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
             roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-            self._walk(roots, root, 0)
+            beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
+            unlike = set(map(id, beside))
+            self._walk([event for event in roots if id(event) not in unlike], root, 0)
+            if beside:
+                self._walk(beside, workers(), 0)
         finally:
             if collects:
                 gc.enable()

@@ -387,6 +387,11 @@ def _abilities() -> dict[str, bool]:
     return known
 
 
+def has_modes() -> bool:
+    """Whether a mode that is written in Python is on: it is asked about every operator, ours included."""
+    return bool(torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack())
+
+
 def is_profiling() -> bool:
     """Whether a profiler of torch's is on in this process."""
     return bool(torch._C._autograd._profiler_enabled())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import random
 import signal
 import struct
 import sys
@@ -13,12 +11,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-import torch
-
 from . import events, passes
 from . import torch_api as api
 from .expression import text_of
 from .raising import Raised
+from .values import random_states
 
 RECORDER = "twice"
 MOST = 150_000  # operators: the profiler holds all of them at once, half a gigabyte
@@ -50,17 +47,10 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 def effects(raised: Raised | None) -> dict[str, Any]:
     """What a run of the script leaves behind in its process: how it ended, and the state of random numbers."""
-    numpy = sys.modules.get("numpy.random.mtrand")
-    states = {
-        "torch": bytes(torch.get_rng_state().tolist()),
-        "random": repr(random.getstate()).encode(),
-        "numpy": repr(numpy.get_state()).encode() if numpy is not None else b"",
-    }
-    digests = {name: hashlib.sha1(state, usedforsecurity=False).hexdigest() for name, state in states.items()}
     ended = None
     if raised is not None:
         ended = f"{type(raised.error).__name__}: {text_of(raised.error)}".removesuffix(": ")
-    return {"random": digests, "raised": ended}
+    return {"random": random_states(), "raised": ended}
 
 
 def _told(profile: Any) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import random
 import reprlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -73,6 +75,16 @@ def fingerprint(value: Any, depth: int = 4) -> str | None:
     except Exception:  # nested, quantized, meta, a class of the user's own
         return None
     return total.hexdigest()
+
+
+def random_states() -> dict[str, str]:
+    """A digest of the state that each generator of random numbers is in: torch's for the CPU, Python's, numpy's."""
+    numpy = sys.modules.get("numpy.random.mtrand")
+    with api.without_overrides():
+        states = {"torch": bytes(torch.get_rng_state().tolist())}
+    states["random"] = repr(random.getstate()).encode()
+    states["numpy"] = repr(numpy.get_state()).encode() if numpy is not None else b""
+    return {name: hashlib.sha1(state, usedforsecurity=False).hexdigest() for name, state in states.items()}
 
 
 def _take(value: Any, take: Callable[[bytes], None], depth: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ptexplore.errors import BROKEN
 from ptexplore.model.places import Checkout, Layer, Runtime
 from ptexplore.source import canonical
 from ptexplore.source.runtime.generated import AIDS
@@ -126,21 +127,25 @@ def _head(file: str, where: canonical.InstalledFolders) -> str:
     try:
         with open(file, "rb") as handle:
             return handle.read(1200).decode("utf-8", errors="replace")
-    except OSError:
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
         return ""
 
 
 def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, tuple[int, int]]]:
     """Every regular file below `top` (itself no link) with a suffix to index, and its state; see Listed.
 
-    Folders that cannot be read are left out.
+    Folders that cannot be read are left out. Raises OSError for a bad disk, which tells nothing of what is there.
     """
     waiting = [top] if not os.path.islink(top) else []
     skipped = _NO_SOURCE | skip
     while waiting:
         try:
             entries = list(os.scandir(waiting.pop()))
-        except OSError:
+        except OSError as error:
+            if error.errno in BROKEN:
+                raise
             continue
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             continue  # a virtual environment that lies inside an extension's folder
@@ -151,7 +156,9 @@ def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, t
                         waiting.append(entry.path)
                 elif (state := _state(entry)) is not None:
                     yield entry.path, state
-            except OSError:
+            except OSError as error:
+                if error.errno in BROKEN:
+                    raise
                 continue
 
 

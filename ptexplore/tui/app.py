@@ -95,7 +95,7 @@ class Browser(App[None]):
         Binding("J", "scroll_notes(3)", show=False),
         Binding("K", "scroll_notes(-3)", show=False),
         Binding("H", "home", "Home", key_display="H", show=False),
-        Binding("x", "trace", "Trace", show=False),
+        Binding("x", "trace", "Trace"),
         Binding("T", "trail", "Trail", key_display="T"),
         Binding("F", "fetch", "Fetch source", key_display="F"),
         Binding("question_mark,f1", "keys", "Keys", key_display="?"),

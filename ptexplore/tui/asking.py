@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ptexplore.safe_text import clean
+from ptexplore.tui.key_line import KeyLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,9 @@ class ChoiceScreen(ModalScreen[int | None]):
     ChoiceScreen Static { text-style: bold; }
     ChoiceScreen Choices { height: auto; max-height: 70vh; text-wrap: wrap; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+o,alt+left,backspace", "dismiss(None)", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,ctrl+o,alt+left,backspace", "dismiss(None)", "Close", key_display="esc")
+    ]
 
     def __init__(self, title: str, options: Sequence[Content], at: int = 0) -> None:
         super().__init__()
@@ -106,6 +109,7 @@ class ChoiceScreen(ModalScreen[int | None]):
         with Vertical():
             yield Static(Content(clean(self._title)))
             yield Choices(*map(Option, self._options))
+        yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one(Choices).highlighted = self._at
@@ -127,7 +131,10 @@ class Ask(ModalScreen[str | None]):
     Ask { align: center bottom; background: transparent; }
     Ask Input, Ask Input:focus { width: 100%; border: none; height: 1; background: $panel; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Go on", priority=True),
+        Binding("escape", "dismiss(None)", "Close", key_display="esc"),
+    ]
 
     def __init__(self, question: str, text: str = "") -> None:
         super().__init__()
@@ -137,7 +144,8 @@ class Ask(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The line."""
         yield Input(self._text, placeholder=self._question, select_on_focus=True)
+        yield KeyLine()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def action_submit(self) -> None:
         """That is it."""
-        self.dismiss(event.value)
+        self.dismiss(self.query_one(Input).value)

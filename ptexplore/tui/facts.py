@@ -155,7 +155,8 @@ class FactsReader:
     def _facts(self, number: int, symbol: Symbol) -> SymbolFacts:
         key = self._key(number, symbol)
         if key not in self._known:
-            facts = symbol_facts(self._trees, self._catalogue, self._library.read_marks(), number, symbol)
+            marks = self._library.read_marks()
+            facts = symbol_facts(self._trees, self._catalogue, marks, number, symbol, self._call_reader.uses)
             _keep(self._known, key, facts)
         return self._known[key]
 

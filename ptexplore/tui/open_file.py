@@ -120,6 +120,13 @@ class OpenFile:
         return Counter(mark.line for mark in self._library.marks(self.indexed.tree.info.name, self.path))
 
     @property
+    def stops(self) -> str:
+        """How many stops of tours are about lines of this file, and where the first is; "" where none is."""
+        count = sum(self.notes.values())
+        first = min(self.notes, default=0)
+        return f"{count} stop{'s' * (count > 1)} in this file (●): n goes to line {first} · " if count else ""
+
+    @property
     def noteless(self) -> str:
         """What to say where no note is known in this file."""
         return NOTELESS if self._library.marked else UNREAD

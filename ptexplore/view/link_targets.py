@@ -15,15 +15,16 @@ from ptexplore.store.index.site import SiteDefinition, SiteUse
 MOST = 6  # definitions that are still a choice
 BY_NAME = 3  # of those that only the name speaks for
 _KEPT = 2000  # answers that are kept of one name
-_CLASSES = frozenset({"class", "struct", "union"})
-_TYPES = _CLASSES | {"enum", "typedef", "concept"}
+CLASSES = frozenset({"class", "struct", "union"})
+_TYPES = CLASSES | {"enum", "typedef", "concept"}
 _LIKE_TYPES = _TYPES | {"enumerator", "member"}  # of a class's name there is an enumerator of the kinds, often
-_CALLED = _CLASSES | {"function", "macro", "variable", "typedef", "concept"}
+_CALLED = CLASSES | {"function", "macro", "variable", "typedef", "concept"}
 _KINDS = {
     "call": _CALLED, "address": frozenset({"function", "variable"}), "inherit": _TYPES, "type": _TYPES,
     "override": frozenset({"function"}), "macro": frozenset({"macro"}),
     "import": frozenset({"function", "class", "variable"}),
 }  # fmt: skip
+_SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _PYTHON = (".py", ".pyi")
 _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
@@ -34,6 +35,9 @@ _NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 # Two expressions, each of which begins with what is rare: a megabyte of text is looked through in 30 ms.
 _AUTO = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=")
 _DECLARED = re.compile(r"\s(?<=[\w>&*]\s)\s*[&*]{0,2}(\w+)\s*[,)]")
+_BEHIND = re.compile(r"\s*[,)=]")
+_BEFORE_AUTO = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*$")
+_BEFORE_DECLARED = re.compile(r"[\w>&*]\s+[&*]{0,2}$")
 _PARAMETERS = re.compile(r"\b(?:def\s+\w+\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)|lambda\s+([^:()]*):)")
 _PARAMETER = re.compile(r"(?:^|,)\s*\*{0,2}(\w+)")
 _BOUND = re.compile(
@@ -185,7 +189,7 @@ class DefinitionsByName:
         if qualified not in self._classes:
             if self._whole:
                 return False
-            self._classes[qualified] = any(_CLASSES & store.kinds_of(qualified) for store in self._stores)
+            self._classes[qualified] = any(CLASSES & store.kinds_of(qualified) for store in self._stores)
         return self._classes[qualified]
 
     def meant(self, use: SiteUse, path: str, scope: str) -> Meaning | None:
@@ -201,7 +205,7 @@ class DefinitionsByName:
         elif use.target is None and ("." in use.text or "->" in use.text) and "operator" not in use.text:
             return group.members
         else:
-            written = _written(use)
+            written = written_before(use)
             key = (use.kind, written, use.target, path, "" if written or group.only_macros else scope)
         known = self._known.setdefault((use.name, python), {})
         if key not in known:
@@ -252,11 +256,11 @@ class DefinitionsByName:
             return [place for place in group.places if place.definition.qualified == exact], True
         if group.only_macros:
             return group.places, not any(of_another_kind(place.path, path) for place in group.places)
-        written = _written(use)
+        written = written_before(use)
         if written:
             if written not in group.fitting:
                 ends = group.ends.get(_last(written), ())
-                group.fitting[written] = [place for end in ends if _agree(written, end) for place in group.inside[end]]
+                group.fitting[written] = [place for end in ends if agree(written, end) for place in group.inside[end]]
             return seen_from(path, group.fitting[written]), True
         return self._unwritten(group, use, path, scope)
 
@@ -309,7 +313,7 @@ def _top(place: LinkTarget) -> bool:
     return place.definition.container[:-1] == module or place.definition.container == ""
 
 
-def _written(use: SiteUse) -> str:
+def written_before(use: SiteUse) -> str:
     """What stands before the name without template arguments: "native::"; "" where it is not qualified."""
     if use.text == use.name:
         return ""
@@ -324,7 +328,7 @@ def _last(container: str) -> str:
     return container[:-2].rpartition("::")[2]
 
 
-def _agree(written: str, container: str) -> bool:
+def agree(written: str, container: str) -> bool:
     """Whether one is the end of the other, whole parts compared."""
     return bool(container) and (f"::{container}".endswith(f"::{written}") or written.endswith(f"::{container}"))
 
@@ -351,6 +355,21 @@ def of_another_kind(target: str, path: str) -> bool:
 def local_names(text: str, *, python: bool) -> set[str]:
     """The names that functions of a text declare themselves, by their looks: what is called so elsewhere is hidden."""
     return _python_locals(text) if python else {*_AUTO.findall(text), *_DECLARED.findall(text)}
+
+
+def is_local_name(text: str, name: str) -> bool:
+    """Whether a name of C++ is among the `local_names` of a text: of one name this is known much sooner."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        begin, at = at, text.find(name, end)
+        behind = _BEHIND.match(text, end)
+        if behind is None:
+            continue
+        before = text[max(0, begin - 80) : begin]
+        if (_BEFORE_AUTO if behind[0].endswith("=") else _BEFORE_DECLARED).search(before):
+            return True
+    return False
 
 
 def _python_locals(text: str) -> set[str]:
@@ -407,3 +426,13 @@ def seen_from(path: str, places: Sequence[LinkTarget]) -> list[LinkTarget]:
         or place.path == path
         or place.path.endswith(_HEADERS)
     ]
+
+
+def scopes_by_line(symbols: Sequence[SiteDefinition], lines: int) -> list[str]:
+    """For each line the qualified name of the innermost scope around it."""
+    scopes = [""] * lines
+    around = [s for s in symbols if s.kind in _SCOPES and not s.declared and s.end_line > s.begin]
+    for symbol in sorted(around, key=lambda symbol: (symbol.begin, -symbol.end_line)):
+        end = min(symbol.end_line + 1, lines)
+        scopes[symbol.begin : end] = [symbol.qualified] * max(0, end - symbol.begin)
+    return scopes

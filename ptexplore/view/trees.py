@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from ptexplore.errors import PtexploreError
+from ptexplore.errors import BROKEN, PtexploreError
 from ptexplore.model.places import Checkout, SourceRef, TreeInfo
 from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.precision import decide
@@ -207,7 +207,10 @@ def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> l
 
 
 def changed(indexed: IndexedTree, path: str) -> bool:
-    """Whether the file differs from what was indexed; only a folder used in place can."""
+    """Whether the file differs from what was indexed; only a folder used in place can.
+
+    Raises OSError where a broken disk, or a limit, does not let anybody know.
+    """
     if indexed.checkout is None or not is_in_place(indexed.checkout):
         return False
     known, file = indexed.store.file(path), indexed.tree.file_of(path)
@@ -215,7 +218,9 @@ def changed(indexed: IndexedTree, path: str) -> bool:
         return False
     try:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest() != known.sha
-    except OSError:
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
         return True
 
 

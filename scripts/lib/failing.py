@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import importlib
 import os
 import random
 import re
@@ -26,7 +27,8 @@ SAVED = REPOSITORY / "tests/data/saved/format1-softmax-backward.json.gz"
 FAULT = "ptexplore itself failed"
 NO_MEMORY = "no memory"
 ERRORS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EINTR": errno.EINTR, NO_MEMORY: 0}
-RETRIED = ("open", "read", "write", "pread", "pwrite", "fsync", "fdatasync", "ftruncate")  # after a signal
+# Python begins these anew after a signal; not so opendir.
+RETRIED = {"open", "openat", "read", "write", "pread", "pwrite", "fsync", "fdatasync", "ftruncate"}
 SECONDS = 120.0  # that a run may take
 
 
@@ -44,7 +46,8 @@ class Tally:
     """What came of the failing calls of one command."""
 
     calls: int = 0  # of the system, in a run where none fails
-    tried: int = 0  # runs in which one failed
+    swept: int = 0  # of these, those whose turn came
+    tried: int = 0  # runs in which one failed: of a full disk the calls that take room
     well: int = 0  # of these, ended well
     told: int = 0  # ended in an error of three parts
     faults: list[str] = field(default_factory=list)
@@ -160,7 +163,7 @@ class Failing:
 
     def _run(self, arguments: tuple[str, ...], nth: int = -1, error: str = "EIO") -> Ended:
         """In a fork, so that nothing of it stays: not a cache, not a lock, not a crash."""
-        files = [self._folder.parent / name for name in ("out", "err", "calls")]
+        files = [self._folder.parent / name for name in ("out", "err", "calls", "modules")]
         child = os.fork()
         if not child:
             code = 70
@@ -176,7 +179,7 @@ class Failing:
             if time.monotonic() > end:
                 os.kill(child, signal.SIGKILL)
             time.sleep(0.002)
-        out, err, calls = (file.read_text(errors="replace") if file.exists() else "" for file in files)
+        out, err, calls = (file.read_text(errors="replace") if file.exists() else "" for file in files[:3])
         count, _, call = calls.partition(" ")
         return Ended(os.waitstatus_to_exitcode(status), out, err, int(count or 0), call)
 
@@ -193,6 +196,7 @@ class Failing:
             with contextlib.suppress(OSError):
                 sys.stdout.flush()
         files[2].write_text(" ".join(map(str, count())))
+        files[3].write_text("\n".join(sys.modules))
         return code
 
     @contextlib.contextmanager
@@ -230,17 +234,23 @@ class Failing:
             # The loosest: what is read by the run after that gets other numbers in an index than what was read at once.
             last = len(found[0][name]) - 1
             self._same[name] = last if found[0][name][-1] == found[1][name][-1] else None
+        for module in (self._folder.parent / "modules").read_text().split():  # else each fork imports them again
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
         return self._alone.calls
 
-    def run(self, error: str, most: int, drawn: random.Random, tally: Tally) -> None:
-        """Fail each call in turn, or `most` of them by chance."""
+    def run(self, error: str, most: int, drawn: random.Random, tally: Tally, end: float = float("inf")) -> None:
+        """Fail each call in turn, or `most` of them by chance; none after `end`, by the monotonic clock."""
         if error == NO_MEMORY:  # most of a command's allocations come early, as it starts
             moments = [int(10 ** drawn.uniform(2, 6)) for _ in range(most)]
         else:
             tally.calls = self._alone.calls
             moments = sorted(drawn.sample(range(tally.calls), min(most, tally.calls)))
         for nth in moments:
+            if time.monotonic() > end:
+                break
             self._reset()
+            tally.swept += 1
             ended = self._run(self._arguments, nth, error)
             if not ended.call and error != NO_MEMORY and ended.code >= 0:
                 continue  # of a full disk the calls that take no room
@@ -257,7 +267,7 @@ class Failing:
         """What is wrong with a run in which a call failed."""
         if error == NO_MEMORY and "SystemError" in ended.err and ended.code == 1:
             return None  # a library in C lost its own exception; it is told in three parts all the same
-        if ended.flaw is None and error == "EINTR" and ended.code and ended.call.startswith(RETRIED):
+        if ended.flaw is None and error == "EINTR" and ended.code and ended.call in RETRIED:
             return f"a signal is no failure: {ended.err[-300:]}"
         unsaid = ended.err == self._alone.err  # notes that cannot be read are left out, and that is told
         if (

@@ -3,6 +3,7 @@
    A full disk stays full: from the n-th call on, whatever would take room fails with ENOSPC, and the n-th write puts
    half of its bytes down first. Any other error comes once. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -123,6 +124,8 @@ int unlink(const char *path) {
 }
 #define STAT(name, kind) int name(const char *path, struct kind *to) { REAL(int, #name, const char *, struct kind *); \
     return below(-1, path) && meets(#name, 0) ? -1 : real(path, to); }
+DIR *opendir(const char *path) { REAL(DIR *, "opendir", const char *);
+    return below(-1, path) && meets("opendir", 0) ? NULL : real(path); }
 STAT(stat, stat)
 STAT(stat64, stat64)
 STAT(lstat, stat)

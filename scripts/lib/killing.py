@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
+import json
 import os
 import random
 import re
@@ -24,6 +26,7 @@ from tests.upstream import make_upstream, write_tree
 
 MARK = "PTEXPLORE_KILLED_RUN"  # in the environment of all that a run starts
 GRACE = 2.0  # seconds that what a killed command started may live on
+PATIENCE = 20.0  # seconds more, to tell what is slow on a busy machine from what never ends
 ASIDE_NAMES = (".lock", "-journal", "-wal", "-shm")  # of no meaning once nobody holds them
 
 
@@ -37,7 +40,6 @@ class Work:
     arguments: Callable[[Path], tuple[str, ...]]
     prepare: Callable[[Path, Callable[..., None]], None]  # the folder; runs ptexplore there
     whole: tuple[str, ...] = ()  # files that are the old or the new one at any moment
-    varies: tuple[str, ...] = ()  # files that no two runs need agree about: they must be there
     answers: bool = False  # its output is the answer, not a report of what it did
     stays: bool = False  # what it starts from is too large to copy, and it changes nothing of it but what it adds
 
@@ -137,8 +139,7 @@ WORKS: dict[str, Work] = {
     "first trace": Work(
         _asked("trace", "torch.add(a, b)", "--no-native", "--json", *_python()), _nothing, answers=True
     ),
-    "trace, stepped": Work(_asked("trace", "torch.add(a, b)", "--save", "kept.json", *_python()), _warm, stays=True,
-                           varies=("cwd/kept.json",)),
+    "trace, stepped": Work(_asked("trace", "torch.add(a, b)", "--save", "kept.json", *_python()), _warm, stays=True),
     "index": Work(_asked("index", "--checkout", "mini"), _mini),
     "fetch, archive": Work(_asked("fetch", "--from", "{given}/x.tar.gz"), _archive),
     "fetch, git": Work(_asked("fetch", "--from", "file://{given}/tree", "--ref", "v2.99.0"), _remote),
@@ -228,7 +229,7 @@ class Killing:
                 self._known[name].add(_prints(self._folder / name)[0])
         self._alone = found[0]
         for name in set(found[0]) & set(found[1]):
-            both = zip(found[0][name], found[1][name], strict=False) if name not in self._work.varies else ()
+            both = zip(found[0][name], found[1][name], strict=False)
             self._same[name] = next((number for number, (one, other) in enumerate(both) if one == other), None)
         tally.compared = sum(way is not None for way in self._same.values())
         tally.uncompared = sorted(name for name in self._alone if self._same.get(name) is None)
@@ -261,7 +262,11 @@ class Killing:
             time.sleep(0.05)
         if alive:
             tally.orphans += len(alive)
-            tally.faults.append(f"lives on: {alive[0][1][:120]}")
+            last, began = alive[0][1][-80:], time.monotonic()
+            while (alive := marked(self._mark())) and time.monotonic() < began + PATIENCE:
+                time.sleep(0.05)
+            ended = f"ended {GRACE + time.monotonic() - began:.1f} s after the kill" if not alive else "lives on"
+            tally.faults.append(f"{ended}: {last}, load {os.getloadavg()[0]:.0f}")
             for number, _ in alive:
                 with contextlib.suppress(OSError):
                     os.kill(number, signal.SIGKILL)
@@ -285,22 +290,43 @@ class Killing:
 
 
 def _prints(file: Path) -> Prints:
-    """What to compare a file by, the strictest first: its bytes; a database's rows; a document less its numbers."""
+    """What to compare a file by, the strictest first: its bytes; a database's rows; a document less its numbers.
+
+    A saved trace by what is PyTorch's in it: two runs may be equal in the rest by chance.
+    """
     if not file.is_file():
         return ("",)
     data = file.read_bytes()
+    prints = [data]
+    if file.name.endswith((".json", ".json.gz")):
+        text = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+        prints = _torchs_own(text) or [data, re.sub(rb"[0-9]+", b"0", text)]
     if data.startswith(b"SQLite format 3\0") and file.parent.name == "index":
         # Files and symbols are numbered as workers come to them: two runs may be equal by chance, byte for byte.
-        data = further = repr(sorted(small_source.rows(file).items())).encode()
+        prints = [repr(sorted(small_source.rows(file).items())).encode()]
     elif data.startswith(b"SQLite format 3\0"):
         connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
         try:
-            further = "\n".join(sorted(connection.iterdump())).encode()
+            prints.append("\n".join(sorted(connection.iterdump())).encode())
         finally:
             connection.close()
-    else:
-        further = re.sub(rb"[0-9]+", b"0", data) if file.suffix == ".json" else data
-    return hashlib.sha256(data).hexdigest(), hashlib.sha256(further).hexdigest()
+    return tuple(hashlib.sha256(what).hexdigest() for what in prints)
+
+
+def _torchs_own(text: bytes) -> list[bytes]:
+    """Of a saved trace the result and all hops but those inside of closed libraries: of Python's and C's some differ.
+
+    What is left are bindings, operators, dispatch keys, kernels and PyTorch's own functions, each with its place.
+    """
+    document = json.loads(text) if b'"hops"' in text else None
+    if not isinstance(document, dict) or "hops" not in document:
+        return []
+    hops = [
+        [hop[name] for name in ("kind", "name", "status", "phase", "thread", "op", "key", "source", "dispatch")]
+        for hop in document["hops"]
+        if hop["kind"] != "closed"
+    ]
+    return [json.dumps([document["expression"], document["result"], hops]).encode()]
 
 
 def marked(mark: str) -> list[tuple[int, str]]:

@@ -178,6 +178,13 @@ def test_calls_and_returns_nest() -> None:
     assert shape(data, 20) == "f1:11/7(f2:4/4)"
 
 
+def test_what_a_call_returned_is_told_where_a_return_was_seen() -> None:
+    """Of a return rax stands in the row (7 here); an exception and the end of the rows leave nothing."""
+    data = rows((16, 92, 4, 100, 1), (32, 84, 20, 92, 5), (22, 92, 40, 84, 9), (6, 108, 30, 92, 12))
+    (outer,) = build(data, 20, Made()).calls
+    assert (outer.returned, outer.calls[0].returned) == (None, 7)
+
+
 def test_a_jump_to_another_function_is_a_tail_call() -> None:
     data = rows((16, 92, 4, 100, 1), (32, 92, 20, 92, 5), (6, 100, 40, 92, 12))
     assert shape(data, 20) == "f1:11/4(~f2:7/7)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import signal
 import subprocess
@@ -11,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.render.html.output import ASIDE, open_output
+from ptexplore.render.html.output import ASIDE, Output, open_output
+from tests.conftest import in_process
 from tests.harness import hashes
 
 pytestmark = pytest.mark.e2e
@@ -85,6 +88,46 @@ def test_a_killed_build_leaves_nothing_that_the_next_one_does_not_know(mini, fre
             other = tmp_path / "other"
             assert mini("html", str(other), *arguments).code == 0
             assert hashes(out) == hashes(other), "pages of the killed build's scope are gone"
+
+
+@pytest.mark.parametrize("trouble", ["edited", "unreadable"])
+def test_a_page_that_was_not_made_of_the_indexed_text_is_made_again(
+    mini, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], trouble: str
+) -> None:
+    """A file is edited, or its disk fails, after the index was read and before its page is made."""
+    file = mini.root / "aten/src/ATen/native/Mix.cpp"
+    before, state = file.read_bytes(), file.stat()
+    out, command = tmp_path / "out", in_process(mini.cli, monkeypatch, capsys)
+    arguments = ("html", "--tree", mini.root.name, str(out), "--scope", "all", "--jobs", "1")
+    begin, read = Output.begin, Path.read_bytes
+
+    def meet(output: Output) -> None:
+        begin(output)
+        if trouble == "edited":
+            file.write_bytes(b"\n" + before)
+        else:
+            monkeypatch.setattr(Path, "read_bytes", lambda path: fail(path) if path == file else read(path))
+
+    def fail(path: Path) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    try:
+        monkeypatch.setattr(Output, "begin", meet)
+        met = command(*arguments)
+    finally:
+        monkeypatch.setattr(Output, "begin", begin)
+        monkeypatch.setattr(Path, "read_bytes", read)
+        file.write_bytes(before)
+        os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    if trouble == "edited":
+        assert met.code == 0, met
+        assert "changed after it was indexed" in (out / "src/aten/src/ATen/native/Mix.cpp.html").read_text("utf-8")
+    else:
+        assert met.code == 1
+        assert "Input/output error" in met.err
+    again = command(*arguments)
+    assert again.code == 0, again
+    assert hashes(out) == hashes(fresh)
 
 
 def test_two_builds_do_not_write_into_one_folder(mini, fresh: Path) -> None:

@@ -169,31 +169,91 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     assert [kind.name for kind in in_order(recorded(run))] == plain(run)
 
 
-def test_the_profiler_is_not_stopped_while_a_range_of_the_program_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The range's end writes by a pointer into the profiler that it began under: that one must still be there."""
-    module, open_ranges, stops = recorder(), [], []
+def ranged() -> None:
+    with torch.autograd.profiler.record_function("a range"):
+        for _ in range(20):
+            torch.ones(2)
+        with torch.autograd.profiler.record_function("another"):
+            for _ in range(20):
+                torch.ones(2)
+
+
+def in_a_generator() -> None:
+    """A range stays open while the function that opened it does not run."""
+
+    def numbers() -> Any:
+        with torch.autograd.profiler.record_function("a range"):
+            yield from range(20)
+
+    for _ in numbers():
+        torch.ones(2)
+
+
+def under_a_mode() -> None:
+    with torch.overrides.BaseTorchFunctionMode():
+        ranged()
+
+
+def that_goes_on() -> None:
+    """Its end comes with a future, and when that is nobody can tell."""
+    future: Any = torch.futures.Future()
+    with torch.autograd.profiler.record_function("a range") as range_:
+        after = range_._call_end_callbacks_on_future(future)
+        for _ in range(20):
+            torch.ones(2)
+    for _ in range(20):
+        torch.ones(2)
+    future.set_result(None)
+    after.wait()
+
+
+def stepped_by_an_optimizer() -> None:
+    weight = nn.Parameter(torch.ones(3))
+    weight.grad = torch.ones(3)
+    torch.optim.Adam([weight]).step()
+
+
+@pytest.mark.parametrize(
+    ("run", "is_stopped"),
+    [(ranged, 1), (in_a_generator, 1), (stepped_by_an_optimizer, 1), (under_a_mode, 0), (that_goes_on, 0)],
+)
+def test_no_range_of_the_program_is_open_when_the_profiler_stops(run, is_stopped: int, monkeypatch: Any) -> None:
+    """A range's end writes by a pointer into the profiler that it began under: that one must still be there."""
+    module, ranges, at_stops = recorder(), {"begun": 0, "ended": 0}, []
     fold = module.Recorder._fold_profile
 
+    def counted(called: Any, what: str) -> Any:
+        def call(*given: Any) -> Any:
+            result = called(*given)
+            if what == "later":
+                result.add_done_callback(lambda _: ranges.update(ended=ranges["ended"] + 1))
+            else:
+                ranges[what] += 1
+            return result
+
+        return call
+
     def noted(self: Any) -> None:
-        stops.append(len(open_ranges))
+        at_stops.append(ranges["begun"] - ranges["ended"])
         fold(self)
 
-    def run() -> None:
-        for _ in range(20):
-            torch.ones(2)
-        with torch.autograd.profiler.record_function("a range"):
-            open_ranges.append("a range")
-            for _ in range(50):
-                torch.ones(2)
-            open_ranges.clear()
-        for _ in range(20):
-            torch.ones(2)
-
+    operators = torch.ops.profiler
+    for owner, name, what in (
+        (operators, "_record_function_enter_new", "begun"),
+        (operators._record_function_exit, "_RecordFunction", "ended"),
+        (operators._call_end_callbacks_on_jit_fut, "_RecordFunction", "later"),
+    ):
+        monkeypatch.setattr(owner, name, counted(getattr(owner, name), what))
+    run()
+    of_the_program = ranges["begun"]
+    assert of_the_program
+    assert of_the_program == ranges["ended"]
+    ranges.update(begun=0, ended=0)
     monkeypatch.setattr(module, "SLICE", 5)
     monkeypatch.setattr(module.Recorder, "_fold_profile", noted)
     recorded(run)
-    assert len(stops) > 4
-    assert not any(stops)
+    assert not any(at_stops)
+    assert (ranges["begun"] > of_the_program) == bool(is_stopped)
 
 
 def test_standard_error_is_left_alone(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

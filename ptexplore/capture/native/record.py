@@ -8,6 +8,7 @@ that exceptions, which leave many frames at once, need no rule of their own.
 from __future__ import annotations
 
 import base64
+import re
 import struct
 import zlib
 from collections import Counter
@@ -20,13 +21,15 @@ from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 
 _WORD = 8
+_BYTE = 0xFF  # of rax: all that a bool fills
 _TOP = (1 << 64) - 1
 
 
 def build(data: bytes, instructions: int, symbols: Symbols, python: PythonNames = PythonNames()) -> SteppedCall:  # noqa: B008
     """The tree of one stepped call; its root is no function but whatever made the first call."""
     builder = _Builder(symbols, python)
-    # Of the stepper's rows: rip, rsp, those one instruction before, instructions so far, and rdi, rsi, rdx.
+    # Of the stepper's rows: rip, rsp, those one instruction before, instructions so far, and rdi, rsi, rdx. Of a return
+    # rax stands in the place of rdi.
     for rip, rsp, before, rsp_before, count, *arguments in struct.iter_unpack("<8Q", data):
         given = (arguments[0], arguments[1], arguments[2])
         if rsp == rsp_before - _WORD:
@@ -35,7 +38,7 @@ def build(data: bytes, instructions: int, symbols: Symbols, python: PythonNames 
             if rip == python.mark:
                 builder.told((arguments[1], arguments[0]))
         elif rsp > rsp_before:
-            builder.leave(rsp, count)
+            builder.leave(rsp, count, given[0] if rsp == rsp_before + _WORD else None)
         else:
             builder.jump(rip, rsp, before, count, given)
     for call in builder.stack:
@@ -62,10 +65,12 @@ class _Builder:
         if telling is not None:
             telling.event = event
 
-    def leave(self, stack: int, count: int) -> None:
+    def leave(self, stack: int, count: int, returned: int | None = None) -> None:
         """End the frames below a stack pointer."""
         while len(self.stack) > 1 and self.stack[-1].stack < stack:
-            self.stack.pop().end = count
+            call = self.stack.pop()
+            call.end = count
+            call.returned = returned if call.stack == stack - _WORD else None
 
     def enter(self, call: SteppedCall) -> None:
         """Begin a call inside the innermost one."""
@@ -86,6 +91,7 @@ class _Builder:
 
 
 OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libraries whose source PyTorch's is
+PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # these return a bool: Convolution.cpp
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
 LOST = "the traced code took the profile function away: what Python called after that is not known"
@@ -155,6 +161,11 @@ def _listed(root: SteppedCall, codes: Mapping[int, Mapping[str, Any]], symbols: 
         "units": {str(n): place.unit for place, n in numbers.items() if place.unit},
         "globals": [n for place, n in numbers.items() if place.is_global],
         "stubs": dict(_stubs(calls, function, names, symbols)),
+        "returned": {
+            str(n): c.returned & _BYTE
+            for n, c in enumerate(calls)
+            if c.returned is not None and c.returned & _BYTE < 2 and PREDICATE.match(names[function[n]])
+        },
         "registers": {str(n): c.arguments for n, c in enumerate(calls) if KEY_SET in names[function[n]]},
         "closed": dict(closed.most_common()),
         "codes": {str(number): code for number, code in python.items()},

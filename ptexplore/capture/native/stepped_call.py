@@ -29,6 +29,7 @@ class SteppedCall:
     calls: list[SteppedCall] = field(default_factory=list)
     event: tuple[int, int] | None = None
     builtin: str = ""
+    returned: int | None = None  # rax as it returned; None where it was left otherwise
 
     @property
     def inclusive(self) -> int:

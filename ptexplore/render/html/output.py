@@ -170,11 +170,22 @@ def _content(file: Path, size: int) -> bytes | None:
 
 
 def _manifest(root: Path) -> dict[str, list[Any]]:
+    """The list of pages that a build left; empty where it left none that can be used.
+
+    Raises PtexploreError where it is there and cannot be read: taken for none, pages that went would stay for ever.
+    """
     try:
-        data = json.loads((root / MANIFEST).read_bytes())
+        with _told(root):
+            kept = (root / MANIFEST).read_bytes()
+    except PtexploreError as error:
+        if isinstance(error.__cause__, (FileNotFoundError, IsADirectoryError)):
+            return {}
+        raise
+    try:
+        data = json.loads(kept)
         pages = data["pages"] if data["format"] == FORMAT else {}
         return {url: row for url, row in pages.items() if isinstance(row, list) and len(row) >= 2}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.safe_text import clean_lines
+from ptexplore.view.notes.folder import MAP_IN_WORDS
 from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
 from ptexplore.view.site.site import Site, between, stop_url, up
 
@@ -31,7 +32,8 @@ def environment() -> Environment:
     templates.filters["plain"] = lambda text: clean_lines(str(text))  # escaped after that as any other
     templates.filters["shell"] = lambda text: shlex.quote(str(text))
     templates.globals |= {
-        "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command
+        "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command,
+        "map_in_words": MAP_IN_WORDS,
     }  # fmt: skip
     return templates
 

@@ -45,8 +45,12 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
         outside = site.permalink(path, ref.line) or outside
     if outside:
         return f'<a class="p x" href="{escaped(outside)}">{text}</a>'
-    why = "this site has another version of it" if path in site.sources else "not on this site"
-    return f"<span class=p>{text}</span> <span class=w>({why})</span>"
+    other = site.place(page, path, None)
+    if other is not None:  # its lines are others, so the link is to the file
+        version = site.trees[site.owner[path]].tree.info.version
+        link = f"<a href={other}>the file of {escaped(version)}</a>"
+        return f"<span class=p>{text}</span> <span class=w>(this site has {link})</span>"
+    return f"<span class=p>{text}</span> <span class=w>(not on this site)</span>"
 
 
 def _has_text(site: Site, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> bool:

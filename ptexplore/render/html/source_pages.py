@@ -92,11 +92,14 @@ class Sources:
         text = file.text if file is not None else ""
         data = source_data(self.names, path, text)
         facts = _facts(site, path, text)
+        # The key names the text that was indexed. A page that shows another one is not kept by the next build.
         if file is None:
             facts.append("its text is not there any more")
+            key = ""
         elif changed(indexed, path):  # the index is of another text: what it says of lines is not so
             data = SourceData(path)
             facts.append("changed after it was indexed, so no name is linked: ptexplore index")
+            key = ""
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
         generated = template_of(text) is not None or is_made(path)
@@ -108,7 +111,9 @@ class Sources:
             folders=[(part, folder_url("/".join(parts[: n + 1]))) for n, part in enumerate(parts)],
             facts=facts, count=text.count("\n") + (not text.endswith("\n")), link=site.permalink(path),
             code="" if packed else Markup(code), packed=packed, listed=bool(entries),
-            margin=Markup(_margin(site.notes.get(path, ()), url)), entries="" if packed else Markup(entries),
+            margin=Markup(_margin(site.notes.get(path, ()), url)),
+            stops=[(note.line, note.title) for note in _by_line(site.notes.get(path, ()))],
+            entries="" if packed else Markup(entries),
         )  # fmt: skip
         indexed.tree.forget()
         return [
@@ -213,8 +218,12 @@ def _margin(notes: Sequence[Mark], url: str) -> str:
         f'<a class="at" href="#L{note.line}">line {note.line}</a>'
         f'<h2><a href="{between(url, stop_url(note.stop))}">{escaped(note.title)}</a></h2>'
         f"<p>{escaped(_beginning(note.text))}</p></article>\n"
-        for note in sorted(notes, key=lambda note: (note.line, note.stop))
+        for note in _by_line(notes)
     )
+
+
+def _by_line(notes: Sequence[Mark]) -> list[Mark]:
+    return sorted(notes, key=lambda note: (note.line, note.stop))
 
 
 def _beginning(prose: str) -> str:

@@ -46,7 +46,15 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
         return Markup("")
     show = places(site, url, {info.name: info for info in trail.trees})
     has_shares = any(row.share is not None for row in shown.table)
-    headings = [*(["share"] if has_shares else []), "what ran", *shown.columns, "", "where"]
+    has_own = any(row.own is not None for row in shown.table)
+    headings = [
+        *(["share"] if has_shares else []),
+        *(["self"] if has_own else []),
+        shown.name,
+        *shown.columns,
+        "",
+        "where",
+    ]
     out = [
         "<div class=wide><table class=steps><thead><tr>",
         *(f"<th scope=col>{escaped(heading)}</th>" for heading in headings),
@@ -56,6 +64,7 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
         times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
         name = f"{'&nbsp;' * (2 * row.level)}<code>{escaped(row.name)}</code>{times}"
         cells = [f"<td>{_share(row)}</td>"] if has_shares else []
+        cells += [f"<td>{percent(row.own)}</td>"] if has_own else []
         cells.append(f"<th scope=row>{f'<strong>{name}</strong>' if row.heading else name}</th>")
         cells += [
             f"<td>{escaped(cell)}</td>" for cell in (*row.cells, *[""] * len(shown.columns))[: len(shown.columns)]

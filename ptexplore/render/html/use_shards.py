@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, digest, in_processes, write_pages
 from ptexplore.render.html.source_pages import pack
-from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, SEVERAL
+from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, SEVERAL, TOLD_APART
 from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
 from ptexplore.view.trees import changed
+from ptexplore.view.use_meaning import UseReader
 
 if TYPE_CHECKING:
     from ptexplore.source.progress import Progress
@@ -38,6 +39,7 @@ class UsesWriter:
     reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
     base: str  # a hash of everything that all pages depend on
     _own: bool = False
+    _whole: bool = True  # whether every file has the text that was indexed
 
     def write(self, jobs: int, progress: Progress) -> None:
         """Write every shard and the table, unless they are there already."""
@@ -45,6 +47,8 @@ class UsesWriter:
         if self._kept(key):
             return
         uses = self._gathered(jobs, progress)
+        if not self._whole:
+            key = ""  # the next build gathers them again
         names = uses.names()
         count = max(1, round(len(names) / SHARD))
         by_shard: defaultdict[int, list[str]] = defaultdict(list)
@@ -57,7 +61,7 @@ class UsesWriter:
             ]
 
         write_pages(self.out, range(count), make, "files of uses", progress, jobs, _SHARDS)
-        words = {"matched": NAME_MATCHED, "several": SEVERAL, "types": NOT_INDEXED}
+        words = {"matched": NAME_MATCHED, "several": SEVERAL, "types": NOT_INDEXED, "apart": TOLD_APART}
         table = json.dumps({"shards": count, **words}, separators=(",", ":"))
         self.out.write(_TABLE, f"ptx.usesTable({table})\n", key, count)
 
@@ -77,30 +81,31 @@ class UsesWriter:
             if symbol.kind != "namespace"
         )
 
+        reader = UseReader(self.names)
+
         def make(paths: Sequence[str]) -> list[UsesOfFile]:
             if not self._own and multiprocessing.parent_process() is not None:
                 self.names.reopened(self.reopen())  # a connection does not survive a fork
                 self._own = True
-            return [file_uses(self.names, path, self._text(path), wanted) for path in paths]
+            sources = self.site.sources
+            return [file_uses(reader, path, self._text(path), wanted, on_site=path in sources) for path in paths]
 
-        uses = SiteUses(self.names, self.site.sources)
+        uses = SiteUses(reader, self.site.sources)
         files = list(self.names.owner)
         gathered = [
             file for some in in_processes(files, make, "looking for uses", progress, jobs, _FILES) for file in some
         ]
         for file in sorted(gathered, key=lambda file: file.path):
             uses.take(file)
+        self._whole = all(file.with_text for file in gathered)
         rows = self._rows()
         uses.take_rows(rows, self._lines(rows))
         return uses
 
     def _text(self, path: str) -> str | None:
-        """The text of a file of the site, if the index is of that text."""
-        if path not in self.site.sources:
-            return None
-        indexed = self.site.trees[self.site.owner[path]]
-        file = indexed.tree.read(path)
-        indexed.tree.forget()
+        """The text of a file of the trees, if the index is of that text."""
+        indexed = self.site.trees[self.names.owner[path][0]]
+        file = indexed.tree.glance(path)
         return file.text if file is not None and not changed(indexed, path) else None
 
     def _rows(self) -> list[Dialect]:
@@ -119,6 +124,8 @@ class UsesWriter:
             wanted[row.path].add(row.line)
         texts: dict[At, str] = {}
         for path, numbers in wanted.items():
+            if path not in self.site.sources:
+                continue
             lines = (self._text(path) or "").split("\n")
             texts |= {(path, n): lines[n - 1] for n in numbers if 0 < n <= len(lines)}
         return texts

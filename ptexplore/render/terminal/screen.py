@@ -17,11 +17,11 @@ WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
 SHORTEST, SHORTEST_OF_NARROW = 14, 12  # columns of a place
 NARROW = 92  # columns: a narrower terminal has no bars
-WIDE_LEVELS = 7  # levels: where a row is deeper, each level is one column wide, else two
+WIDE_LEVELS = 5  # levels: where a row is deeper, each level is one column wide, else two
 BAR = 6  # columns
+OWN = 6  # columns of the share that no row inside of a row has
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
-MORE = " ▸"  # behind the name of a row that has more inside
 _STATUSES = ("derived", "predicted", "inlined", "cut")
 
 
@@ -59,8 +59,7 @@ def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> No
         told = f"{'places' if plain and sign == '~' else sign} {meaning}"
         _fold(console, Text(told, style="dim"), "", "  ", width)
     for line in view.left_out:
-        told = line.partition(f";{MORE}")[0] if plain else line  # a sentence a row has words in place of signs
-        _fold(console, Text(clean(told), style="dim"), "", "  ", width)
+        _fold(console, Text(clean(line), style="dim"), "", "  ", width)
     steps = [(step.shows or "next", step.command) for step in view.next_steps]
     steps += [("read about it", command) for command in view.read]
     label_width = max((len(label) for label, _ in steps), default=0)
@@ -95,17 +94,18 @@ class _Columns:
         self.locate = locate
         self.width = width
         self.has_shares = any(row.share is not None for row in view.table)
+        self.has_own = any(row.own is not None for row in view.table)
         self.cells = [
             max([len(heading), *(len(row.cells[n]) for row in view.table if n < len(row.cells))])
             for n, heading in enumerate(view.columns)
         ]
         self.bar = BAR + 1 if width >= NARROW else 0
-        left = (7 + self.bar if self.has_shares else 2) + sum(size + 2 for size in self.cells)
+        left = (7 + self.bar + OWN * self.has_own if self.has_shares else 2) + sum(size + 2 for size in self.cells)
         self.step = columns_of_a_level(view.table, width)
         self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
         self.guides = dict(zip(map(id, view.table), guides(view.table, self.step), strict=True))
         longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
-        self.name = min(longest, max(24, (width - left) * (44 if width >= NARROW else 45) // 100))
+        self.name = min(longest, max(24, (width - left) * (40 if self.has_own else 44) // 100))
         self.hanging = left + self.name + 2
 
     def _named(self, row: ScreenRow) -> str:
@@ -115,8 +115,9 @@ class _Columns:
         """The headings, then each row on one line, or on as many as it needs."""
         if self.has_shares or self.view.columns:
             cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
-            share = f" {'share':>5} {' ' * self.bar}" if self.has_shares else "  "
-            heading = f"{share}{cells}{'what ran':<{self.name}}"
+            own = f"{'self':>{OWN}}" if self.has_own else ""
+            share = f" {'share':>5}{own} {' ' * self.bar}" if self.has_shares else "  "
+            heading = f"{share}{cells}{self.view.name:<{self.name}}"
             room = self.width - len(heading) - 2 * len(_GAP) - len("where")
             told = self.view.told
             heading += f"{_GAP}{told:<{room}}{_GAP}where" if room >= len(told) else ""
@@ -127,8 +128,8 @@ class _Columns:
     def _row(self, row: ScreenRow) -> None:
         out = Text("  ")
         if self.has_shares:
-            out.append(f"{percent(row.share):>4} ", "")
-            out.append(f"{bar(row.share):<{self.bar}}" if self.bar else "", "cyan")
+            out.append(f"{percent(row.share):>4}{f'{percent(row.own):>{OWN}}' if self.has_own else ''} ", "")
+            out.append(f"{bar(row.own if self.has_own else row.share):<{self.bar}}" if self.bar else "", "cyan")
         for number, size in enumerate(self.cells):
             out.append(f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}")
         style = "bold" if row.heading or row.what.startswith("operator") else ""
@@ -184,7 +185,8 @@ class _Columns:
             gap = min(gap, max(2, 42 - what.cell_len)) if self.width > WIDE else gap
             self._print(Text.assemble(out, what, " " * gap, place))
             return
-        if what.plain and room - what.cell_len - 2 >= self.shortest:  # a place is cut from the left
+        is_narrow = self.width < NARROW  # a place is cut from the left there
+        if what.plain and is_narrow and room - what.cell_len - 2 >= self.shortest:
             place = self._place(row, cell_len(short))
             place = Text.assemble(("…", "dim"), place[what.cell_len + 3 - room :])
             self._print(Text.assemble(out, what, "  ", place))
@@ -250,7 +252,7 @@ def place_text(ref: SourceRef, room: int) -> str:
 def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
     number = f"  [{row.hop}]" if row.lines else ""
-    return f"{clean(row.name)}{times}{number}{MORE if row.has_more else ''}"
+    return f"{clean(row.name)}{times}{number}"
 
 
 def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
@@ -292,8 +294,8 @@ def _print_plain(console: Console, view: TrailView) -> None:
     for row in view.table:
         parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]
         parts += [clean(row.what)] if row.what else []
-        parts += ["more inside, not listed"] if row.has_more else []
         parts += [f"{percent(row.share)} of the {of}"] if row.share is not None else []
+        parts += [f"{percent(row.own)} in no row inside of it"] if row.own is not None else []
         parts += [f"{name} {cell}" for name, cell in zip(view.columns, row.cells, strict=False) if cell]
         if row.place is not None:
             sure = {"~": ", found by name in another version", "?": ", not certain"}.get(row.mark, "")

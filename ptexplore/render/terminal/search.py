@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
 from ptexplore.view.line import after_name, place_spans
-from ptexplore.view.search.refs import used_on
+from ptexplore.view.search.refs import group_in_words, otherwise_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
@@ -165,19 +165,22 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
         console.print(Text(f"{more} more of that name", style="dim"))
     if not view.defined:
         console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
-    told = used_on(view.lines) if view.groups else "nothing here uses it"
-    console.print(Text(told, style="dim"))
+    apart = told_apart(view.lines, view.certain)
+    told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "nothing here uses it"
+    folded(console, styled((told, "")), "", "  ")
+    if view.otherwise:
+        folded(console, styled((otherwise_in_words(view.otherwise), "dim")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:
-        _group(console, group, locate, several=several)
+        _group(console, group, group_in_words(group, view), locate, several=several)
     if view.remarks:
         console.print()
     for remark in view.remarks:
         folded(console, styled((remark, "dim")), "", "  ")
 
 
-def _group(console: Console, group: UseGroup, locate: LocateIn, *, several: bool) -> None:
-    console.print(Text.assemble((f"\n{group.name}", "bold"), (f"  {group.total}", "dim")))
+def _group(console: Console, group: UseGroup, heading: str, locate: LocateIn, *, several: bool) -> None:
+    console.print(Text.assemble((f"\n{heading}", "bold"), (f"  {group.total}", "dim")))
     for use in group.uses:
         _use(console, use, locate, several=several)
     left = group.total - len(group.uses)

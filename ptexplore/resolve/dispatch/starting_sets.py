@@ -93,6 +93,14 @@ class Doubt:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an event is inside of: operators, which hold the tensors that they were given."""
+
+    since: int  # the position of the outermost
+    held: frozenset[int]  # addresses of what they, and functions called inside of them, were given
+
+
 @dataclass(frozen=True)
 class KnownTensors:
     """Key sets that the dispatch pass read, by TensorImpl address, and its inputs by operator position.
@@ -107,6 +115,7 @@ class KnownTensors:
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
     made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
     layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
+    inside: Mapping[int, Surroundings]  # of the base tree's events that operators called
     generators: bool = False  # whether an operator may have been given one
     inference: bool = False  # whether a program ran something in inference mode
     nothing_read: bool = False  # whether no tensor was read at all
@@ -128,12 +137,12 @@ class KnownTensors:
                     by_impl.setdefault(argument.impl, (argument.raw, start, call.observation))
         inputs = [event.inputs for event in dispatched]
         made, layered = _made(context), _layered(context.base)
+        inside = _inside(context.base) if layered else {}
         generators, program = context.may_give_generators, context.session.program
         inference = any(not sets.include & context.keys.functionality("ADInplaceOrView") for sets in _sets(context))
         kept = frozenset(position[event] for event in _over_kept_graph(context.base) if event in position)
-        return cls(
-            context.keys, by_impl, inputs, position, made, layered, generators, inference, program is not None, kept
-        )
+        nothing = program is not None
+        return cls(context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, nothing, kept)
 
     def arguments(
         self, claim: Claim, *, transformed: bool = False, inference: bool = False, by_python: bool = True
@@ -159,7 +168,7 @@ class KnownTensors:
         both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
         for (name, tensor), (_name, of_base) in both:
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
-            last = self._last_reading(of_base.impl, position)
+            last = self._last_reading(of_base.impl, claim.event.event, position)
             if last is not None and self._may_be(last.layers[0].raw, of_base):
                 known, since, seen = last.layers[0].raw, last.since, last.observation
                 layers[name] = last.layers
@@ -215,11 +224,19 @@ class KnownTensors:
             untold[name] = Doubt(self.keys.raw(("CPU",)), GENERATOR)
         return untold
 
-    def _last_reading(self, impl: int, position: int) -> Layered | None:
-        """What was read last at an address before an operator; what was read earlier may be another tensor."""
+    def _last_reading(self, impl: int, event: int, position: int) -> Layered | None:
+        """What was read last at an address before an operator; what was read earlier may be another tensor.
+
+        So is what was read before the operators around it began, if none of them was given it: they made a tensor, and
+        the memory of one that was gone was at hand.
+        """
         readings = self.layered.get(impl, ())
         before = bisect_right(readings, position, key=lambda reading: reading.since)
-        return readings[before - 1] if before else None
+        last = readings[before - 1] if before else None
+        around = self.inside.get(event)
+        if last is None or around is None or last.since >= around.since or impl in around.held:
+            return last
+        return None
 
     def _may_be(self, raw: int, tensor: RecordedTensor) -> bool:
         """Whether a set that was read at an address can be that of the tensor that is there now: its device's key.
@@ -314,6 +331,24 @@ def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
                     readings.append(Layered(position, event.observation, layers[number:]))
         position += event.is_operator
     return layered
+
+
+def _inside(base: Sequence[Event]) -> dict[int, Surroundings]:
+    """The operators around each event that one called, with what they were given."""
+    inside: dict[int, Surroundings] = {}
+    begun: dict[int, Surroundings] = {}  # by event: what those are inside of that it calls
+    position = 0
+    for event in base:
+        around = begun.get(event.parent) if event.parent is not None else None
+        if around is not None:
+            inside[event.event] = begun[event.event] = around
+        given = {tensor.impl for _, tensor in _tensors((), event.inputs)} if event.type == "op" else set()
+        given |= {layer.impl for layers in event.tensors for layer in layers} if around is not None else set()
+        if event.type == "op" or (around is not None and given):
+            since, held = (around.since, around.held) if around is not None else (position, frozenset[int]())
+            begun[event.event] = Surroundings(since, held | given)
+        position += event.is_operator
+    return inside
 
 
 def _over_kept_graph(base: Sequence[Event]) -> set[int]:
@@ -559,9 +594,12 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
     """
     maker = lifted(binding, operator)
     if maker is not None:
+        is_written = binding.hop.kind != "python" and binding.hop.source.layer != "generated"
+        inside = _inside_written(context, binding, state) if is_written else state
         guards = excluded(context.keys, BELOW) | union(map(context.keys.functionality, maker.excludes))
         why = f"inside {maker.name}, which holds {BELOW} and excludes {', '.join(maker.excludes)}"
-        return replace(state, exclude=state.exclude | guards, observed=False, why=why, certain=False)
+        why = f"{why}; {inside.why}" if inside.include != state.include else why
+        return replace(inside, exclude=inside.exclude | guards, observed=False, why=why, certain=False)
     if binding.hop.kind == "python":
         read = "as they were read at the call around this frame, which may have changed them since"
         why = read if state.observed else state.why

@@ -83,6 +83,7 @@ class NativeFrame:
     parent: NativeFrame | None
     builtin: str = ""
     stub: str = ""
+    returned: int | None = None
     last: int = 0
     children: list[NativeFrame] = field(default_factory=list)
 
@@ -148,7 +149,8 @@ def part(calls: SteppedCalls) -> SteppedPart:
         registers = calls.registers.get(str(number))
         builtin, stub = calls.builtins.get(str(number), ""), calls.stubs.get(str(number), "")
         tail = number in calls.tail
-        frame = NativeFrame(number, functions[function], begin, end, tail, registers, parent, builtin, stub)
+        returned = calls.returned.get(str(number))
+        frame = NativeFrame(number, functions[function], begin, end, tail, registers, parent, builtin, stub, returned)
         if parent is not None:
             parent.children.append(frame)
         frames.append(frame)

@@ -24,7 +24,7 @@ from ptexplore.resolve.native.seen import Seen
 
 PREDICTED = ("impl", "stub", "native")
 BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
-OTHER_SET = "the set that was there is not the one that its device and layout would give"
+OTHER_SET = "the call's set is not the one that devices and layouts would give"
 INLINED = "it left no frame of its own, and what it calls ran: the compiler put it into its caller"
 DEEPEST = 300  # levels; a saved trace is read back to 400
 
@@ -458,7 +458,11 @@ def _anchors(draft: Draft) -> list[Branch]:
 def without_assumed(dispatch: Dispatch) -> Dispatch:
     """The lookup without the argument sets that were assumed: another set than theirs was there."""
     read = {name: keys for name, keys in (dispatch.arguments or {}).items() if name not in dispatch.assumed}
-    why = "; ".join(dict.fromkeys(reason for reason in (dispatch.unread_why, OTHER_SET) if reason))
+    why, told = OTHER_SET, dispatch.unread_why
+    if dispatch.unread and told:
+        is_said_of_each = told.startswith(tuple(f"{name}{end}" for name in dispatch.unread for end in (": ", ", ")))
+        whose = "" if is_said_of_each else f"{', '.join(dispatch.unread)}: "
+        why = f"{whose}{told}; {', '.join(dispatch.assumed)}: {OTHER_SET}"
     return replace(dispatch, arguments=read, unread=(*dispatch.unread, *dispatch.assumed), assumed=(), unread_why=why)
 
 

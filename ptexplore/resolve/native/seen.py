@@ -215,4 +215,6 @@ def _owns(frame: NativeFrame) -> bool:
 def _native_call(frame: NativeFrame) -> NativeCall:
     function = frame.function
     alike = function.alike if not function.closed else ()
-    return NativeCall(function.demangled, function.mangled, function.library, frame.own, frame.tail, alike=alike)
+    returned = bool(frame.returned) if frame.returned is not None else None
+    called = NativeCall(function.demangled, function.mangled, function.library, frame.own, frame.tail, alike=alike)
+    return replace(called, returned=returned)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ptexplore.cpp.text import Text
+from ptexplore.errors import BROKEN
 from ptexplore.index.dialect.confirm import confirm
 from ptexplore.locations import index_file
 from ptexplore.model.operators import Count, DumpRecord, Registration
@@ -169,7 +170,9 @@ def _bytes(file: str) -> bytes | None:
     try:
         with open(file, "rb") as handle:
             return handle.read()
-    except OSError:
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
         return None
 
 

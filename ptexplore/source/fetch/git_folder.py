@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ptexplore.errors import BROKEN
 from ptexplore.source.fetch.git import Git, GitFailed, import_gitpython
 from ptexplore.source.listing import SUFFIXES
 
@@ -122,7 +123,9 @@ def is_blob(file: Path, blob: str) -> bool:
         if file.is_symlink() or not file.is_file():
             return False
         raw = file.read_bytes()
-    except OSError:
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
         return False
     return _id(raw) == blob or (b"\r\n" in raw and _id(raw.replace(b"\r\n", b"\n")) == blob)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore import locations
-from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.errors import BROKEN, FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout
 from ptexplore.source.fetch import checkouts, releases
 from ptexplore.source.listing import ROOTS, Listed, checkout_files
@@ -163,7 +163,11 @@ def _head(file: Path, most: int = 4096) -> bytes:
     try:
         with file.open("rb") as stream:
             return stream.read(most)
-    except (OSError, ValueError):
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return b""
+    except ValueError:
         return b""
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore import locations, processes
-from ptexplore.errors import FAILED, MISSING, PtexploreError, cache_errors
+from ptexplore.errors import BROKEN, FAILED, MISSING, PtexploreError, cache_errors
 from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.writing import locked
@@ -250,7 +250,11 @@ class Hashes:
     def _known(self) -> dict[str, Any]:
         try:
             return dict(json.loads((self._target / MANIFEST).read_text(encoding="utf-8"))["files"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError as error:
+            if error.errno in BROKEN:
+                raise
+            return {}
+        except (ValueError, KeyError, TypeError):
             return {}
 
     def check(self, file: str, data: bytes) -> None:

@@ -15,10 +15,10 @@ from textual.widgets.option_list import Option
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job, hand_over
+from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import GoBack, OpenPlace, message_for
 from ptexplore.tui.places import CARD, Place
 from ptexplore.tui.widgets.colours import content, hung
-from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.view.card import HIDDEN, Card, card_lines
 from ptexplore.view.opening import open_line
 

@@ -10,6 +10,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from ptexplore.tui.key_line import KeyLine
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
@@ -31,7 +33,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("f  Alt+→", "forward"),
     )),
     ("Notes", (
-        ("n  p", "next note in this file, the one before"),
+        ("n  p", "next stop in this file, the one before"),
         ("S", "walk the tour from the stop about this line"),
         ("i", "show or hide what stands beside the source"),
         ("J  K", "scroll them from the source"),
@@ -74,9 +76,9 @@ class Keys(ModalScreen[None]):
         padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark", "dismiss", "Back"),
-        Binding("j", "scroll(1)", show=False),
+        Binding("j", "scroll(1)", "Scroll", key_display="j k"),
         Binding("k", "scroll(-1)", show=False),
+        Binding("escape,q,question_mark", "dismiss", "Close", key_display="esc"),
     ]
 
     def compose(self) -> ComposeResult:
@@ -87,6 +89,7 @@ class Keys(ModalScreen[None]):
             lines += [Content.assemble((f"  {key:<24}", "bold"), meaning) for key, meaning in keys]
         with VerticalScroll():
             yield Static(Content("\n").join(lines))
+        yield KeyLine()
 
     def action_scroll(self, step: int) -> None:
         """Up and down as in vim."""

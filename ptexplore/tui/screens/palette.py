@@ -22,6 +22,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job
+from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import message_for
 from ptexplore.view.line import after_name
 from ptexplore.view.opening import open_hit
@@ -134,10 +135,11 @@ class Palette(ModalScreen[Message | None]):
     Palette #told { height: auto; max-height: 3; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "dismiss(None)", "Close"),
-        Binding("tab", "sort(1)", "Sort", priority=True),
+        Binding("enter", "open", "Open", priority=True),
+        Binding("down,ctrl+n,ctrl+j", "step('cursor_down')", "Choose", key_display="↑↓", priority=True),
+        Binding("tab", "sort(1)", "One sort alone", priority=True),
         Binding("shift+tab", "sort(-1)", show=False, priority=True),
-        Binding("down,ctrl+n,ctrl+j", "step('cursor_down')", show=False, priority=True),
+        Binding("escape,ctrl+c", "dismiss(None)", "Close", key_display="esc"),
         Binding("up,ctrl+k", "step('cursor_up')", show=False, priority=True),
         Binding("pagedown", "step('page_down')", show=False, priority=True),
         Binding("pageup", "step('page_up')", show=False, priority=True),
@@ -160,6 +162,7 @@ class Palette(ModalScreen[Message | None]):
             choices.can_focus = False  # the keys go to what is typed
             yield choices
             yield Static(EMPTY, id="told")
+        yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one(Input).insert_text_at_cursor(self._early)
@@ -236,7 +239,7 @@ class Palette(ModalScreen[Message | None]):
         """The keys that walk the list."""
         getattr(self.query_one("#found", Choices), f"action_{name}")()
 
-    def on_input_submitted(self) -> None:
+    def action_open(self) -> None:
         """Enter opens what is chosen."""
         self.query_one("#found", Choices).action_select()
 

@@ -17,12 +17,12 @@ from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
+from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import Moved, OpenOperator, OpenUses, ShowTrail, Tell, open_stop
 from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import CARD, FOLDER, TRAIL, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.folder_pane import FolderPane
-from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.tui.widgets.notes_pane import NotesPane
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.stop_list import StopList
@@ -46,7 +46,8 @@ ROOMY = 120  # columns below which what stands beside the source takes less
 NARROW = 40  # columns below which source cannot be read
 
 # Keys that the last line leaves out first: `?` lists every key.
-_LEAST = ("files", "notes", "find", "quit", "uses", "everything", "trail", "fetch", "back")
+_LEAST = ("find", "notes", "files", "everything", "trail", "fetch", "word(1)", "uses",
+          "trace", "note(1)", "lab", "back")  # fmt: skip
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
 
@@ -72,7 +73,7 @@ class ReadingScreen(Screen[None]):
     ReadingScreen.-small #side:focus-within { border-left: none; border-top: solid $accent; }
     ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
         max-height: 100%; margin: 0; }
-    ReadingScreen.-small NotesPane { width: 1fr; }
+    ReadingScreen.-small NotesPane { width: 1fr; height: 1fr; max-height: 100%; }
     ReadingScreen.-small.-choosing #middle { display: none; }
     ReadingScreen.-narrow #status, ReadingScreen.-narrow Footer { display: none; }
     """
@@ -87,7 +88,7 @@ class ReadingScreen(Screen[None]):
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),
         Binding("escape", "app.away", show=False),
-        Binding("S", "walk", "Stop", key_display="S"),
+        Binding("S", "walk", "Open the stop", key_display="S"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -124,7 +125,7 @@ class ReadingScreen(Screen[None]):
             yield Vertical(self.source, self.folder, self.uses, id="middle")
             yield self._side
         yield Static(id="status")
-        yield KeyLine(_LEAST)
+        yield KeyLine(_LEAST, self._idle)
 
     @property
     def place(self) -> Place | None:
@@ -172,6 +173,11 @@ class ReadingScreen(Screen[None]):
             return bool(self.notes.marks) and self.notes.stop is None
         return super().check_action(action, parameters)
 
+    def _idle(self) -> tuple[str, ...]:
+        """The keys that have nothing to do: that to the next stop, in a file that has none."""
+        file = self._shown_file
+        return () if file is not None and file.notes and self.notes.stop is None else ("note(1)",)
+
     def action_walk(self) -> None:
         """Walk a tour from the stop about this line; where several are, the reader says from which."""
         marks = self.notes.marks
@@ -198,7 +204,7 @@ class ReadingScreen(Screen[None]):
         touring = self.notes.stop is not None
         self.symbol.display = self.symbol.option_count > 0 and not touring
         self.notes.display = touring or not self.notes.blank or not self.symbol.display
-        self.symbol.set_class(not self.notes.display, "-alone")
+        self.symbol.set_class(not self.notes.display or self.notes.has_class("-listing"), "-alone")
 
     def show_stops(self, tour: Tour | None, number: int = 0, progress: ReadingProgress | None = None) -> None:
         """List the stops of the tour that is walked on the left; None: it is not walked any more."""
@@ -328,7 +334,7 @@ class ReadingScreen(Screen[None]):
             self.notes.follow(self.place)
             if self.folder.place is not None and self.library.lacks:  # how many stops have no source is known now
                 self.folder.show(self.folder.place)
-                self._status()
+            self._status()
 
     def _remember(self, place: Place) -> None:
         """Keep the place among the recent ones if the reader is in that file still."""
@@ -388,7 +394,12 @@ class ReadingScreen(Screen[None]):
 
     def _status(self) -> None:
         file, place = self._shown_file, self.place
-        text = self._told or (file.standing if file is not None else self.library.standing)
+        stops = file.stops if file is not None else ""
+        if self.notes.stop is not None:
+            stops = ""  # the stop that is read says where it is
+        elif self.notes.marks:
+            stops = "a stop of a tour is about this line (●): S opens it · "
+        text = self._told or (f"{stops}{file.standing}" if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
         room = max(self.size.width - len(position) - 4, 10)
         shown = clean(text)
@@ -419,9 +430,9 @@ class ReadingScreen(Screen[None]):
         """The cursor is on another line."""
         if event.place != self._told_at:
             self._told = ""
+        self.notes.follow(event.place)
         self._crumb()
         self._status()
-        self.notes.follow(event.place)
         self._follow_symbol()
 
     def on_tell(self, event: Tell) -> None:

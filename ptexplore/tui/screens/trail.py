@@ -16,11 +16,11 @@ from textual.worker import Worker
 
 from ptexplore.model.trace import walk
 from ptexplore.safe_text import clean
+from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import GoBack, OpenPlace, StepCall, message_for
 from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import TRAIL, Place
 from ptexplore.tui.widgets.colours import cut_to, label
-from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.view.line import Span, place_spans
 from ptexplore.view.opening import first_to_open, in_words, permalink_of_place
@@ -198,7 +198,8 @@ class TrailTree(Tree[Node]):
 def _spans(row: ScreenRow) -> Iterator[Span]:
     """A row of a view that fits a screen, as spans: share, name, cells, what it is, its place."""
     if row.share is not None:
-        yield Span(f"{percent(row.share):>4} ", "count")
+        own = f" {percent(row.own):>4} self " if row.own is not None else " "
+        yield Span(f"{percent(row.share):>4}{own}", "count")
     times = f" ×{row.times}" if row.times > 1 else ""
     yield Span(f"{row.name}{times}", "title")
     told = "  ".join(filter(None, (*row.cells, row.what)))

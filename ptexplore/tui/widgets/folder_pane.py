@@ -15,7 +15,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.messages import Fetch, GoHome, OpenPlace, OpenTour, Trace
 from ptexplore.tui.places import FOLDER, Place
-from ptexplore.view.notes.folder import map_rows
+from ptexplore.view.notes.folder import MAP_IN_WORDS, map_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,6 +140,7 @@ class FolderPane(Links):
             yield Leads(Content.styled(clean(self._library.lacks), "$text-warning"), Fetch())
         if rows:
             yield _heading("From Python to the machine")
+            yield _read(Content.styled(MAP_IN_WORDS, "dim"))
         for number, row in enumerate(rows):
             arrow = "" if number == len(rows) - 1 else "\n   │"
             says = Content.assemble("\n   ", self._hanging(row.text, 3)) if row.text else ""

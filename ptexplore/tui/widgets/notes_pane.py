@@ -15,8 +15,8 @@ from textual.widgets import Markdown, Static
 
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
-from ptexplore.tui.messages import Filled, Follow, open_stop
-from ptexplore.tui.places import FOLDER
+from ptexplore.tui.messages import Filled, Follow, OpenPlace, open_stop
+from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import MEANING, TONES
 from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from ptexplore.annotations.progress import ReadState
     from ptexplore.annotations.records import Lab, See, Stop, Tour
     from ptexplore.tui.library import Library
-    from ptexplore.tui.places import Place
     from ptexplore.view.notes.tour import StopView
 
-NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
+NOTHING = "No stop of a tour in this file. ctrl+p finds the others, ? shows every key."
 OF_A_FOLDER = "Enter opens what the cursor is on, h the folder around. a lists everything. ctrl+p searches, ? is help."
 READING = "the notes are being read …"
 READ_SIGNS: dict[ReadState, str] = {"read": "✓", "visited": "·", "new": " "}
@@ -50,6 +49,7 @@ class NotesPane(VerticalScroll):
 
     DEFAULT_CSS = """
     NotesPane { height: 1fr; scrollbar-size-vertical: 1; }
+    NotesPane.-listing { height: auto; max-height: 35%; }
     NotesPane Static { height: auto; }
     NotesPane .head { margin-bottom: 1; }
     NotesPane .foot { margin-top: 1; }
@@ -98,19 +98,22 @@ class NotesPane(VerticalScroll):
         marks = self._library.marks(place.tree, place.path)
         marks = [mark for mark in marks if holds(mark, place.path, place.line)]
         marks.sort(key=lambda mark: (abs(mark.line - place.line), mark.stop))
-        names = tuple(mark.stop for mark in marks)
-        if names != tuple(mark.stop for mark in self.marks):
+        in_file = () if marks else self._library.marks(place.tree, place.path)
+        names = tuple(mark.stop for mark in marks or in_file)
+        if tuple(mark.stop for mark in marks) != tuple(mark.stop for mark in self.marks):
             self.marks = marks
             self.app.refresh_bindings()
+        names = names if marks else (place.path, *names)
         if names != self._shown:
             self._shown = names
+            self.app.refresh_bindings()
             if self._waits is not None:
                 self._waits.stop()
             # Who runs through a file is not kept waiting by the notes that are passed.
             if time.monotonic() - self._drawn < _PAUSE:
-                self._waits = self.set_timer(_PAUSE, partial(self._draw, marks))
+                self._waits = self.set_timer(_PAUSE, partial(self._draw, marks, in_file, place.tree))
             else:
-                self._draw(marks)
+                self._draw(marks, in_file, place.tree)
 
     def _unmark(self) -> None:
         """Nothing is noted about where the cursor is."""
@@ -118,11 +121,27 @@ class NotesPane(VerticalScroll):
             self.marks = ()
             self.app.refresh_bindings()
 
-    def _draw(self, marks: Sequence[Mark]) -> None:
+    def _draw(self, marks: Sequence[Mark], in_file: Sequence[Mark], tree: str) -> None:
+        """The notes of the line; where it has none, which lines of the file have."""
         if self.stop is None:
             self._drawn = time.monotonic()
             parts = [part for mark in marks for part in self._note(mark)]
-            self._replace(parts or [Static(Content.styled(NOTHING, "dim"))], blank=not parts)
+            listed = self._listed(in_file, tree) if in_file else [Static(Content.styled(NOTHING, "dim"))]
+            self._replace(parts or listed, blank=not parts and not in_file, listing=not parts and bool(in_file))
+
+    def _listed(self, in_file: Sequence[Mark], tree: str) -> list[Widget]:
+        """The stops of a file, each leading to its line."""
+        count = len(in_file)
+        some = "1 stop of a tour" if count == 1 else f"{count} stops of tours"
+        head = Content.assemble((f"{some} in this file", "bold"), ("   ● before a line; n goes to the next", "dim"))
+        lines = (
+            Leads(
+                Content.assemble((f"line {mark.line}", "$text-accent"), f"  {clean(mark.title)}"),
+                OpenPlace(Place(tree, mark.path, mark.line)),
+            )
+            for mark in in_file
+        )
+        return [Static(head), Links(*lines)]
 
     def _note(self, mark: Mark) -> list[Widget]:
         facts = "" if mark.outcome == "exact" else f"  {mark.outcome}"
@@ -194,8 +213,9 @@ class NotesPane(VerticalScroll):
         parser = SimpleNamespace(parse=parse)
         return [LabBox(part.lab) if part.lab is not None else _prose(part.text, parser) for part in stop.parts]
 
-    def _replace(self, parts: Sequence[Widget], *, blank: bool = False) -> None:
+    def _replace(self, parts: Sequence[Widget], *, blank: bool = False, listing: bool = False) -> None:
         self.blank = blank
+        self.set_class(listing, "-listing")
         self.post_message(Filled())
         self.remove_children()
         self.mount_all(parts)

@@ -35,11 +35,11 @@ class SourceView(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "definition", "Go to"),
         Binding("r", "uses", "Uses"),
-        Binding("n", "note(1)", "Note", show=False),
+        Binding("n", "note(1)", "To a stop"),
+        Binding("right,l", "word(1)", "Name", key_display="← →"),
         Binding("p,N", "note(-1)", "Note before", show=False),
         Binding("down,j", "line(1)", show=False),
         Binding("up,k", "line(-1)", show=False),
-        Binding("right,l", "word(1)", show=False),
         Binding("left,h", "word(-1)", show=False),
         Binding("w", "wrap", show=False),
         Binding("ctrl+d", "screen(0.5)", show=False),

@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from ptexplore.view.line import Line
     from ptexplore.view.search.symbol_facts import SymbolFacts
 
-# What more there is: of callers or of callees; of one or several.
-_MORE = {(True, True): "call of that name", (True, False): "calls of that name",
-         (False, True): "name", (False, False): "names"}  # fmt: skip
-_CALLS = {True: "call of that name", False: "calls of that name"}
 _STAYS = 0.15  # seconds that the cursor stays before anything is asked
 
 
@@ -158,20 +154,18 @@ class SymbolPane(Links):
         for title, lines, more in (("called by", caller_lines(calls), calls.more_callers),
                                    ("calls", callee_lines(calls), calls.more_callees)):  # fmt: skip
             some = list(lines)
-            if some:
-                maybe = "; ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
-                in_all = f"  {calls.calls:,} {_CALLS[calls.calls == 1]}" if title == "called by" else ""
-                yield _heading(
-                    title, f"{in_all}{',' if in_all else ' '} found by name{maybe}" if calls.remarks else maybe
-                )
-                yield from (self._line(line, self._to(ref)) for line, ref in some)
             called = title == "called by"
-            if called and more and not some:
-                yield _heading(title, f"  {more:,} {_MORE[True, more == 1]}: whether they mean it is not known")
+            if some:
+                maybe = "  ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
+                yield _heading(title, maybe)
+                yield from (self._line(line, self._to(ref)) for line, ref in some)
+            if called and more:  # their numbers stand above, where uses are counted
+                text = "and others" if some else "\ncalls of that name: whether they mean it is not known"
+                yield Leads(
+                    Content.styled(f"{text}; r lists every use", "$text-accent"), OpenUses(calls.symbol.qualified)
+                )
             elif more and some:
-                text = Content.styled(f"and {more:,} more {_MORE[called, more == 1]}",
-                                      "$text-accent" if called else "dim")  # fmt: skip
-                yield Leads(text, OpenUses(calls.symbol.qualified) if called else None)
+                yield Leads(Content.styled(f"and {more:,} more {'name' if more == 1 else 'names'}", "dim"))
 
     def _to(self, ref: SourceRef) -> Message | None:
         return message_for(Opening(ref=ref))

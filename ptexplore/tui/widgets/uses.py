@@ -15,13 +15,12 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace
 from ptexplore.tui.places import Place
-from ptexplore.view.search.refs import NameUse, RefsView, refs, used_on
+from ptexplore.view.search.refs import NameUse, RefsView, group_in_words, otherwise_in_words, refs, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
     from ptexplore.tui.library import Library
 
-BY_NAME = "found by name: a use may be of another overload, or of something else of that name; more at the end"
 _MOST = 300  # uses of one group that are listed
 
 
@@ -59,22 +58,24 @@ class Uses(Choices):
         self.focus()
 
     def _list(self, view: RefsView) -> None:
-        by_name = any(use.how == "name-matched" for group in view.groups for use in group.uses)
-        narrowed = ", by name and not by type" if by_name else ""
-        self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}{narrowed}"))
+        self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}"))
         # What must be known of all of them stands first: nobody reads to the end of a list to learn what it is of.
-        first = [Option(Content.styled(clean(BY_NAME), "dim"), disabled=True)] if by_name else []
-        options = first
+        apart = told_apart(view.lines, view.certain)
+        sentences = [apart[:1].upper() + apart[1:]] if apart else []
+        sentences += [otherwise_in_words(view.otherwise)] if view.otherwise else []
+        room = max(20, self.size.width - 4)
+        first = [line for text in sentences for line in textwrap.wrap(clean(text), room)]
+        options = [Option(Content.styled(line, "$text-warning"), disabled=True) for line in first]
         for group in view.groups:
-            more = f", {len(group.uses)} of them here" if group.total > len(group.uses) else ""
-            options.append(Option(Content.styled(f"{group.name}: {group.total}{more}", "bold"), disabled=True))
+            more = f", {len(group.uses)} of them in this list" if group.total > len(group.uses) else ""
+            heading = f"{group_in_words(group, view)}: {group.total}{more}"
+            options.append(Option(Content.styled(clean(heading), "bold"), disabled=True))
             for use in group.uses:
                 number = f"use-{len(self._uses)}"
                 self._uses[number] = use
                 options.append(Option(_row(use), id=number))
         if not self._uses:
             options.append(Option("no use of it was found in these trees", disabled=True))
-        room = max(20, self.size.width - 4)
         lines = [line for text in view.remarks for line in textwrap.wrap(clean(text), room)]
         options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
         self._show(options)

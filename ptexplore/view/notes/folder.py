@@ -33,6 +33,10 @@ MAP = {
     "aten/src/ATen/native/cpu": "kernels",
     "c10": "foundations",
 }
+MAP_IN_WORDS = (
+    "A call goes on from each of these to the next, down to a kernel. c10 stands last since it lies under all the "
+    "others: each of them uses it."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from ptexplore.model.symbols import Symbol, SymbolKind
 from ptexplore.source.canonical import is_made, is_test_file
 from ptexplore.store.index import site as index_site
 from ptexplore.store.index.site import SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, local_names, of_another_kind
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, local_names, of_another_kind
 from ptexplore.view.search.refs import asked_for, fits, name_matched
 from ptexplore.view.trees import IndexedTree, Spot, one_tree_a_file, spot, symbol_spot
+from ptexplore.view.use_meaning import PLAIN, FileReader, Reading, UseReader, may_mean, without_constructor
 
 LEVELS = 2
 MOST = 8  # functions of the first level that are named, each way; half as many of each further one
@@ -50,8 +51,8 @@ class CallNode:
 
 @dataclass(frozen=True, slots=True)
 class CallsView:
-    """The calls of one function and those in it. `calls` counts every call of that name, `more_callers` those of them
-    that are not among the callers, `more_callees` further names.
+    """The calls of one function and those in it. `more_callers` counts the calls of that name that are not among the
+    callers, `more_callees` further names.
     """
 
     symbol: Symbol
@@ -61,15 +62,14 @@ class CallsView:
     callees: tuple[CallNode, ...]
     more_callees: int
     remarks: tuple[str, ...]
-    calls: int
 
 
 class _Calls(NamedTuple):
-    """The calls of one name in one file of a tree."""
+    """The calls of one name in one file of a tree, by line, each with what the line says of it."""
 
     tree: int
     path: str
-    uses: list[SiteUse]
+    uses: list[tuple[int, SiteUse, Reading]]
 
 
 class CallReader:
@@ -78,6 +78,7 @@ class CallReader:
     def __init__(self, trees: Sequence[IndexedTree]) -> None:
         self._trees = trees
         self.names = DefinitionsByName([indexed.store for indexed in trees])
+        self.uses = UseReader(self.names)
 
     def function_at(self, tree: str, path: str, line: int) -> Symbol | None:
         """The function, or the macro, around a line of a tree; None where there is none."""
@@ -97,8 +98,7 @@ class CallReader:
         if not callers:
             remarks.append(f"no call of that name is indexed; it may be registered: ptexplore refs {symbol.qualified}")
         place = symbol_spot(self._trees[number], symbol)
-        calls = more_callers + sum(node.times for node in callers)
-        return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks), calls)
+        return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
 
     # --- who calls it ---
 
@@ -106,47 +106,51 @@ class CallReader:
         self, symbol: Symbol, levels: int, most: int, seen: frozenset[str]
     ) -> tuple[tuple[CallNode, ...], int]:
         files = sorted(self._calls_of(symbol), key=lambda calls: rank(calls.path, symbol.path))
-        total = sum(len(use.lines) for calls in files for use in calls.uses)
+        total = sum(len(calls.uses) for calls in files)
         nodes: dict[tuple[str, int], CallNode] = {}
         for calls in files:
             if len(nodes) >= most:
                 break
-            can_mean = [use for use in calls.uses if self._can_mean(use, calls.path, symbol)]
-            for line, use in sorted((line, use) for each in can_mean for line, use in _by_line(each)):
-                self._add_caller(nodes, symbol, calls, line, use)
+            for line, use, reading in sorted(calls.uses)[:_IN_A_FILE]:
+                self._add_caller(nodes, symbol, calls, line, use, sure=reading.sole is not None)
         kept = dict(list(nodes.items())[:most])
         shown = sum(node.times for node in kept.values())
         further = [self._with_callers(node, levels - 1, most // 2, seen) for node in kept.values()]
         return tuple(further), total - shown
 
-    def _can_mean(self, use: SiteUse, path: str, symbol: Symbol) -> bool:
-        """Whether a use may mean the symbol on one of its lines; of an unqualified name of C++ each line says it."""
-        return use.text == use.name or self._means(use, path, "", symbol) is not None
-
-    def _means(self, use: SiteUse, path: str, scope: str, symbol: Symbol) -> Meaning | None:
-        """What a use inside a scope means, if the symbol is that or among it."""
-        meant = self.names.meant(use, path, scope)
-        places = {(place.path, place.definition.line) for place in meant.places} if meant is not None else ()
-        return meant if (symbol.path, symbol.line) in places else None
-
     def _add_caller(
-        self, nodes: dict[tuple[str, int], CallNode], symbol: Symbol, calls: _Calls, line: int, use: SiteUse
+        self,
+        nodes: dict[tuple[str, int], CallNode],
+        symbol: Symbol,
+        calls: _Calls,
+        line: int,
+        use: SiteUse,
+        *,
+        sure: bool,
     ) -> None:
-        """What calls on a line, if the name written there can mean the symbol."""
+        """What calls on a line that can mean the symbol; `sure` where the line can mean nothing else."""
         indexed = self._trees[calls.tree]
         around = indexed.store.enclosing(calls.path, line, _CALLING)
-        meant = self._means(use, calls.path, around.qualified if around is not None else "", symbol)
-        if meant is None:
+        sure = sure or use.target is not None
+        if not sure and not self._is_likely(use, calls.path, around.qualified if around is not None else "", symbol):
             return
         key = (calls.path, around.line if around is not None else 0)
         known = nodes.get(key)
         if known is not None:
-            nodes[key] = replace(known, times=known.times + 1, is_choice=known.is_choice and not meant.sure)
+            nodes[key] = replace(known, times=known.times + 1, is_choice=known.is_choice and not sure)
             return
         name = around.qualified if around is not None else calls.path
         places = (symbol_spot(indexed, around),) if around is not None else ()
         how = "resolved" if use.target is not None else "name-matched"
-        nodes[key] = CallNode(name, places, spot(indexed, calls.path, line), 1, how, not meant.sure, around)
+        nodes[key] = CallNode(name, places, spot(indexed, calls.path, line), 1, how, not sure, around)
+
+    def _is_likely(self, use: SiteUse, path: str, scope: str, symbol: Symbol) -> bool:
+        """Whether a use that may mean it has a line: through an object, or where nothing nearer is meant."""
+        if use.text != use.name and ("." in use.text or "->" in use.text):
+            return True
+        meant = self.names.meant(use, path, scope)
+        places = {(place.path, place.definition.line) for place in meant.places} if meant is not None else ()
+        return (symbol.path, symbol.line) in places
 
     def _with_callers(self, node: CallNode, levels: int, most: int, seen: frozenset[str]) -> CallNode:
         if levels < 1 or node.symbol is None or node.name in seen:
@@ -165,8 +169,23 @@ class CallReader:
                     if fitting(path, use.text, use.target):
                         by_path[path].append(use)
             for path, uses in by_path.items():
-                if not any(other.store.file(path) is not None for other in earlier):
-                    yield _Calls(number, path, uses)
+                if any(other.store.file(path) is not None for other in earlier):
+                    continue
+                text = indexed.tree.glance(path)
+                file = self.uses.of_file(path, text.text if text is not None else None)
+                told = [each for use in uses for each in self._told(file, path, use, symbol.qualified)]
+                if told:
+                    yield _Calls(number, path, told)
+
+    def _told(
+        self, file: FileReader, path: str, use: SiteUse, qualified: str
+    ) -> Iterator[tuple[int, SiteUse, Reading]]:
+        """The lines of a use that can mean that name, as `refs` tells them."""
+        bearers = None if path.endswith((".py", ".pyi")) else self.uses.bearers(use.name)
+        for line in use.lines:
+            reading = file.read(use, line) if use.target is None else PLAIN
+            if may_mean(bearers, (without_constructor(qualified),), reading):
+                yield line, use, reading
 
     # --- whom it calls ---
 
@@ -213,10 +232,6 @@ class CallReader:
     def _symbol(self, place: LinkTarget) -> Symbol | None:
         named = self._trees[place.tree].store.symbols_named(place.definition.name)
         return next((s for s in named if (s.path, s.line) == (place.path, place.definition.line)), None)
-
-
-def _by_line(use: SiteUse) -> list[tuple[int, SiteUse]]:
-    return [(line, use) for line in use.lines[:_IN_A_FILE]]
 
 
 def _inside(use: SiteUse, symbol: Symbol) -> list[int]:

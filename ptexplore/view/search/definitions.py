@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ptexplore.cpp.text import Text
 from ptexplore.source.canonical import language_of
 from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.show import candidates
@@ -22,6 +23,9 @@ def find_definitions(
     local = _local_line(trees, name, tree, path, line)
     if local is not None:
         return [], f"{name} is a local name here, it seems: line {local} declares it"
+    given = _given_by_macro(trees, name, tree, path, line)
+    if given is not None:
+        return [given], f"{name} is declared by the macro around this line: {given.name}"
     last = name.rpartition("::")[2].rpartition(".")[2]
     named = candidates(trees, None, name)
     remark = ""
@@ -99,13 +103,58 @@ def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, l
     around = indexed.store.enclosing(path, line)
     if around is None or around.kind != "function" or around.name == name:
         return None
+    alias = re.compile(
+        rf"\b(?:using\s+{name}\s*=|(?:typename|class)(?:\s*\.\.\.)?\s+{name}\b)|\btypedef\b.*\b{name}\s*;"
+    )
     declaration = re.compile(rf"(\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)]|:(?!:)|\[|$)")
     for number in range(around.begin, line + 1):
         text = (indexed.tree.line(path, number) or "").partition("//")[0]
+        if alias.search(text):
+            return number
         for match in declaration.finditer(text):
             if match[1] not in _NO_TYPE and not match[1].isdigit():
                 return number
     return None
+
+
+_MACRO = re.compile(r"\b([A-Z][A-Z0-9_]{3,})\s*(?=\()")
+_NESTED = 3  # macros that name a macro that declares it
+
+
+def _given_by_macro(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> Candidate | None:
+    """The macro whose arguments a line is in and whose text declares a plain name (AT_DISPATCH_CASE: scalar_t)."""
+    indexed = next((indexed for indexed in trees if indexed.tree.info.name == tree), None)
+    if indexed is None or not name.isidentifier() or language_of(path) != "cpp":
+        return None
+    around = indexed.store.enclosing(path, line)
+    if around is None or around.kind != "function":
+        return None
+    lines = indexed.tree.lines(path)[around.begin - 1 : around.end_line]
+    text = Text(path, "\n".join(lines))
+    row = lines[line - around.begin] if line - around.begin < len(lines) else ""
+    at = sum(len(each) + 1 for each in lines[: line - around.begin]) + max(0, row.find(name))
+    inside = [
+        match[1] for match in _MACRO.finditer(text.bare, 0, at) if text.brackets.closing(match.end()) > at
+    ]  # fmt: skip
+    for macro in reversed(inside):
+        if _declares(trees, macro, name, _NESTED):
+            return next((each for each in candidates(trees, None, macro) if each.kind == "macro"), None)
+    return None
+
+
+def _declares(trees: Sequence[IndexedTree], macro: str, name: str, level: int) -> bool:
+    """Whether a macro's text, or that of a macro which it uses, has the name: there nothing else can bear it."""
+    for indexed in trees:
+        for symbol in indexed.store.symbols_named(macro):
+            if symbol.kind != "macro":
+                continue
+            text = "\n".join(indexed.tree.lines(symbol.path)[symbol.begin - 1 : symbol.end_line])
+            body = text[text.find(macro) + len(macro) :]
+            if re.search(rf"\b{name}\b", body):
+                return True
+            if level and any(_declares(trees, inner, name, level - 1) for inner in set(_MACRO.findall(body)) - {macro}):
+                return True
+    return False
 
 
 def _is_at(candidate: Candidate, tree: str, path: str, line: int) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 from ptexplore.cpp.names import name_parts
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.lazy import lazy
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
 from ptexplore.source.canonical import is_test_file
+from ptexplore.store.index.site import SiteUse
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.find import shortened
 from ptexplore.view.trees import (
     IndexedTree,
@@ -30,7 +33,11 @@ from ptexplore.view.trees import (
     symbol_spot,
     symbols_called,
 )
+from ptexplore.view.use_meaning import FileReader, UseReader, may_mean, without_constructor
 
+# What a line is told as that holds several uses: the first of these that it is.
+_ORDER = ("registrations", "stubs", "bindings", "addresses", "calls", "overrides", "inherits", "macros", "YAML",
+          "imports", "types", "tests")  # fmt: skip
 GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
           "imports", "macros", "tests")  # fmt: skip
 LONGEST = 60  # characters of what a row registers under
@@ -44,7 +51,7 @@ class NameUse:
     """One use. `how` says what was found: "resolved" by a semantic reader, "name-matched", or the macro of the row.
 
     `text` is the line itself; `inside` the function around it; `detail` what a row registers under ("aten::add, CPU"),
-    or the overload that a resolved use is of ("add(const Tensor &, int)").
+    or the overload that a resolved use is of ("add(const Tensor &, int)"). `certain`: it can mean nothing else.
     """
 
     spot: Spot
@@ -53,22 +60,30 @@ class NameUse:
     how: str
     written: str
     detail: str = ""
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Uses of one sort by path; `total` counts all, `uses` are those within the limit."""
+    """Lines of one sort by path; `total` counts all, `uses` are those within the limit.
+
+    `certain`: they can only mean what was asked; else they may also mean something else of that name.
+    """
 
     name: str
     uses: tuple[NameUse, ...]
     total: int
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RefsView:
     """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name.
 
-    `lines` counts the lines that use it, each once: the site and the screen say this number of the same name.
+    `lines` counts the lines that use it, each once: the site and the screen say this number of the same name. `certain`
+    counts those of them that can mean nothing else; None where the name alone was asked for. The totals of the groups
+    are these lines. `otherwise` counts lines that are not among them, since they call it with a number of arguments
+    that it does not take.
     """
 
     asked: str
@@ -78,6 +93,8 @@ class RefsView:
     remarks: tuple[str, ...]
     trees: tuple[TreeInfo, ...]
     lines: int = 0
+    certain: int | None = None
+    otherwise: int = 0
 
 
 class _Raw(NamedTuple):
@@ -90,20 +107,31 @@ class _Raw(NamedTuple):
     how: str
     written: str
     detail: str = ""
+    ref: Ref | None = None
+    row_name: str = ""  # of a row that is of the name, not one that registers it
+    certain: bool = False
 
 
-def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str | None = None) -> RefsView:
+def refs(
+    trees: Sequence[IndexedTree],
+    name: str,
+    limit: int | None,
+    kind: str | None = None,
+    reader: UseReader | None = None,
+) -> RefsView:
     """The uses of `name`, a symbol (qualified or not) or an operator, at most `limit` of each group.
 
-    Raises PtexploreError where nothing uses it and nothing is called so.
+    `reader` is one that is kept for these trees, where there is one. Raises PtexploreError where nothing uses it and
+    nothing is called so.
     """
     asked = asked_for(trees, name)
     raw: dict[tuple[str, str, int, str], _Raw] = {}
     left_out: Counter[str] = Counter()
     copies: Counter[str] = Counter()
+    certainty = _Certainty(trees, asked, reader, left_out)
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
-        for use in _uses(indexed, asked, left_out):
+        for use in _uses(indexed, asked, left_out, known_before):
             if known_before(use.path):
                 copies[indexed.tree.info.label] += 1
             elif kind is None or use.group == kind:
@@ -112,18 +140,134 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
                 raw.setdefault((use.path, use.group, use.line, written), use)
     if not raw and not asked.symbols and not left_out:
         raise _nothing(trees, name)
-    groups = [_use_group(group, [use for use in raw.values() if use.group == group], limit) for group in GROUPS]
+    lines = certainty.lines(list(raw.values()))
+    certain = sum(use.certain for use in lines)
+    groups = [
+        _use_group(group, [use for use in lines if (use.group, use.certain) == (group, sure)], limit, certain=sure)
+        for sure in (True, False)
+        for group in GROUPS
+    ]
     shown = [use for group in groups for use in group.uses]
     remarks = [*_remarks(asked, shown, left_out, copies), *_changed_files(trees, shown)]
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
-    lines = len({(use.path, use.line) for use in raw.values()})
-    return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, lines)
+    return RefsView(
+        name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(lines),
+        certain if certainty.told else None, certainty.otherwise,
+    )  # fmt: skip
+
+
+class _Certainty:
+    """Tells the uses that can only mean what was asked from those that may mean something else of that name."""
+
+    def __init__(
+        self, trees: Sequence[IndexedTree], asked: Asked, reader: UseReader | None, left_out: Counter[str]
+    ) -> None:
+        self._trees = trees
+        self._asked = asked
+        self._given_reader = reader
+        self._left_out = left_out
+        self._meant = frozenset(without_constructor(symbol.qualified) for _number, symbol in asked.symbols)
+        self.told = asked.qualified or len(self._meant) == 1
+        self.otherwise = 0
+
+    @lazy
+    def _reader(self) -> UseReader:
+        return self._given_reader or UseReader(DefinitionsByName([indexed.store for indexed in self._trees]))
+
+    def lines(self, uses: Sequence[_Raw]) -> list[_Raw]:
+        """Each line once, as a certain use if it has one; without those that must mean something else."""
+        by_line: defaultdict[tuple[str, int], list[_Raw]] = defaultdict(list)
+        if not self.told:
+            for use in uses:
+                by_line[use.path, use.line].append(use)
+            return [min(some, key=_first_told) for some in by_line.values()]
+        by_path: defaultdict[str, list[_Raw]] = defaultdict(list)
+        for use in uses:
+            by_path[use.path].append(use)
+        not_taken: set[tuple[str, int]] = set()
+        for path, some in by_path.items():
+            file: FileReader | None = None
+            for use in some:
+                if use.ref is None or use.how == "resolved" or not self._meant:
+                    by_line[path, use.line].append(use._replace(certain=self._is_certain(use)))
+                    continue
+                if file is None:
+                    text = use.indexed.tree.glance(path)
+                    file = self._reader.of_file(path, text.text if text is not None else None)
+                ref = use.ref
+                reading = file.read(SiteUse(ref.name, ref.kind, ref.text, ref.target, [use.line]), use.line)
+                bearers = None if path.endswith((".py", ".pyi")) else self._reader.bearers(ref.name)
+                if self._is_operator(ref) or self._is_whole(ref):
+                    by_line[path, use.line].append(use._replace(certain=True))
+                elif may_mean(bearers, self._meant, reading):
+                    by_line[path, use.line].append(use._replace(certain=reading.sole is not None))
+                elif reading.sole is not None:
+                    self._left_out[reading.sole] += 1
+                else:
+                    not_taken.add((path, use.line))
+        self.otherwise = len(not_taken - by_line.keys())
+        return [min(some, key=_first_told) for some in by_line.values()]
+
+    def _is_certain(self, use: _Raw) -> bool:
+        """Of a row, or of what a semantic reader resolved."""
+        if use.how == "resolved":
+            return True
+        if use.ref is not None:
+            return self._is_operator(use.ref)
+        if use.row_name and self._asked.operators:
+            return True
+        written = use.row_name or use.written
+        return self._reader.sole_row(written, written.rpartition("::")[2]) in self._meant
+
+    def _is_operator(self, ref: Ref) -> bool:
+        written = tuple(ref.text.split("."))
+        return any(written[-len(spelling) :] == spelling for spelling in self._asked.operators)
+
+    def _is_whole(self, ref: Ref) -> bool:
+        """Whether Python writes one of the names that were asked for from the package on."""
+        parts = tuple(ref.text.split("."))
+        return len(parts) > 2 and ref.path.endswith((".py", ".pyi")) and parts[:-1] in self._asked.python
+
+
+def _first_told(use: _Raw) -> tuple[bool, int, bool, bool]:
+    return not use.certain, _ORDER.index(use.group), use.how != "resolved", not use.detail
 
 
 def used_on(lines: int) -> str:
     """How often a name is used, in the words of every surface: "used on 245 lines"."""
     return f"used on {lines:,} line{'s' if lines != 1 else ''}"
+
+
+# How many lines can only mean what was asked, and how many may mean something else: of one line, of all, of some.
+TOLD_APART = {
+    "sure one": "it can only mean this",
+    "sure all": "all of them can only mean this",
+    "may one": "it may mean something else of that name",
+    "may all": "each of them may mean something else of that name",
+    "both": "{} can only mean this, {} may mean something else of that name",
+}
+
+
+def told_apart(lines: int, certain: int | None) -> str:
+    """How many of those lines are sure to mean it, in the words of every surface; "" where nothing tells."""
+    if certain is None or not lines:
+        return ""
+    possible = lines - certain
+    if possible and certain:
+        return TOLD_APART["both"].format(f"{certain:,}", f"{possible:,}")
+    return TOLD_APART[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
+
+
+def otherwise_in_words(lines: int) -> str:
+    """What is said of lines that are not counted, since they give another number of arguments."""
+    subject = "1 more line gives" if lines == 1 else f"{lines:,} more lines give"
+    return f"{subject} that name a number of arguments that this does not take: not counted"
+
+
+def group_in_words(group: UseGroup, view: RefsView) -> str:
+    """The heading of a group: "calls", or "calls, maybe of another" where some are certain and some are not."""
+    return group.name if view.certain is None or group.certain else f"{group.name} that may mean something else"
 
 
 def _known(trees: Sequence[IndexedTree], path: str) -> bool:
@@ -138,19 +282,21 @@ def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
     return PtexploreError(f"nothing refers to {name}, and nothing is called so", why, hint, FAILED)
 
 
-def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterator[_Raw]:
+def _uses(
+    indexed: IndexedTree, asked: Asked, left_out: Counter[str], known_before: Callable[[str], bool]
+) -> Iterator[_Raw]:
     """What one tree's index has on the name, less what another qualifier says is something else."""
     for row in _rows(indexed, asked):
         named = row.name in asked.row_names and (asked.row_kinds is None or row.kind in asked.row_kinds)
         if row.target is not None and not named and not fits(asked, row.path, row.target):
-            left_out[row.target] += 1
+            left_out[row.target] += not known_before(row.path)
         else:
-            yield _raw_row(indexed, row)
+            yield _raw_row(indexed, row, row.name if named else "")
     for last in asked.lasts:
         for ref in indexed.store.refs(last):
             if fits(asked, ref.path, ref.text, ref.target):
                 yield _raw_ref(indexed, ref)
-            elif asked.tellable and last not in _NOBODYS:
+            elif asked.tellable and last not in _NOBODYS and not known_before(ref.path):
                 left_out[split_target(ref.target)[0] if ref.target else ref.text] += 1
 
 
@@ -158,7 +304,7 @@ def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
     group = "tests" if is_test_file(ref.path) else _OF_REF.get(ref.kind, "calls")
     how = "resolved" if ref.extractor == "libclang" and ref.target else "name-matched"
     parameters = split_target(ref.target)[1] if how == "resolved" and ref.target else ""
-    return _Raw(indexed, group, ref.path, ref.line, how, ref.text, parameters and f"{ref.name}{parameters}")
+    return _Raw(indexed, group, ref.path, ref.line, how, ref.text, parameters and f"{ref.name}{parameters}", ref)
 
 
 def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
@@ -168,21 +314,19 @@ def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
     yield from dict.fromkeys(chain(rows, targeting))
 
 
-def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
+def _raw_row(indexed: IndexedTree, row: Dialect, row_name: str) -> _Raw:
     group = DIALECT_KINDS[row.kind].group
     context = " ".join((row.context or "").split())
     context = context if len(context) <= LONGEST else f"{context[:LONGEST]}…"
     detail = f"{row.name}, {context}" if context else row.name
     return _Raw(indexed, "tests" if is_test_file(row.path) else group, row.path, row.line, row.macro or row.kind,
-                row.target or row.name, detail)  # fmt: skip
+                row.target or row.name, detail, row_name=row_name)  # fmt: skip
 
 
-def _use_group(name: str, raw: Sequence[_Raw], limit: int | None) -> UseGroup:
-    """One line is one use however often it names the thing; its text is read only when it is shown."""
-    by_line: dict[tuple[str, int], _Raw] = {}
-    for use in sorted(raw, key=lambda use: (use.path, use.line, use.how != "resolved", not use.detail)):
-        by_line.setdefault((use.path, use.line), use)
-    return UseGroup(name, tuple(map(_use, islice(by_line.values(), limit))), len(by_line))
+def _use_group(name: str, raw: Sequence[_Raw], limit: int | None, *, certain: bool) -> UseGroup:
+    """The lines by their places; the text of a line is read only when it is shown."""
+    ordered = sorted(raw, key=lambda use: (use.path, use.line))
+    return UseGroup(name, tuple(map(_use, islice(ordered, limit))), len(raw), certain)
 
 
 def _use(raw: _Raw) -> NameUse:
@@ -193,7 +337,7 @@ def _use(raw: _Raw) -> NameUse:
     own = inside is None or inside.kind == "namespace" or (inside.macro is not None and inside.line == raw.line)
     name = None if own or inside is None else inside.qualified
     text = shortened(line, raw.written.rsplit("::", 1)[-1]) if line is not None else ""
-    return NameUse(spot(indexed, raw.path, raw.line), text, name, raw.how, raw.written, raw.detail)
+    return NameUse(spot(indexed, raw.path, raw.line), text, name, raw.how, raw.written, raw.detail, raw.certain)
 
 
 def _defined(
@@ -228,8 +372,8 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
 NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
 SEVERAL = "; {} definitions are called so"
 NAME_MATCHED = (
-    "name-matched: found by name, not by types{}; a use may be of another overload, or of something "
-    "else of that name (ptexplore index --semantic PATH resolves them)"
+    "name-matched: found by name, not by types{}; which overload a use is of is not told "
+    "(ptexplore index --semantic PATH resolves them)"
 )
 
 
@@ -410,7 +554,7 @@ def _python_agrees(written: Scope, container: Scope) -> bool:
 
 
 def refs_to_document(view: RefsView) -> dict[str, Any]:
-    """Groups of uses with their totals; `how` is "resolved", "name-matched" or the row's own macro."""
+    """Lines by what their use is, with totals; `how` is "resolved", "name-matched" or the row's own macro."""
     return {
         "format": FORMAT,
         "symbol": view.asked,
@@ -419,11 +563,22 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
             {"name": name, "kind": kind, "source": source_to_json(spot.ref)} for name, kind, spot in view.defined
         ],
         "defined_more": view.more,
-        "groups": [
-            {"name": group.name, "total": group.total, "uses": [_use_to_json(use) for use in group.uses]}
-            for group in view.groups
-        ],
+        "lines": view.lines,
+        "certain": view.certain,
+        "otherwise": view.otherwise,
+        "groups": [_group_to_json(name, view.groups) for name in GROUPS if any(g.name == name for g in view.groups)],
         "remarks": list(view.remarks),
+    }
+
+
+def _group_to_json(name: str, groups: Sequence[UseGroup]) -> dict[str, Any]:
+    """The lines of one sort, those that are certain first."""
+    some = [group for group in groups if group.name == name]
+    return {
+        "name": name,
+        "total": sum(group.total for group in some),
+        "certain": sum(group.total for group in some if group.certain),
+        "uses": [_use_to_json(use) for group in some for use in group.uses],
     }
 
 
@@ -435,4 +590,5 @@ def _use_to_json(use: NameUse) -> dict[str, Any]:
         "how": use.how,
         "written": use.written,
         "detail": use.detail,
+        "certain": use.certain,
     }

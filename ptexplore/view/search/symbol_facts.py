@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +18,9 @@ from ptexplore.view.line import Line
 from ptexplore.view.notes.notes_about import MarksByTree, holds
 from ptexplore.view.search.calls import CallNode, CallsView
 from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.search.refs import refs, used_on
+from ptexplore.view.search.refs import GROUPS, otherwise_in_words, refs, told_apart, used_on
 from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
+from ptexplore.view.use_meaning import UseReader
 
 _FEW = 6  # operators that are named
 _NEXT = 3  # functions of the second level that are named under one of the first
@@ -31,9 +33,9 @@ _OTHERS = 3  # keys of an operator, stubs, hops that are named
 class SymbolFacts:
     """One symbol of a tree. `same` counts the definitions of that very name, `comment` is what its text says of it.
 
-    `uses` are numbers of lines by what a use is, `lines` the number of all, found by name where `by_name`. `operators`
-    are the installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its
-    own file. `marks` are stops about it.
+    `uses` are numbers of lines by what a use is, `lines` the number of all, `certain` of those that can mean nothing
+    else, `otherwise` of those that are not counted (`RefsView`). `operators` are the installed torch's records whose
+    kernel it is or that only call it; `stubs` the rows that register it, in its own file. `marks` are stops about it.
     """
 
     symbol: Symbol
@@ -41,24 +43,33 @@ class SymbolFacts:
     same: int
     comment: str
     uses: tuple[tuple[str, int], ...]
-    by_name: bool
     operators: tuple[Registration, ...]
     stubs: tuple[Dialect, ...]
     marks: tuple[Mark, ...]
     lines: int
+    certain: int | None
+    otherwise: int
 
 
 def symbol_facts(
-    trees: Sequence[IndexedTree], catalogue: Catalogue | None, marks_by_tree: MarksByTree, number: int, symbol: Symbol
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    marks_by_tree: MarksByTree,
+    number: int,
+    symbol: Symbol,
+    reader: UseReader | None = None,
 ) -> SymbolFacts:
-    """What trees, catalogue and notes know of a symbol of tree `number`."""
+    """What trees, catalogue and notes know of a symbol of tree `number`; `reader` is kept for these trees."""
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
-    by_name, lines = False, 0
+    lines, certain, otherwise = 0, None, 0
     with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
-        view = refs(trees, symbol.qualified, 1)
-        groups, lines = tuple((group.name, group.total) for group in view.groups), view.lines
-        by_name = any(use.how == "name-matched" for group in view.groups for use in group.uses)
+        view = refs(trees, symbol.qualified, 1, reader=reader)
+        counts: Counter[str] = Counter()
+        for group in view.groups:
+            counts[group.name] += group.total
+        groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
+        lines, certain, otherwise = view.lines, view.certain, view.otherwise
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
     rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
     marks = marks_by_tree.get(indexed.tree.info.name, ())
@@ -68,12 +79,13 @@ def symbol_facts(
         same=len(indexed.store.definitions(symbol.qualified)),
         comment=_comment(indexed, symbol),
         uses=groups,
-        by_name=by_name,
         operators=tuple(operators),
         # A row means what is called so in its own file; elsewhere another namespace may have a function of that name.
         stubs=tuple(row for row in rows if row.kind == "stub-register" and row.path == symbol.path),
         marks=tuple(mark for mark in marks if holds(mark, symbol.path, symbol.line)),
         lines=lines,
+        certain=certain,
+        otherwise=otherwise,
     )
 
 
@@ -125,22 +137,22 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def uses_in_words(facts: SymbolFacts) -> str:
-    """How often it is used, by what a use is: "used on 245 lines, by name: 235 calls, 10 more in tests"."""
+    """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name; …"."""
     if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if not facts.lines:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
         return f"no use of it was found in these trees{types}"
-    apart = "more " if len(facts.uses) > 1 else ""
-    parts = ", ".join(_counted(count, f"{apart}in tests" if group == "tests" else group) for group, count in facts.uses)
-    narrowed = ", by name" if facts.by_name else ""
-    several = "; a line may have several" if sum(count for _group, count in facts.uses) > facts.lines else ""
-    types = "; where it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
-    return f"{used_on(facts.lines)}{narrowed}: {parts}{several}{types}"
+    apart = told_apart(facts.lines, facts.certain)
+    sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
+    by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
+    more = f"\n{otherwise_in_words(facts.otherwise)}" if facts.otherwise else ""
+    types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
+    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{more}{types}"
 
 
 def _counted(count: int, group: str) -> str:
-    if group == "YAML" or group.endswith("in tests"):
+    if group == "YAML" or group == "in tests":
         return f"{count:,} {'in YAML' if group == 'YAML' else group}"
     return f"{count:,} {_ONE.get(group, group.removesuffix('s')) if count == 1 else group}"
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.link_targets import DefinitionsByName, Meaning, local_names
+from ptexplore.view.link_targets import DefinitionsByName, Meaning, local_names, scopes_by_line
 
-_SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _NAMED = frozenset({"call", "address"})
 _TEMPLATE = re.compile(r"@generated (?:by (\S+) )?from (?:\S*/)?([\w.-]+)")
 _BANNER = 4000  # characters of a generated file that may name its template
@@ -90,16 +88,6 @@ class _Entries:
             told = meant if sure == meant.sure else meant._replace(sure=sure)
             self._data.entries.append((only.definition.qualified, told))
         return Link(before, number, 0, sure)
-
-
-def scopes_by_line(symbols: Sequence[SiteDefinition], lines: int) -> list[str]:
-    """For each line the qualified name of the innermost scope around it."""
-    scopes = [""] * lines
-    around = [s for s in symbols if s.kind in _SCOPES and not s.declared and s.end_line > s.begin]
-    for symbol in sorted(around, key=lambda symbol: (symbol.begin, -symbol.end_line)):
-        end = min(symbol.end_line + 1, lines)
-        scopes[symbol.begin : end] = [symbol.qualified] * max(0, end - symbol.begin)
-    return scopes
 
 
 def template_of(text: str) -> tuple[str, str] | None:

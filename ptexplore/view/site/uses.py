@@ -19,17 +19,16 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, local_names
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, local_names, scopes_by_line
 from ptexplore.view.search.calls import MOST, rank
 from ptexplore.view.search.refs import asked_exactly, fits, spelling
 from ptexplore.view.site.site import source_url
-from ptexplore.view.site.source_page import scopes_by_line
+from ptexplore.view.use_meaning import Bearers, FileReader, Reading, UseReader, may_mean, without_constructor
 
 LISTED = 300  # lines of one name that are listed
 TEXT = 140  # characters of a line
 _LETTERS = {"call": "c", "address": "a", "override": "o", "inherit": "i", "macro": "m", "yaml": "y", "import": "p"}
 REGISTRATION = "r"
-_CALLS = ("c", "m")
 _ORDER = {letter: number for number, letter in enumerate("racoimyp")}  # what a line says of several uses on it
 _CALLER = frozenset({"function", "macro"})
 _CLASS = frozenset({"class", "struct", "union"})
@@ -67,44 +66,64 @@ class CallingPlace(NamedTuple):
     sure: bool
 
 
+class Way(NamedTuple):
+    """How a use is written: its spelling, what a semantic reader resolved it to, what its line says of it."""
+
+    spelling: str
+    target: str | None
+    reading: Reading
+    is_row: bool = False  # a row of the dialect
+
+
 @dataclass(slots=True)
 class UsesOfFile:
-    """What one file uses: by name, each with kind, spelling and lines; calls by caller; bases by class.
+    """What one file uses: by name, each with kind, way of writing and lines; calls by caller; bases by class.
 
-    `elsewhere` is the same as `uses` of a file that is not on the site, with the numbers of the lines alone.
+    `elsewhere` is the same as `uses` of a file whose text is not shown, with the numbers of the lines alone.
     """
 
     path: str
-    uses: list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]] = field(default_factory=list)
+    with_text: bool = True
+    uses: list[tuple[str, str, Way, list[tuple[int, str, str]]]] = field(default_factory=list)
     calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
     bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
-    elsewhere: list[tuple[str, str, str, str | None, list[int]]] = field(default_factory=list)
+    elsewhere: list[tuple[str, str, Way, list[int]]] = field(default_factory=list)
 
 
-def file_uses(names: DefinitionsByName, path: str, text: str | None, wanted: frozenset[str]) -> UsesOfFile:
-    """The uses in one file of the names that are `wanted`; only counted where `text` is None: it is not on the site."""
-    gathered = UsesOfFile(path)
+def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[str], *, on_site: bool) -> UsesOfFile:
+    """The uses in one file of the names that are `wanted`; their lines alone where the file is not `on_site`.
+
+    `text` is None where the file is not the one that was indexed.
+    """
+    gathered = UsesOfFile(path, with_text=text is not None)
+    names = reader.names
     uses = [use for use in names.uses(path) if use.kind in _LETTERS]
-    python = path.endswith(_PYTHON)
-    if text is None:
-        gathered.elsewhere += (
-            (use.name, _LETTERS[use.kind], spelling(use.name, use.text, python=python), use.target, list(use.lines))
-            for use in uses
-            if use.name in wanted
-        )
+    file = reader.of_file(path, text)
+    if text is None or not on_site:
+        for use in uses:
+            if use.name in wanted:
+                gathered.elsewhere += [(use.name, _LETTERS[use.kind], *way) for way in _ways(file, path, use)]
         return gathered
     lines = text.split("\n")
     symbols = names.defined(path)
     around = _around(symbols, _CALLER, len(lines) + 2)
     for use in uses:
         if use.name in wanted:
-            shown = [(n, _qualified(around, n), _shown(lines, n)) for n in sorted(use.lines)]
-            gathered.uses.append(
-                (use.name, _LETTERS[use.kind], spelling(use.name, use.text, python=python), use.target, shown)
-            )
+            for way, numbers in _ways(file, path, use):
+                shown = [(n, _qualified(around, n), _shown(lines, n)) for n in numbers]
+                gathered.uses.append((use.name, _LETTERS[use.kind], way, shown))
     _add_calls(gathered, names, uses, text, symbols, around)
     _add_bases(gathered, names, uses, symbols, len(lines) + 2)
     return gathered
+
+
+def _ways(file: FileReader, path: str, use: SiteUse) -> Iterable[tuple[Way, list[int]]]:
+    """The lines of a use by what they say of it."""
+    spelled = spelling(use.name, use.text, python=path.endswith(_PYTHON))
+    by_reading: defaultdict[Reading, list[int]] = defaultdict(list)
+    for line in sorted(use.lines):
+        by_reading[file.read(use, line)].append(line)
+    return [(Way(spelled, use.target, reading), lines) for reading, lines in by_reading.items()]
 
 
 def _around(symbols: Sequence[SiteDefinition], kinds: frozenset[str], lines: int) -> list[SiteDefinition | None]:
@@ -207,13 +226,12 @@ def _called(use: SiteUse, meant: Meaning, line: int, *, sure: bool) -> CalledPla
 class SiteUses:
     """Everything that the files of a site use, by name. `pages` are the URLs of its files by path."""
 
-    def __init__(self, names: DefinitionsByName, pages: Mapping[str, str]) -> None:
-        self._names = names
+    def __init__(self, reader: UseReader, pages: Mapping[str, str]) -> None:
+        self._reader = reader
+        self._names = reader.names
         self._pages = pages
-        self._uses: defaultdict[str, list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]]] = defaultdict(
-            list
-        )
-        self._elsewhere: defaultdict[str, list[tuple[str, str, str, str | None, list[int]]]] = defaultdict(list)
+        self._uses: defaultdict[str, list[tuple[str, str, Way, list[tuple[int, str, str]]]]] = defaultdict(list)
+        self._elsewhere: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
         self._callers: defaultdict[At, list[CallingPlace]] = defaultdict(list)
         self._callees: defaultdict[At, list[CalledPlace]] = defaultdict(list)
         self._bases: defaultdict[At, list[CalledPlace]] = defaultdict(list)
@@ -221,10 +239,10 @@ class SiteUses:
 
     def take(self, file: UsesOfFile) -> None:
         """Take what one file uses."""
-        for name, letter, spelled, target, lines in file.uses:
-            self._uses[name].append((file.path, letter, spelled, target, lines))
-        for name, letter, spelled, target, numbers in file.elsewhere:
-            self._elsewhere[name].append((file.path, letter, spelled, target, numbers))
+        for name, letter, way, lines in file.uses:
+            self._uses[name].append((file.path, letter, way, lines))
+        for name, letter, way, numbers in file.elsewhere:
+            self._elsewhere[name].append((file.path, letter, way, numbers))
         for caller, called, places in file.calls:
             self._callees[caller.at].append(called)
             for place in places:
@@ -243,10 +261,11 @@ class SiteUses:
             detail = ", ".join(filter(None, (row.name, " ".join((row.context or "").split())[:TEXT])))
             for name in named:
                 last = name.replace(".", "::").rsplit("::", 1)[-1]
+                way = Way(name, None, Reading(self._reader.sole_row(name, last)), is_row=True)
                 if text is None:
-                    self._elsewhere[last].append((row.path, REGISTRATION, name, None, [row.line]))
+                    self._elsewhere[last].append((row.path, REGISTRATION, way, [row.line]))
                     continue
-                self._uses[last].append((row.path, REGISTRATION, name, None, [(row.line, detail, _shortened(text))]))
+                self._uses[last].append((row.path, REGISTRATION, way, [(row.line, detail, _shortened(text))]))
 
     def names(self) -> list[str]:
         """The names that have an entry: something uses them, or a definition that bears one calls or inherits."""
@@ -266,30 +285,29 @@ class SiteUses:
         definitions = [
             place for place in definitions if not (place.definition.declared and place.definition.qualified in defined)
         ]
-        spellings = _Spellings(name)
+        spellings = _Spellings(name, self._reader.bearers(name))
         counts = _Counts()
         by_file: defaultdict[str, dict[tuple[int, int], LineOfUse]] = defaultdict(dict)
-        for path, letter, spelled, target, lines in self._uses.get(name, ()):
-            number = spellings.number(spelled, target, python=path.endswith(_PYTHON), overriding=letter == "o")
-            counts.take(number, path, letter, [line for line, _inside, _text in lines])
+        for path, letter, way, lines in self._uses.get(name, ()):
+            number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
+            counts.take(number, path, [line for line, _inside, _text in lines])
             of_file = by_file[path]
             for line, inside, text in lines:
                 known = of_file.get((line, number))
                 if known is None or _ORDER[letter] < _ORDER[known.kind]:
                     of_file[line, number] = LineOfUse(line, letter, number, inside, text)
-        on_site = spellings.count
-        resolved = list(spellings.resolved)
-        for path, letter, spelled, target, numbers in self._elsewhere.get(name, ()):
-            number = spellings.number(spelled, target, python=path.endswith(_PYTHON), overriding=letter == "o")
-            counts.take(number, path, letter, numbers)
+        others: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+        for path, letter, way, numbers in self._elsewhere.get(name, ()):
+            number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
+            counts.take(number, path, numbers)
+            others[path].update((line, number) for line in numbers)
         counts.close()
-        files, more = _within(by_file, definitions[0].path if definitions else "")
-        rows = [self._row(place.path, place.definition, spellings, counts, on_site) for place in definitions]
-        return NameEntry(name, files, more, counts.all, rows, resolved)
+        near = definitions[0].path if definitions else ""
+        files, more = _within(by_file, near)
+        rows = [self._row(place.path, place.definition, spellings, counts) for place in definitions]
+        return NameEntry(name, files, more, counts.all, rows, list(spellings.resolved), *_outside(others, near))
 
-    def _row(
-        self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts, on_site: int
-    ) -> DefinitionRow:
+    def _row(self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts) -> DefinitionRow:
         at = (path, definition.line)
         container = definition.container.rstrip(":.")
         member = self._names.is_class(container) if container else True
@@ -297,11 +315,10 @@ class SiteUses:
         ranks = {caller_path: rank(caller_path, path) for caller_path in {caller.at[0] for caller in callers}}
         ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
         ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
-        fitting = spellings.fitting(definition, python=path.endswith(_PYTHON), member=member)
-        listed = fitting if fitting is None else [number for number in fitting if number < on_site]
+        fitting, certain = spellings.fitting(definition, python=path.endswith(_PYTHON), member=member)
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
-            None if listed is not None and len(listed) == on_site else listed, *counts.of(fitting),
+            fitting, counts.of(fitting), certain, counts.of(certain) if certain is not None else None,
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
             self._bases.get(at, []), self._derived.get(at, []), *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
@@ -370,9 +387,11 @@ class SiteUses:
 class _Spellings:
     """The ways in which one name is written, by number; a definition's are looked up by its container."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, bearers: Bearers) -> None:
         self._name = name
-        self._numbers: dict[tuple[bool, str, str | None], int] = {}
+        self._bearers = bearers
+        self._ways: list[tuple[bool, Way]] = []
+        self._numbers: dict[tuple[bool, Way], int] = {}
         # Those that name no container of C++, by whether they are Python's; and those that a semantic reader resolved.
         self._open: dict[bool, list[tuple[int, str]]] = {False: [], True: []}
         self._targeted: list[tuple[int, bool, str, str]] = []
@@ -380,19 +399,16 @@ class _Spellings:
         self.overriding: set[str] = set()
         self.resolved: list[int] = []
 
-    @property
-    def count(self) -> int:
-        """How many ways there are."""
-        return len(self._numbers)
-
-    def number(self, spelled: str, target: str | None, *, python: bool, overriding: bool) -> int:
-        """The number of a spelling; an overriding function's is its own qualified name."""
+    def number(self, way: Way, *, python: bool, overriding: bool) -> int:
+        """The number of a way; an overriding function's spelling is its own qualified name."""
+        spelled, target = way.spelling, way.target
         if overriding:
             self.overriding.add(spelled)
-        key = (python, spelled, target)
+        key = (python, way)
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._numbers)
+            self._ways.append(key)
             if target is not None:
                 self.resolved.append(number)
             container = spelled[: -len(self._name) - 2] if spelled.endswith(f"::{self._name}") else ""
@@ -404,34 +420,45 @@ class _Spellings:
                 self._by_last[container.rpartition("::")[2]].append((number, spelled))
         return number
 
-    def fitting(self, definition: SiteDefinition, *, python: bool, member: bool) -> list[int] | None:
-        """The numbers of the spellings that can mean a definition; None where all can."""
+    def fitting(
+        self, definition: SiteDefinition, *, python: bool, member: bool
+    ) -> tuple[list[int] | None, list[int] | None]:
+        """The numbers of the ways that can mean a definition, None where all can; and of those that mean nothing else,
+        None where nothing tells.
+        """
         asked = asked_exactly(definition.qualified, definition.name, python=python, member=member)
         if not asked.qualified:
-            return None
-        numbers = [n for n, of_py, text, to in self._targeted if fits(asked, ".py" if of_py else "", text, to)]
-        # What one language writes cannot mean what is defined in the other, unless somebody resolved it.
-        numbers += [n for n, text in self._open[python] if fits(asked, ".py" if python else "", text)]
-        last = definition.container.rstrip(":").rpartition("::")[2]
-        numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
-        return None if len(numbers) == len(self._numbers) else sorted(numbers)
+            if self._bearers.others(definition.qualified):
+                return None, None
+            numbers = list(range(len(self._ways)))
+        else:
+            numbers = [n for n, of_py, text, to in self._targeted if fits(asked, ".py" if of_py else "", text, to)]
+            # What one language writes cannot mean what is defined in the other, unless somebody resolved it.
+            numbers += [n for n, text in self._open[python] if fits(asked, ".py" if python else "", text)]
+            last = definition.container.rstrip(":").rpartition("::")[2]
+            numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
+        meant = (without_constructor(definition.qualified),)
+        kept = [number for number in sorted(numbers) if self._may(number, meant)]
+        certain = [n for n in kept if self._ways[n][1].target is not None or self._ways[n][1].reading.sole in meant]
+        return None if len(kept) == len(self._ways) else kept, certain
+
+    def _may(self, number: int, meant: tuple[str]) -> bool:
+        python, way = self._ways[number]
+        return way.is_row or way.target is not None or may_mean(None if python else self._bearers, meant, way.reading)
 
 
 class _Counts:
-    """On how many lines a name is used, by the ways in which it is written; how many calls of it there are."""
+    """On how many lines a name is used, by the ways in which it is written."""
 
     def __init__(self) -> None:
         self._at: defaultdict[At, set[int]] = defaultdict(set)
         self._lines: Counter[int] = Counter()
-        self._calls: Counter[int] = Counter()
         self._several: Counter[frozenset[int]] = Counter()  # lines that write it in several ways, by these
 
-    def take(self, number: int, path: str, letter: str, lines: Sequence[int]) -> None:
+    def take(self, number: int, path: str, lines: Sequence[int]) -> None:
         """Take the lines of one file that write it in the way of this number."""
         for line in lines:
             self._at[path, line].add(number)
-        if letter in _CALLS:
-            self._calls[number] += len(lines)
 
     def close(self) -> None:
         """Everything was taken."""
@@ -445,19 +472,20 @@ class _Counts:
         """The lines that have the name, however it is written."""
         return len(self._at)
 
-    def of(self, fitting: Sequence[int] | None) -> tuple[int, int]:
-        """The lines, and the calls, that are written in one of these ways; None: in any."""
+    def of(self, fitting: Sequence[int] | None) -> int:
+        """The lines that are written in one of these ways; None: in any."""
         if fitting is None:
-            return self.all, self._calls.total()
+            return self.all
         ways = set(fitting)
         twice = sum(max(0, len(numbers & ways) - 1) * lines for numbers, lines in self._several.items())
-        return sum(self._lines[number] for number in ways) - twice, sum(self._calls[number] for number in ways)
+        return sum(self._lines[number] for number in ways) - twice
 
 
 class DefinitionRow(NamedTuple):
-    """What is told of one definition of a name; `fitting` are the spellings that can mean it, None: all of them.
+    """What is told of one definition of a name; `fitting` are the ways of writing that can mean it, None: all of them;
+    `certain` those that can mean nothing else, None where nothing tells them apart.
 
-    `used` counts the lines that use it and `calls` its calls, as `refs` does: also those that are not on the site.
+    `used` and `sure` count the lines of both, as `refs` does: also those that are not on the site.
     """
 
     qualified: str
@@ -466,7 +494,8 @@ class DefinitionRow(NamedTuple):
     declared: bool
     fitting: list[int] | None
     used: int
-    calls: int
+    certain: list[int] | None
+    sure: int | None
     callers: list[CallingPlace]
     more_callers: int
     callees: list[CalledPlace]
@@ -487,7 +516,26 @@ class NameEntry(NamedTuple):
     more: tuple[int, int]
     used: int
     definitions: list[DefinitionRow]
-    resolved: list[int]  # the spellings of which a semantic reader says what they mean
+    resolved: list[int]  # the ways of writing of which a semantic reader says what they mean
+    outside: list[tuple[str, list[tuple[int, int]]]]  # lines of files that are not on the site, each with its way
+    outside_more: tuple[int, int]  # lines and files of those that are left out
+
+
+def _outside(
+    others: Mapping[str, set[tuple[int, int]]], near: str
+) -> tuple[list[tuple[str, list[tuple[int, int]]]], tuple[int, int]]:
+    """The files that are not on the site with the lines that are listed; how many lines and files are left out."""
+    files: list[tuple[str, list[tuple[int, int]]]] = []
+    room = LISTED
+    left = [0, 0]
+    for path in sorted(others, key=lambda path: rank(path, near)):
+        lines = sorted(others[path])
+        if room:
+            files.append((path, lines[:room]))
+        left[0] += max(0, len(lines) - room)
+        left[1] += not room
+        room = max(0, room - len(lines))
+    return files, (left[0], left[1])
 
 
 def _within(
@@ -547,7 +595,10 @@ class ShardOfUses:
             for path, uses in entry.files
         ]
         rows = [self._row(row) for row in entry.definitions]
-        self._names[entry.name] = [files, entry.more, entry.used, rows, entry.resolved]
+        outside = [[self._file(path), [each for line in lines for each in line]] for path, lines in entry.outside]
+        self._names[entry.name] = [
+            files, entry.more, entry.used, rows, entry.resolved, outside, entry.outside_more
+        ]  # fmt: skip
 
     def _row(self, row: DefinitionRow) -> list[object]:
         related = (row.derived, row.overridden_by, row.overrides)
@@ -557,7 +608,7 @@ class ShardOfUses:
             [self._called(called) for called in row.callees], row.more_callees,
             [self._called(base) for base in row.bases],
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
-            row.used, row.calls,
+            row.used, row.certain, row.sure,
         ]  # fmt: skip
 
     def _caller(self, caller: CallingPlace) -> list[object]:

@@ -14,7 +14,7 @@ _SEVERAL = "several places are possible, or none is known: --explain N says whic
 _NOT_SEEN = {  # words for rows that were not seen to run
     "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
     "predicted": "the table or a kernel's text says so; not seen to run",
-    "inlined": "compiled into what called it; its share is that of what it called",
+    "inlined": "compiled into its caller; seen by the functions that it called, and has their share",
 }
 
 
@@ -32,7 +32,8 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         others = [tree for tree in trail.trees if tree.relation == "version-skew"]
         versions = " or ".join(dict.fromkeys(tree.version or tree.name for tree in others)) or "another version"
         own = trail.torch.version.partition("+")[0]
-        out.append(("~", f"found by name in {versions}'s source; `ptexplore fetch` brings {own}'s own"))
+        told = f"found by name in {versions} (others: exact); `ptexplore fetch` brings {own}'s"
+        out.append(("~", told))
     if "?" in marks:
         out.append(("?", _SEVERAL))
     words = " ".join(row.what for row in rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
@@ -13,18 +13,18 @@ from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
-    ORDER,
     Shown,
     backward_and_saved,
     costliest,
     fitting,
     opened,
+    order,
     seconds,
     size,
 )
 from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
-from ptexplore.view.trace.screen import bound_names, how_stepped, reads
+from ptexplore.view.trace.screen import bound_names, how_stepped
 
 ROWS = 44  # of the table: with what stands around it, it fits a screen
 
@@ -44,10 +44,9 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         title=trail.expression,
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
-        left_out=tuple(_left_out(session, root, unit, hidden)),
+        left_out=tuple(_left_out(session, root, unit, hidden, rows)),
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(options, root)),
-        read=reads(trail),
         view="modules",
         table=rows,
         columns=columns,
@@ -68,7 +67,7 @@ def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[
 def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> Iterator[str]:
     yield from bound_names(trail)
     modules = sum(hop.module is not None for hop in walk(trail.hops))
-    called = f"{whole.operators:,} outermost operator call{'s' * (whole.operators != 1)}"
+    called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} from Python"
     called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
     kept = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"torch {trail.torch.version}; {called}{kept}"
@@ -78,22 +77,22 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         return
     projected = max(part.projected or 0.0 for part in parts)
     long = f" (that would take about {projected:.0f} s)" if projected >= native.LONG else ""
-    yield f"not single-stepped as a whole{long}, so rows have times; --open NAME steps the costliest operator in NAME"
+    yield f"operators were timed, not single-stepped{long}; --open NAME steps the costliest operator in NAME"
 
 
-def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:
+def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]) -> Iterator[str]:
     if hidden:
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     seen = session.observations if session is not None and unit == "nanoseconds" else ()
     for timed in records(seen, "times", OperatorTimes):
-        runs = f"of each call the fastest in {timed.runs} warm runs" if timed.runs > 1 else "in a warm run"
+        runs = f"of each the fastest of {timed.runs} warm runs, added up" if timed.runs > 1 else "in one warm run"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
         nodes = " and nodes of backward" if any(part.kind == "backward" for part in root.walk()) else ""
-        yield f"time: of operator calls{nodes} alone, {runs}, {threads}; Python's own is not in it"
-    if any(part.parts and part.own for part in root.walk()):
-        yield ORDER
+        yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"
+    if any(part.parts for part in root.walk()):
+        yield order(rows)
     yield from backward_and_saved(root)
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
@@ -103,5 +102,5 @@ def _next_steps(options: Options, root: Part) -> Iterator[NextStep]:
     times = Counter(part.name for part in leaves)
     costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
     if costly is not None:
-        yield typed(options, f"{costly.name} opened", "--open", costly.name)
+        yield typed(options, f"inside {costly.name}", "--open", costly.name)
     yield typed(options, "operators by cost", "--view", "operators")

@@ -7,7 +7,7 @@ nodes alone; else none is known. What torch's own Python calls belongs to the mo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ptexplore.model.observed import Event, record_of
@@ -15,7 +15,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
-from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, joined
+from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, joined, sum_of_own
 from ptexplore.view.trace.screen import bare, counted_parts, outermost_counted, place_of
 
 Unit = Literal["instructions", "nanoseconds", ""]
@@ -49,7 +49,8 @@ class _Gathered:
     operators: int = 0
     saved: int = 0
     inside: dict[object, _Gathered] = field(default_factory=dict)
-    own: dict[str, list[int]] = field(default_factory=dict)  # of an operator, or node: calls, cost
+    own: dict[str, list[OwnOperators]] = field(default_factory=dict)
+    first: int = 0  # the number of its first hop: the order of the calls
     ran: list[object] = field(default_factory=list)  # operators with the sizes that they were given, in order
 
     def outwards(self) -> Iterator[_Gathered]:
@@ -71,7 +72,9 @@ class _Gathering:
         self.unit = unit_of(trail, session)
         self.counted = counted_parts(session)
         self.root = _Gathered("program", trail.expression, calls=1)
-        self.recorders: dict[int, _Gathered] = {}  # by sequence number: the part that called what has it last
+        self.met = 0  # parts and operator calls, in order
+        # By sequence number: the part that called what has it last, and which of its calls that is.
+        self.recorders: dict[int, tuple[_Gathered, str, int]] = {}
         wanted = {number for hop in walk(trail.hops) if hop.kind == "op" for number in hop.evidence[:1]}
         seen = session.observations if session is not None else ()
         self.events = {o.id: record_of(o, Event) for o in seen if o.kind == "event" and o.id in wanted}
@@ -121,7 +124,8 @@ class _Gathering:
         key = (kind, name, type_, source, *more)
         part = outer.inside.get(key)
         if part is None:
-            part = outer.inside[key] = _Gathered(kind, name, type_, source, outer)
+            self.met += 1
+            part = outer.inside[key] = _Gathered(kind, name, type_, source, outer, first=self.met)
         part.calls += 1
         return part
 
@@ -142,17 +146,18 @@ class _Gathering:
     def operator(self, hop: Hop, owner: _Gathered) -> None:
         """Count a call of an operator, with all inside of it; a module in there (of a subclass, a mode) has no row."""
         cost = self.cost(hop)
-        own = owner.own.setdefault(native.operator_name(hop).partition(".")[0], [0, 0])
-        own[0] += hop.calls
-        own[1] += cost
         saved = sum(part.saved or 0 for part in walk([hop]))
+        self.met += 1
+        name = native.operator_name(hop).partition(".")[0]
+        calls = owner.own.setdefault(name, [])
+        calls.append(OwnOperators(name, hop.calls, cost, (), hop.calls, saved, 0, self.met))
         for part in owner.outwards():
             part.cost += cost
             part.operators += hop.calls
             part.saved += saved
         for inner in walk([hop]):
             if inner.kind == "op" and inner.sequence is not None:
-                self.recorders[inner.sequence] = owner
+                self.recorders[inner.sequence] = owner, name, len(calls) - 1
         owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
 
     def sizes(self, hop: Hop) -> object:
@@ -170,21 +175,25 @@ class _Gathering:
             return
         cost = self.cost(hop)
         name = bare(hop.name).removesuffix("::apply") if hop.kind == "node" else native.operator_name(hop)
-        own = owner.own.setdefault(name.partition(".")[0], [0, 0])
-        own[0] += hop.calls
-        own[1] += cost
+        name = name.partition(".")[0]
         called = hop.calls if hop.kind == "op" else sum(inner.calls for inner in _outermost_operators(hop.children))
+        self.met += 1
+        owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, cost, (), called, 0, 0, self.met))
         for part in owner.outwards():
             part.operators += called
             part.cost += cost if self.unit != "instructions" else 0  # those of the whole phase are counted already
         recorder = self.recorders.get(hop.sequence) if hop.kind == "node" and hop.sequence is not None else None
-        for part in recorder.outwards() if recorder is not None else ():
-            part.backward += cost
+        if recorder is not None:
+            recording, of, number = recorder
+            calls = recording.own[of]
+            calls[number] = replace(calls[number], backward=calls[number].backward + cost)
+            for part in recording.outwards():
+                part.backward += cost
 
     def finished(self, part: _Gathered) -> tuple[Part, Signature]:
         """A part with its parts, alike ones joined; and its signature."""
         inside = [self.finished(inner) for inner in part.inside.values()]
-        own = [OwnOperators(name, calls, cost, ()) for name, (calls, cost) in part.own.items()]
+        own = list(sum_of_own(part.own.values()))
         finished = Part(
             kind=part.kind,
             name=part.name,
@@ -197,6 +206,7 @@ class _Gathering:
             source=part.source,
             own=tuple(sorted(own, key=lambda operators: -operators.time)),
             parts=tuple(joined(inside)),
+            first=part.first,
         )
         same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
         return finished, (*same, part.calls, tuple(part.ran), tuple(signature for _, signature in inside))

@@ -11,19 +11,24 @@ _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
     "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     "node": "a node of the graph that backward runs",
-    "kernel, … code": "the function behind a dispatch stub, compiled for what this processor can",
-    "loop over elements": "the loop that touches the numbers, made for this kernel by the compiler",
-    "CompositeImplicit": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
-    "CompositeExplicit": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
-    "redispatches": "the kernel before it calls the operator again, without its own key: the next one is chosen",
+    "kernel": "the function behind a dispatch stub, compiled for what this processor can",
+    "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
+    "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
+    "one kernel for all keys": "CompositeImplicitAutograd, here one that calls no other operator",
+    "one kernel, any backend": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
+    "next key": "the kernel before it calls the operator again, without its own key: the next one is chosen",
+    "autograd excluded": "in this thread, as a guard of a kernel further out has it: its keys are left out",
     "highest of …": "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
     "and that is not excluded, is chosen",
-    "the only key left": "no other key was left to choose",
+    "its only key": "no other key was there to choose",
 }
 
 _OF_PROGRAMS = (
     ("share", "of the time of the recorded run, from entry to exit, with all that the row called; the bar is the same"),
-    ("time", "of all calls together; what recording takes at each call is part of it"),
+    (
+        "time",
+        "of all calls together, by the clock, less what the profile function took; what the profiler adds is in it",
+    ),
     ("backward", "the time of those nodes of backward that its operators recorded"),
     ("calls", "how often it was called"),
     ("ops", "operators that Python called inside of it; of backward, those that its nodes called"),
@@ -53,7 +58,8 @@ def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
     if any(row.share is not None for row in page.table):
         yield "share", f"of the {of} of the whole expression; the bar is the same"
     yield from ((name, _OF_EXPRESSIONS[name]) for name in page.columns)
-    yield "itself", "what a row did, and no row that is in it"
+    if any(row.name.startswith("the rest") for row in page.table):
+        yield "the rest", "what a row did, and no row that is in it"
     if any(row.times > 1 for row in page.table):
         yield "×n", "so many runs of a node, or parts that ran the same operators on the same sizes: sums of them all"
 
@@ -66,8 +72,8 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
         yield "×n", "so many equal calls, one after the other, as one row; its share is that of all of them"
     if "instr" in page.columns:
         yield "instr", "instructions of these calls, with what they called; (n stepped): only so many were counted"
-    if page.view == "path":
-        yield "▸", "more ran inside of it, and has no rows"
+    if any(row.own is not None for row in page.table):
+        yield "self", "the part of its share that no row inside of it has: its own code, and functions without a row"
 
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
@@ -25,7 +25,9 @@ NOTHING = 0.001  # the share from which on a part that called no operator is sho
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-ORDER = "rows in order of first calls (nodes, operators: by cost); last, itself: what no row beside it did"
+ORDER = "rows: in order of first calls"
+REST = ", but for the rest: what a row did outside of the rows inside it"
+OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
 
@@ -58,13 +60,15 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         if options.view is None:
             return None
         raise _no_part(whole, options.opened or "")
-    shown = Shown(max(whole.time, 1), opened=options.opened is not None)
+    shown = Shown(max(whole.time, 1), opened=options.opened is not None, saved=whole.saved)
     rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
     if program.elsewhere is None:
-        left_out.append("time: wall time of this one run, with what recording took")
-    left_out.append(ORDER)
+        recording = sum(path.recording for path in program.paths)
+        told = "less recording (by samples)" if recording else "recording included"
+        left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
+    left_out.append(order(rows))
     left_out += backward_and_saved(root)
     return TrailView(
         title=whole.name,
@@ -112,22 +116,17 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        apart = [f"{seconds(program.folding)} more of recording"] if program.folding else []
-        apart += [f"{seconds(imports.time)} of imports"] if imports is not None else []
-        inside = min(max(program.overhead - program.folding, 0), whole.time)
-        recording = f"about {seconds(inside)} of it recording, most where calls are many"
-        beside = f"; apart from that: {', '.join(apart)}" if apart else ""
-        yield f"one run: {seconds(whole.time)}, {recording}{beside}"
-        if program.processor:
-            threads = f"torch had {program.threads} thread{'s' * (program.threads != 1)}"
-            of = f"{seconds(program.processor)} in {seconds(program.wall)}, imports and recording included; {threads}"
-            waited = program.wall - program.processor
-            idle = (
-                f"; for {seconds(waited)} or more none ran, which is in the times below"
-                if waited > NOTICED * program.wall
-                else ""
-            )
-            yield f"on processors, all threads together: {of}{idle}"
+        threads = f" on {program.threads} thread{'s' * (program.threads != 1)}" if program.threads else ""
+        is_off = any(path.recording for path in program.paths)
+        apart = ["imports"] if imports is not None else []
+        apart += [f"about {seconds(program.overhead)} of recording"] if is_off else []
+        beside = f"; not in it: {' and '.join(apart)}" if apart else ""
+        beside += "" if is_off else f"; about {seconds(max(program.overhead - program.folding, 0))} of it recording"
+        yield f"one run of {seconds(whole.time)}{threads}{beside}"
+        waited = program.wall - program.processor
+        if program.processor and waited > NOTICED * program.wall:
+            of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
+            yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -149,6 +148,7 @@ class Shown:
     least: float = 0.0
     opened: bool = False
     of_expression: bool = False
+    saved: int = 0
     told: Callable[[int], str] = seconds
 
     def has(self, part: Part) -> bool:
@@ -188,35 +188,63 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         level=level,
         share=shown.share(part.time) if part.kind != "imports" else None,
         cells=cells,
-        what=_operators(part) if told else "",
+        what=_operators(part.own) if told and _says_more(part) else "",
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
     )
-    own = part.own if shown.opened else part.own[:NODES] if part.kind == "backward" else ()
-    for operators in own:
-        if operators.time / shown.wall >= shown.least:
-            yield _operator_row(operators, shown, level + 1)
-    if part.kind == "backward":
-        yield from _rest_of_backward(part, part.own[len(own) :], shown, level + 1)
-    for inner in part.parts:
-        if shown.has(inner) and inner.kind != "imports":
-            yield from _rows(inner, part.name if part.kind == "module" else module, shown, level + 1)
+    if shown.opened:
+        for operators in part.own:
+            if operators.time / shown.wall >= shown.least:
+                yield _operator_row(operators, shown, level + 1)
+    elif part.kind == "backward":
+        yield from _nodes(part, shown, level + 1)
+    inside = [inner for inner in part.parts if inner.kind != "imports"]
+    own = {} if shown.opened or part.kind == "backward" else _with_rows(part, shown)
+    items: list[Part | OwnOperators] = [*(inner for inner in inside if shown.has(inner)), *own.values()]
+    for item in sorted(items, key=lambda item: item.first):
+        if isinstance(item, Part):
+            yield from _rows(item, part.name if part.kind == "module" else module, shown, level + 1)
+        else:
+            yield _operator_row(item, shown, level + 1)
     if part.parts and not shown.opened and part.kind != "backward":
-        yield from _rest_row(part, shown, level + 1)
+        yield from _rest_row(part, own, shown, level + 1)
 
 
-def _rest_of_backward(part: Part, rest: Sequence[OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """What backward did beside the nodes that have a row."""
+def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
+    """The operators that a part called itself, between its parts, as far as they have rows: none of little cost."""
+    if not part.parts:
+        return {}
+    if shown.of_expression:
+        return {own.name: own for own in part.own if own.time / shown.wall >= shown.least}
+    least = max(shown.least, OWN_ROW)
+    named = (own for own in part.own if own.time / shown.wall >= least or own.saved > LEAST_NAMED * shown.saved > 0)
+    return {own.name: own for own in named}
+
+
+def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
+    """The nodes that took longest, in the order in which they ran first; then what else backward did."""
+    own = part.own[:NODES]
+    for operators in sorted(own, key=lambda operators: operators.first):
+        if operators.time / shown.wall >= shown.least:
+            yield _operator_row(operators, shown, level)
+    rest = part.own[NODES:]
     if rest:
         time = sum(own.time for own in rest)
-        cells = (shown.told(time) if time else "", *[""] * 4)
+        calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
+        cells = (shown.told(time) if time else "", "", calls, *_sums(rest))
         what = "kinds of nodes and operators" if shown.of_expression else "kinds of nodes"
-        yield ScreenRow(f"… {len(rest)} more {what}", level, cells=cells, share=shown.share(time))
+        yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
-    if shown.of_expression and between:
-        cells = (shown.told(between), *[""] * 4)
-        yield ScreenRow("between nodes: the engine, Python", level, cells=cells, share=shown.share(between))
+    if between >= NOTHING * shown.wall:
+        cells = (shown.told(between), "", "", "", "")
+        yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between))
+
+
+def _sums(given: Sequence[OwnOperators]) -> tuple[str, str]:
+    """How many operators these called, and what they saved."""
+    operators, saved = sum(own.operators for own in given), sum(own.saved for own in given)
+    return f"{operators:,}" if operators else "", size(saved) if saved else ""
 
 
 def _hidden(part: Part, shown: Shown) -> int:
@@ -229,33 +257,40 @@ def _runs_backward(part: Part) -> bool:
     return any(inner.kind == "backward" for inner in part.walk())
 
 
-def _rest_row(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """Everything that a part did and none of its parts: the operators that it called itself, and Python."""
+def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:
+    """What a part did and no row inside of it: the operators that it called itself and have no row, and Python."""
     inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
-    time = max(part.time - sum(inner.time for inner in inside), sum(own.time for own in part.own))
-    backward = part.backward - sum(inner.backward for inner in part.parts)
-    operators = part.operators - sum(inner.operators for inner in part.parts)
-    saved = part.saved - sum(inner.saved for inner in part.parts)
-    if not operators and time < NOTHING * shown.wall:
+    own = [own for own in part.own if own.name not in shown_own]
+    with_rows = sum(inner.time for inner in inside) + sum(own.time for own in shown_own.values())
+    time = max(part.time - with_rows, sum(own.time for own in own))
+    backward = sum(own.backward for own in own)
+    if not own and time < NOTHING * shown.wall:
         return
-    told = (f"{operators:,}" if operators else "", size(saved) if saved else "")
-    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", "", *told)
-    python = time - sum(own.time for own in part.own)
-    names = [_operators(part)] if part.own else []
+    calls = f"{sum(own.calls for own in own):,}" if own and not shown.of_expression else ""
+    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", calls, *_sums(own))
+    python = time - sum(own.time for own in own)
+    names = [_operators(own)] if own else []
     if python > time * NOTICED or not names:  # it is named where it took most, or much
         names.insert(0 if 2 * python > time else len(names), "Python")
-    name = f"itself: {', '.join(names)}"
+    name = f"the rest: {', '.join(names)}"
     yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name)
 
 
-def _operators(part: Part) -> str:
+def _operators(given: Sequence[OwnOperators]) -> str:
     """The names of the operators that a part called itself, the costliest first."""
-    return ", ".join(own.name for own in part.own[: NODES - 1]) + (", …" if len(part.own) >= NODES else "")
+    return ", ".join(own.name for own in given[: NODES - 1]) + (", …" if len(given) >= NODES else "")
+
+
+def _says_more(part: Part) -> bool:
+    """Whether the operators that a part called say more than its class's name does."""
+    names = [own.name.replace("_", "") for own in part.own]
+    return names != [(part.type or "").rpartition(".")[2].lower()]
 
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
-    cells = (shown.told(own.time) if own.time or not shown.of_expression else "", "", calls, "", "")
+    time = shown.told(own.time) if own.time or not shown.of_expression else ""
+    cells = (time, shown.told(own.backward) if own.backward else "", calls, *_sums([own]))
     return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
 
 
@@ -270,6 +305,11 @@ def _names(part: Part, module: str) -> str:
     return f"{name}  {part.type}" if part.kind == "module" and part.type else name
 
 
+def order(rows: Sequence[ScreenRow]) -> str:
+    """In which order rows stand, and what the last one of those inside a row can be."""
+    return ORDER + (REST if any(row.name.startswith("the rest") for row in rows) else "")
+
+
 def costliest(root: Part, of: str = "time") -> Iterator[str]:
     """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
     total: dict[str, int] = {}
@@ -277,9 +317,10 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
         for own in part.own:
             total[own.name] = total.get(own.name, 0) + own.time
     first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
+    nodes = " and nodes" if any(part.kind == "backward" for part in root.walk()) else ""
     shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
     if shares:
-        yield f"costliest operators and nodes: {', '.join(shares)} of the {of}"
+        yield f"operators{nodes} by {of}: {', '.join(shares)}"
 
 
 def backward_and_saved(root: Part) -> Iterator[str]:
@@ -287,7 +328,7 @@ def backward_and_saved(root: Part) -> Iterator[str]:
     if any(part.backward for part in root.walk()):
         yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
     if any(part.saved for part in root.walk()):
-        yield "saved: bytes kept for backward, parameters left out, each storage once, where it was kept first"
+        yield "saved: bytes kept for backward (no parameters), each once, at the row that kept it first"
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
@@ -306,10 +347,8 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     """How much of the program was stepped, in one line."""
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
-            cut = sum(map(_is_of_stepping, trail.findings))
-            told = f"{finding.text.partition(';')[0]} more{f' ({cut} not to the end)' if cut else ''}"
-            more = "--native-budget SECONDS gives it longer, but in no optimizer's step or other range for the profiler"
-            yield f"recorded down to C++, for --view tree: {told}; {more}"
+            told = finding.text.partition(" of operator calls")[0]
+            yield f"C++ inside operators: --view tree has it for {told}; --native-budget SECONDS for more"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

@@ -10,16 +10,17 @@ from difflib import get_close_matches
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Captured, Hop, Observation, Session, Trail, walk
+from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
 from ptexplore.view.trace.native_names import display
 from ptexplore.view.trace.native_rules import ACTIONS, Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
-LONG = 5.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
+LONG = 1.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
 COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
 )
+GEMM = ("transa", "transb", "m", "n", "k")
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
 
@@ -276,13 +277,38 @@ def library_of(hop: Hop) -> str:
     return (native.third_party or native.library if native is not None else "") or "unknown"
 
 
+def library_call(hop: Hop) -> str:
+    """What a call into a linked library is named by: what the library calls it; else its function, if that is sure."""
+    if hop.library is not None:
+        return f"{hop.library.library} {hop.library.what}"
+    is_sure = hop.native is None or not hop.native.alike
+    return shown_name(hop) if is_sure else f"a function of {library_of(hop)}"
+
+
+def told_of_call(hop: Hop) -> str:
+    """What a linked library said of a call, or whose code it is; of a function that is not sure, how many it can be."""
+    if hop.library is not None:
+        how = f", by {hop.library.implementation}" if hop.library.implementation else ""
+        return f"{problem(hop.library)}{how}, as {hop.library.library} reports"
+    alike = hop.native.alike if hop.native is not None else ()
+    return f"which of {len(alike) + 1} with the same machine code is not told" if alike else library_of(hop)
+
+
+def problem(entry: LibraryEntry) -> str:
+    """What a library was given, each figure of a matrix product with its name: MKL tells them in this order."""
+    told = entry.problem.split(",")
+    if entry.library != "MKL" or not entry.what.endswith("GEMM") or len(told) != len(GEMM):
+        return entry.problem
+    return " ".join(f"{name}={value}" for name, value in zip(GEMM, told, strict=True))
+
+
 def entered(hop: Hop) -> str:
     """The library whose code a frame enters, and what it said of this call."""
     entry = hop.library
     if entry is None:
         return library_of(hop)
     how = f" by {entry.implementation}" if entry.implementation else ""
-    return f"{entry.library}: {entry.what} {entry.problem}{how}"
+    return f"{entry.library}: {entry.what} {problem(entry)}{how}"
 
 
 def _which_call(captured: Captured) -> Iterator[str]:

@@ -127,6 +127,7 @@ class ScreenRow:
     name: str
     level: int = 0
     share: float | None = None
+    own: float | None = None  # the part of its share that no row inside of it has; None where rows do not tell it
     instructions: int | None = None
     cells: tuple[str, ...] = ()
     what: str = ""  # one phrase: what it is, or why it was chosen
@@ -136,7 +137,6 @@ class ScreenRow:
     hop: int | None = None
     opens: str = ""
     heading: bool = False
-    has_more: bool = False  # more ran inside of it, and has no rows
     is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
     lines: tuple[Line, ...] = ()  # what a verbose view adds below it
 
@@ -190,6 +190,7 @@ class TrailView:
     view: ViewName = "tree"
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
+    name: str = "what ran"  # the heading of the rows' names
     told: str = "what it is, or why"  # the heading of what rows say of themselves
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
 

@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
 from ptexplore.view.trace import native
@@ -38,20 +38,22 @@ MOST = 38  # rows of any other: with what stands above and below, it fits a scre
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-SHARES = "share: of single-stepped instructions, callees too; ▸ more inside, not listed"
-INTERPRETER = "Python's interpreter itself: in no share above"
-OF_PYTHON = "a Python function's share is what it called in C; the interpreter runs them all and has its own row"
+SHARES = "share: of all instructions, callees included; self: without the rows inside it"
+OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
+EVALUATES = "Python evaluates the expression"
+NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
+_CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # what runs next is the kernel behind the stub
 CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
-    "math kernel": "CompositeImplicit: one kernel for all keys",
-    "default backend kernel": "CompositeExplicit: one kernel, any backend",
+    "math kernel": "one kernel for all keys",
+    "default backend kernel": "one kernel, any backend",
     "backend fallback": "one kernel for all operators",
 }
 _KEYS = {
@@ -76,10 +78,11 @@ class _Step:
     inner: list[_Step] = field(default_factory=list)
     is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
     is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
-    is_work: bool = False  # the elements are computed there
+    is_work: bool = False  # the elements are computed there, or in a step inside
+    is_kernel: bool = False  # it is the kernel behind a dispatch stub
+    is_loop: bool = False  # it is the loop over the elements
     is_key: bool = False
     is_choice: bool = False  # it decides what computes: shown however little it cost
-    has_unlisted: bool = False  # of a function of Python: what it called in C has no rows, and is not little
     is_open: bool = False
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
 
@@ -101,7 +104,7 @@ def path_view(
     maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
-    rows = tuple(_flat(steps, 0))
+    rows = tuple(_with_own(list(_flat(steps, 0)), maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
         told = f"{trail.ending.exception} left it here"
@@ -115,18 +118,44 @@ def path_view(
         next_steps=_next_steps(trail, options, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=_left_out(rows),
+        left_out=_left_out(rows, maker),
+        name="what ran, in order",
         view="path",
         table=rows,
         legend=legend(trail, rows),
     )
 
 
-def _left_out(rows: Sequence[ScreenRow]) -> tuple[str, ...]:
+def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     """What the shares are parts of, and what is in none of them; () where no row below the first has one."""
-    if not any(row.share is not None and row.level for row in rows):
+    if not any(row.own is not None and row.level for row in rows):
         return ()
-    return (SHARES, OF_PYTHON) if any(row.name == INTERPRETER for row in rows) else (SHARES,)
+    phases = [row.name for row in rows if row.heading]
+    functions = any(row.what == "Python" for row in rows)
+    small = [
+        f"under {SMALL:.0%}: no row, but for what you called; a kernel has a row, or is named in that of its caller"
+    ]
+    return (
+        SHARES,
+        *(small if maker.least == SMALL * maker.whole else []),
+        *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
+    )
+
+
+def _with_own(rows: Sequence[ScreenRow], whole: int) -> Iterator[ScreenRow]:
+    """The rows, each with the share that no row inside of it has."""
+    inside = [0] * len(rows)  # instructions of the outermost rows in it that have some
+    outer: list[int] = []
+    for number, row in enumerate(rows):
+        while outer and rows[outer[-1]].level >= row.level:
+            outer.pop()
+        if row.instructions is not None:
+            if outer:
+                inside[outer[-1]] += row.instructions
+            outer.append(number)
+    for row, within in zip(rows, inside, strict=True):
+        own = None if row.share is None or row.instructions is None else max(row.instructions - within, 0) / whole
+        yield replace(row, own=own)
 
 
 def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
@@ -150,6 +179,8 @@ def _is_through(hop: Hop) -> bool:
         return hop.name in PLUMBING
     if hop.kind == "stub":
         return bool(hop.children)
+    if hop.name == _CHOOSES_KERNEL:
+        return True
     return hop.kind == "native" and (hop.name.startswith(_ENGINE) or hop.name.endswith("::redispatch"))
 
 
@@ -164,11 +195,13 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     order = itertools.count()
     pending = [(-inner.weight - inner.is_outline, next(order), inner) for step in steps for inner in step.inner]
     heapq.heapify(pending)
+    waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
     while pending and room > 0:
         weight, _, step = heapq.heappop(pending)
         if enough is not None and most - room >= enough and not step.is_work:
             continue
-        if step.is_outline and room < most * (1 - OUTLINE) and weight < -1:
+        if step.is_outline and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
+            waited.add(id(step))
             heapq.heappush(pending, (-step.weight, next(order), step))  # what each step did needs room, too
             continue
         step.is_open = True
@@ -189,11 +222,30 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
+        kernels = "" if step.is_open else ", ".join(dict.fromkeys(_kernels(step.inner)))
+        if kernels and len(told := _and(step.opened or step.row.what, f"runs {kernels}")) <= LINE:
+            what = told
         is_closed = bool(step.opened) and not step.is_open
-        has_more = step.has_unlisted or (bool(step.inner) and not step.is_open)
-        yield replace(step.row, level=level, what=what, is_closed=is_closed, has_more=has_more)
+        yield replace(step.row, level=level, what=what, is_closed=is_closed)
         if step.is_open:
             yield from _flat(step.inner, level + 1)
+
+
+def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
+    """The names of the kernels that these steps ran."""
+    for step in steps:
+        if step.is_kernel:
+            yield step.row.name
+        else:
+            yield from _kernels(step.inner)
+
+
+def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
+    """The functions that ran right after a dispatch stub had chosen its kernel: those kernels."""
+    for hop in walk(hops):
+        for chooses, chosen in pairwise(hop.children):
+            if chooses.name == _CHOOSES_KERNEL and chosen.kind == "native":
+                yield chosen.id
 
 
 def _and(first: str, second: str) -> str:
@@ -208,6 +260,7 @@ class _Around:
     binding: Hop | None = None
     op: Hop | None = None
     engine: bool = False  # the engine that runs the graph
+    recording: bool = True  # whether a graph may be recorded: not in backward, of which no graph was asked for
     depth: int = 0  # how many operators that is inside of
 
 
@@ -229,6 +282,7 @@ class _Steps:
         # Of a function of Python what it called in C, Python's own helpers too: the loop that runs it counts for none.
         self.called = {hop.id: sum(part.instructions or 0 for part in outermost_counted(hop.children))
                        for hop in walk(trail.hops) if hop.kind == "python"} if self.whole else {}  # fmt: skip
+        self.kernels = frozenset(_behind_stubs(trail.hops))
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
         self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
@@ -256,19 +310,21 @@ class _Steps:
 
     def _python(self, inner: list[_Step]) -> _Step:
         """The row of the expression itself, which Python evaluates."""
-        what = "evaluates the expression"
+        what = EVALUATES.removeprefix("Python ")
         cost = self.parts.get("forward", 0)
         row = ScreenRow("Python", what=what, share=self._share(cost or None))
         return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
         cost = self.parts.get(phase, 0)
-        beside = cost - sum(step.row.instructions or 0 for step in inner)
-        if cost and beside >= self.least:
-            row = ScreenRow(INTERPRETER, share=self._share(beside), instructions=beside)
-            inner = [*inner, _Step(row, beside, 0.0, is_call=True)]
-        row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
+        what = EVALUATES if phase == "forward" else f"Python calls backward on {self._backward_of()}"
+        row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True, what=what)
         return _Step(row, cost, 3.0, inner, is_open=True)
+
+    def _backward_of(self) -> str:
+        """What backward was called on, in words."""
+        told = self.trail.result.backward or ""
+        return "the sum of the result" if "sum" in told else "the result"
 
     def _share(self, instructions: int | None) -> float | None:
         told = self.whole and instructions is not None and (self.tells_shares or not self.parts)
@@ -287,7 +343,11 @@ class _Steps:
                 out[-1] = _sum(out[-1], step)
             else:
                 out.append(step)
-        return [step for step in out if step.is_kept or step.cost >= self.least]
+        listed = (
+            [step] if step.is_kept or step.cost >= self.least else [inner for inner in step.inner if inner.is_call]
+            for step in out
+        )
+        return [step for steps in listed for step in steps]  # calls have rows where what is around them has none
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
@@ -296,7 +356,7 @@ class _Steps:
         if hop.module is not None:
             return [self._module(hop, around)]
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
-            return self._engine(hop, around)
+            return [self._engine(hop, around)]
         if _is_through(hop):
             return self._all(hop.children, around)
         if hop.kind == "key":
@@ -311,19 +371,30 @@ class _Steps:
             return self._operator(hop, around)
         if hop.kind == "python":
             qualname = hop.python.qualname if hop.python is not None else None
-            return self._step(hop, f"{qualname or hop.name}()", "Python", around)
+            return self._step(hop, f"{qualname or hop.name}()", "Python", replace(around, recording=True))
         if hop.kind == "binding":
             return self._binding(hop, around)
         if hop.kind == "node":
             return self._node(hop, around)
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
         if inner is not None and inner.status == "inlined":
-            name = bare(native.shown_name(inner)).partition("<")[0]
-            row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, self._loop(inner))
-            return self._made(row, hop, [], around)
+            name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
+            row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, "loop over the elements")
+            made = self._made(row, hop, [], around)
+            made.is_loop = True
+            return made
+        if hop.kind == "closed":
+            made = self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
+            made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
+            return made
         asked = self._asked(hop)
-        made = self._step(hop, "", f"chooses the backend; {asked}" if asked else self._what(hop), around)
+        name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if hop.id in self.kernels else ""
+        made = self._step(
+            hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
+        )
         made.is_choice = bool(asked)
+        if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
+            made.inner = [step for step in made.inner if step.is_work and (step.cost >= self.least or step.is_loop)]
         return made
 
     def _asked(self, hop: Hop) -> str:
@@ -331,9 +402,13 @@ class _Steps:
         rule = native.rule_of(hop)
         if rule is None or not rule.why.startswith(CHOOSES):
             return ""
-        asked = dict.fromkeys(bare(part.name).rpartition("::")[2] for part in self.chosen.get(hop.id, hop).children)
-        told = [name for name in asked if _ASKS.match(name)]
-        return f"called {', '.join(told)}; what these returned was not seen" if told else "by what was not seen"
+        told: dict[str, str] = {}
+        for part in self.chosen.get(hop.id, hop).children:
+            name = bare(part.name).rpartition("::")[2]
+            if _ASKS.match(name):
+                returned = part.native.returned if part.native is not None else None
+                told[name] = f"{name}() {str(returned).lower()}" if returned is not None else f"{name}() not seen"
+        return ", ".join(told.values()) if told else "by what was not seen"
 
     def _module(self, hop: Hop, around: _Around) -> _Step:
         """The row of a module's call, by its name: its forward, in whose place it stands."""
@@ -351,12 +426,13 @@ class _Steps:
         made.is_outline = made.is_call
         return made
 
-    def _engine(self, hop: Hop, around: _Around) -> list[_Step]:
-        """What the engine ran, and what it took itself to go from node to node."""
-        inner = self._all(hop.children, replace(around, engine=True))
-        own = (hop.instructions or 0) - sum(step.cost for step in inner)
-        row = ScreenRow("the engine itself, between nodes", share=self._share(own), instructions=own)
-        return [*inner, *([_Step(row, own, 0.0)] if hop.instructions and own >= self.least else [])]
+    def _engine(self, hop: Hop, around: _Around) -> _Step:
+        """The row of the engine, which goes from node to node, with the nodes in it."""
+        within = replace(around, engine=True, recording=hop.phase != "backward")
+        row = self._row(hop, "", "the engine: runs the nodes")
+        made = self._made(row, hop, self._all(hop.children, within), around)
+        made.is_call = made.is_outline = True
+        return made
 
     def _binding(self, hop: Hop, around: _Around) -> _Step:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
@@ -365,16 +441,16 @@ class _Steps:
         told = calls[0].op or calls[0].name if calls else ""
         if len(calls) == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
-            told = keys_of(calls[0]) if is_namesake else f"{told}: {keys_of(calls[0])}"
+            told = f"keys {keys_of(calls[0])}" if is_namesake else f"{told}: {keys_of(calls[0])}"
         made = self._step(hop, python, "binding" + (f"; {told}" if told else ""), replace(around, binding=hop))
         made.opened = "binding"
         return made
 
     def _operator(self, hop: Hop, around: _Around) -> _Step:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
-        inner = self._all(hop.children, _Around(binding=around.binding, op=hop, depth=around.depth + 1))
+        inner = self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         keys = keys_of(hop)
-        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; {keys}" if keys else ""))
+        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
@@ -391,14 +467,15 @@ class _Steps:
             counted = list(outermost_counted(kernel.children))
             cost = sum(part.instructions or 0 for part in counted) if counted else None
         row = replace(row, share=self._share(cost), instructions=cost, place=None)
-        if kernel is not None and not _is_body_alone(kernel):  # else the function that it calls is what ran
-            of_kernel = self._row(kernel, "", "")
-            told = _status(kernel, "") if kernel.status != hop.status else ""
-            lines = (*(line for line in row.lines if line.ref is None), *of_kernel.lines)  # which has its record
-            row = replace(row, name=f"{row.name}  {of_kernel.name}", place=of_kernel.place, lines=lines)
-            row = replace(row, what=_and(told, row.what))
+        body = kernel.children[0] if kernel is not None and _is_body_alone(kernel) else kernel
+        if kernel is not None and body is not None:
+            of_body = self._row(body, "", "")
+            told = _status(kernel, "") if kernel.status != hop.status and body is kernel else ""
+            lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # which has its record
+            name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
+            row = replace(row, name=name, place=of_body.place, lines=lines, what=_and(told, row.what))
         within = replace(around, key=hop.key or hop.name)
-        inner = [child for part in hop.children for child in (part.children if part is kernel else (part,))]
+        inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), self._all(inner, within), around)
         made.is_key = True
         return made
@@ -416,27 +493,30 @@ class _Steps:
         if dispatch is None:
             return _status(hop, "")
         if around.key:
-            why = f"{around.key} redispatches"
+            why = NEXT_KEY
         elif left_out(dispatch):
             known = f"{dispatch.set} and of " if dispatch.set else ""
             why = f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
         elif ", " in dispatch.set:
             why = f"the highest of {dispatch.set}"
         else:
-            why = "the only key left"
+            why = EXCLUDED if "Autograd" in (dispatch.tls_exclude or "") else "its only key"
         name = hop.key or hop.name
         told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
         if name == "BackendSelect" and _takes_tensors(around.op):
             told = _OPTIONS_AND_TENSORS
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
-            told = "CompositeImplicit: made of other operators"
+            told = "calls other operators"
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
+        if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
+            told = "vmap: made of other operators"
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
         if not told:
             return _status(hop, why)
-        return _status(hop, both if len(both := f"{told}; {why}") <= LINE else told)
+        is_first = why not in (NEXT_KEY, EXCLUDED)  # else its place in the tree says so
+        return _status(hop, both if is_first and len(both := f"{told}; {why}") <= LINE else told)
 
     def _recorded(self, kernel: Hop, around: _Around) -> str:
         """Whether an autograd kernel recorded a node; "" where neither is certain."""
@@ -450,6 +530,8 @@ class _Steps:
                  if number in self.calls]  # fmt: skip
         arguments = [argument for call in given for argument in call.get("arguments", ())]
         needs = [argument.get("requires_grad") for argument in arguments]
+        if not around.recording:
+            return "records nothing: grad mode is off in backward"
         return "records nothing: no input requires grad" if needs and not any(needs) else "records nothing"
 
     def _what(self, hop: Hop) -> str:
@@ -459,27 +541,22 @@ class _Steps:
         if hop.stub_kernel is not None:
             told, condition = _capability(hop), hop.stub_kernel.condition
             hangs = f", as line {condition.line} decides" if condition and hop.status == "predicted" else ""
-            return _status(hop, f"kernel, {told} code" if told else f"kernel of a stub{hangs}")
+            return _status(hop, f"kernel, for {told}" if told else f"kernel of a stub{hangs}")
+        if hop.id in self.kernels:
+            return f"kernel, for {told}" if (told := _capability(hop)) else "kernel"
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             names = {child.name for child in walk(hop.children)}
             base, _, overload = (hop.op or "").partition(".")
             is_new = not base.endswith("_") and overload != "out"  # else the result was given
             allocates = is_new and any(name.startswith("at::detail::empty_") for name in names)
-            return _status(hop, "makes the result, empty" if allocates else "the result's shape")
+            return _status(hop, "sets up the result" if allocates else "works out shapes")
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
-            return _status(hop, "computes the result")
+            return _status(hop, "computes")
         return _status(hop, role_of(hop) if hop.kind == "native" else "")
-
-    def _loop(self, inner: Hop) -> str:
-        told = _capability(inner)
-        return f"loop over elements, {told}" if told else "loop over elements"
 
     def _step(self, hop: Hop, name: str, what: str, around: _Around) -> _Step:
         made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around), around)
         made.is_call = around.op is None and hop.kind in ("python", "binding", "node")
-        if hop.kind == "python" and hop.id in self.called:
-            listed = sum(inner.row.instructions or 0 for inner in made.inner)
-            made.has_unlisted = self.called[hop.id] - listed >= max(self.least, 1)
         made.is_outline = made.is_call and (
             hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.inner)
         )
@@ -490,10 +567,12 @@ class _Steps:
         weight = cost / self.whole if self.whole else 0.0
         weight += 1e-6 * min(1000, operators_below([hop])) + (1.0 if hop.id in self.left else 0.0)
         made = _Step(row, cost, weight, inner)
-        made.is_work = bool(self.whole) and any(is_work(part) for part in walk([hop]))
+        made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
+        made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
         # What leads to the loop over the elements comes before what prepares it, and what Python called before what
         # that called in turn.
-        made.weight += made.is_work * max(0.0, 0.6 - 0.2 * around.depth)
+        is_nested = hop.kind == "op" and around.depth > 1
+        made.weight += (made.is_work and not is_nested) * max(0.0, 0.6 - 0.2 * around.depth)
         return made
 
     def _row(self, hop: Hop, name: str, what: str) -> ScreenRow:
@@ -538,7 +617,7 @@ def _capability(hop: Hop) -> str:
         symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
         told = _CAPABILITY.search(symbol)
         if told is not None:
-            return told[1] if told[1] != "DEFAULT" else "for any processor"
+            return told[1] if told[1] != "DEFAULT" else "any processor"
     return ""
 
 

@@ -7,12 +7,13 @@ side by side are one part with several names.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.program import CallPath, OperatorKind, Program
+from ptexplore.model.program import CallPath, OperatorCalls, OperatorKind, Program
 
 # What an expression calls itself, outside of modules, is a `call`.
 PartKind = Literal["program", "thread", "imports", "user", "module", "call", "backward", "optimizer", "data"]
@@ -24,12 +25,19 @@ ENGINE = "autograd::engine::evaluate_function: "
 
 @dataclass(frozen=True, slots=True)
 class OwnOperators:
-    """Calls of one operator, or runs of one node of backward, that a part made itself: `routes` are their numbers."""
+    """Calls of one operator, or runs of one node of backward, that a part made itself: `routes` are their numbers.
+
+    `first` tells the order in which operators and parts were called first, among those of the same part.
+    """
 
     name: str
     calls: int
     time: int  # nanoseconds
     routes: tuple[int, ...]
+    operators: int = 0  # calls from Python, or by nodes
+    saved: int = 0
+    backward: int = 0
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class Part:
     own: tuple[OwnOperators, ...] = ()
     parts: tuple[Part, ...] = ()
     names: tuple[str, ...] = ()  # of parts alike, which are shown as one: all their names
+    first: int = 0  # as of operators
 
     @property
     def own_time(self) -> int:
@@ -82,7 +91,8 @@ class _Gathered:
     operators: int = 0
     source: SourceRef | None = None
     inside: dict[object, _Gathered] = field(default_factory=dict)
-    own: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)  # route, calls, time
+    own: dict[str, list[OwnOperators]] = field(default_factory=dict)
+    first: int | None = None  # the number of the first of its calls; None where it made none
     sizes: list[tuple[int, int, int]] = field(default_factory=list)  # route, shape, calls
 
 
@@ -101,12 +111,17 @@ def parts_of(program: Program, script: str) -> Part:
                 part.time -= path.time
             outer = root
         owners.append(_owner(path, outer))
+    backward = Counter[int]()  # by number of calls: what the nodes that they recorded took
     for calls in program.calls:
-        _count(program, owners, calls.path, calls.route, (calls.shape, calls.calls, calls.time, calls.saved))
         if calls.recorded is not None and calls.recorded < len(program.calls):
-            recorder = program.calls[calls.recorded].path
-            for part in _outwards(owners[recorder]):
-                part.backward += calls.time
+            backward[calls.recorded] += calls.time
+    for number, calls in enumerate(program.calls):
+        _count(program, owners[calls.path], number, calls, backward[number])
+    for path, owner in zip(program.paths, owners, strict=True):
+        for part in _outwards(owner) if path.recording else ():
+            part.time = max(part.time - path.recording, 0)
+            if part.kind in ("imports", "thread"):  # their time is in no other's
+                break
     return _finished(root)[0]
 
 
@@ -116,18 +131,21 @@ def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
         part = part.outer
 
 
-def _count(
-    program: Program, owners: Sequence[_Gathered], path: int, route: int, told: tuple[int, int, int, int]
-) -> None:
-    shape, calls, time, saved = told
-    owner, kind = owners[path], program.kinds[program.routes[route].kind]
+def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls, backward: int) -> None:
+    """Count some calls for the part that made them, and those around it."""
+    kind = program.kinds[program.routes[calls.route].kind]
+    called = calls.calls * (_called_by_node(program, kind) if kind.type in NODES else int(kind.type == "op"))
     if kind.type not in ("user", "script"):
-        owner.own.setdefault(operator_name(kind), []).append((route, calls, time))
-    owner.sizes.append((route, shape, calls))
-    called = calls * (_called_by_node(program, kind) if kind.type in NODES else int(kind.type == "op"))
+        told = OwnOperators(
+            operator_name(kind), calls.calls, calls.time, (calls.route,), called, calls.saved, backward, number
+        )
+        owner.own.setdefault(told.name, []).append(told)
+    owner.sizes.append((calls.route, calls.shape, calls.calls))
     for part in _outwards(owner):
+        part.first = number if part.first is None else part.first
         part.operators += called
-        part.saved += saved
+        part.saved += calls.saved
+        part.backward += backward
 
 
 def times_elsewhere(program: Program) -> Iterator[str]:
@@ -168,6 +186,8 @@ def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
         return outer
     if kind == outer.kind == "backward":
         return outer
+    if kind == outer.kind == "optimizer" and outer.name.endswith(".__init__"):
+        return outer  # its classes' own, one in the other
     if outer.kind == "program" and path.name == "<module>":
         outer.source = path.source
         return outer
@@ -189,7 +209,7 @@ def _kind(path: CallPath) -> PartKind | None:
         return None
     file, name = path.file or "", path.name.rpartition(".")[2]
     if f"{TORCH}optim/" in f"/{file}":
-        return "optimizer" if name in ("step", "zero_grad") else None
+        return "optimizer" if name in ("step", "zero_grad", "__init__") else None
     if f"{TORCH}utils/data/" in f"/{file}":
         return "data" if name == "__next__" else None
     return (
@@ -217,13 +237,16 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
     """A part with its parts, alike ones joined; and its signature."""
     inside = [_finished(inner) for inner in part.inside.values()]
     if part.kind == "thread":  # nothing tells when it began
-        part.calls, part.time = 1, sum(inner.time for inner, _ in inside)
-    own = [
-        OwnOperators(
-            name, sum(c for _, c, _ in told), sum(t for *_, t in told), tuple(dict.fromkeys(r for r, *_ in told))
-        )
-        for name, told in part.own.items()
-    ]
+        own_time = sum(own.time for operators in part.own.values() for own in operators)
+        part.calls, part.time = 1, own_time + sum(inner.time for inner, _ in inside)
+    first = -1
+    for number, (inner, signature) in enumerate(inside):  # what called no operator stands behind what came before it
+        first = inner.first if inner.operators else first
+        inside[number] = replace(inner, first=first), signature
+    own = list(sum_of_own(part.own.values()))
+    beside = ("imports", "thread")  # their time is in no other's
+    least = sum(o.time for o in own) + sum(inner.time for inner, _ in inside if inner.kind not in beside)
+    part.time = max(part.time, least) if part.kind not in beside else part.time  # what recording took is sampled
     finished = Part(
         kind=part.kind,
         name=part.name,
@@ -236,6 +259,7 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
         source=part.source,
         own=tuple(sorted(own, key=lambda operators: -operators.time)),
         parts=tuple(joined(inside)),
+        first=part.first or 0,
     )
     same = (part.kind, part.path.type if part.kind == "module" else part.name, part.source)
     return finished, (*same, part.calls, tuple(sorted(part.sizes)), tuple(signature for _, signature in inside))
@@ -277,16 +301,25 @@ def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:
         backward=sum(part.backward for part in parts),
         operators=sum(part.operators for part in parts),
         saved=sum(part.saved for part in parts),
-        own=tuple(_sum_of_own(part.own for part in parts)),
+        own=tuple(sum_of_own(part.own for part in parts)),
         parts=tuple(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False)),
     )
 
 
-def _sum_of_own(given: Iterable[tuple[OwnOperators, ...]]) -> Iterator[OwnOperators]:
+def sum_of_own(given: Iterable[Iterable[OwnOperators]]) -> Iterator[OwnOperators]:
+    """The calls of each operator as one."""
     by_name: dict[str, list[OwnOperators]] = {}
     for operators in given:
         for own in operators:
             by_name.setdefault(own.name, []).append(own)
     for name, held in by_name.items():
-        routes = dict.fromkeys(route for own in held for route in own.routes)
-        yield OwnOperators(name, sum(own.calls for own in held), sum(own.time for own in held), tuple(routes))
+        yield OwnOperators(
+            name,
+            sum(own.calls for own in held),
+            sum(own.time for own in held),
+            tuple(dict.fromkeys(route for own in held for route in own.routes)),
+            sum(own.operators for own in held),
+            sum(own.saved for own in held),
+            sum(own.backward for own in held),
+            min(own.first for own in held),
+        )

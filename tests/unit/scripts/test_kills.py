@@ -63,5 +63,6 @@ def test_calls_of_the_system_that_fail() -> None:
     script = [sys.executable, str(REPOSITORY / "scripts/failing-calls"), "--only", "fetch --use", "--error", "EIO"]
     done = subprocess.run([*script, "--most", "8"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[-6:-4] == ["EIO", "22"]
-    assert done.stdout.split()[-4] == "8"
+    error, calls, swept, failed = done.stdout.split()[-7:-3]
+    assert (error, swept, failed) == ("EIO", "8", "8")
+    assert int(calls) > 8

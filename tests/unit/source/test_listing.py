@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from ptexplore.annotations.folders import load_folders
+from ptexplore.annotations.kept import _stamps
+from ptexplore.annotations.load import Layer, load
+from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout
+from ptexplore.render.html.output import Output
 from ptexplore.source.listing import SUFFIXES, files_of
 from ptexplore.source.runtime.describe import find_runtime
 from ptexplore.source.tree import checkout_tree, runtime_tree
@@ -104,3 +111,32 @@ def test_an_installed_torch(tmp_path: Path) -> None:
         assert listed[path].layer == "wheel"
         assert tree.file_of(path) == listed[path].file, "the tree gives the same file under that path"
     assert not [path for path in listed if path.startswith(("torch/include/", "torchgen/packaged/"))]
+
+
+def test_a_folder_that_a_bad_disk_keeps_back_is_not_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of files to index, of notes, of folders' pages; and a site's list of pages, without which stale pages stay."""
+    write_tree(tmp_path / "tree")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/ptexplore-site.json").write_text('{"format": 1, "pages": {"a.html": ["", 1]}}')
+    layers = [Layer(tmp_path / "notes", "notes")]
+    assert list(Output(tmp_path / "site").before) == ["a.html"]
+    assert not load(layers).problems
+
+    def refuse(path: object, *_given: object, **_named: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(OSError, match="Input/output error"):
+        files_of(checkout(tmp_path / "tree"))
+    with pytest.raises(OSError, match="Input/output error"):
+        _stamps(tmp_path / "notes")
+    said = [str(problem) for problem in (*load(layers).problems, *load_folders(layers).problems)]
+    assert len(said) == 4, "notes, notes/tours, notes/notes, notes/folders"
+    assert all("Input/output error" in problem for problem in said)
+    with pytest.raises(PtexploreError, match="the site cannot be written"):
+        Output(tmp_path / "site")

@@ -433,7 +433,9 @@ def test_the_mouse_opens_what_it_clicks(drive):
 def test_what_is_typed_at_the_foot_can_be_read_and_the_position_follows_the_cursor(drive):
     async def reading(app, pilot):
         await pilot.press("colon", *"4")
-        await until(pilot, lambda: screen(app).split("\n")[-1].strip() == "4")
+        await until(
+            pilot, lambda: [line.strip() for line in screen(app).split("\n")[-2:]] == ["4", "⏎ Go on esc Close"]
+        )
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.reader and app.reader.place.line == 4)
         before = app.reader.place

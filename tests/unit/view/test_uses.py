@@ -15,11 +15,11 @@ from ptexplore.source.listing import files_of
 from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.link_targets import DefinitionsByName
-from ptexplore.view.search.calls import CallReader
 from ptexplore.view.search.refs import asked_for, refs
 from ptexplore.view.site.site import source_url
 from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, SiteUses, file_uses, shard_of
 from ptexplore.view.trees import IndexedTree
+from ptexplore.view.use_meaning import UseReader
 from tests import searched_source
 
 MIX = "aten/src/ATen/native/Mix.cpp"
@@ -49,10 +49,11 @@ def uses(indexed: IndexedTree) -> SiteUses:
     names.preload()
     pages = {path: source_url(path) for path in names.owner if "/test/" not in path}
     wanted = frozenset(symbol.name for path in pages for symbol in names.defined(path))
-    every = SiteUses(names, pages)
+    reader = UseReader(names)
+    every = SiteUses(reader, pages)
     for path in sorted(names.owner):
         file = indexed.tree.read(path)
-        every.take(file_uses(names, path, file.text if file is not None and path in pages else None, wanted))
+        every.take(file_uses(reader, path, file.text if file is not None else None, wanted, on_site=path in pages))
     rows = indexed.store.every_dialect(tuple(DIALECT_KINDS))
     every.take_rows(rows, {(row.path, row.line): indexed.tree.line(row.path, row.line) or "" for row in rows})
     return every
@@ -149,22 +150,20 @@ def test_a_file_that_is_not_on_the_site_is_counted_alone(uses: SiteUses) -> None
 def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
     uses: SiteUses, indexed: IndexedTree
 ) -> None:
-    """The same number of lines, and of calls, though a part of the lines is not on the site."""
-    reader = CallReader([indexed])
+    """The same number of lines, and the same of them certain, though a part of the lines is not on the site."""
     rows = [row for name in uses.names() for row in uses.entry(name).definitions if row.qualified != name]
-    functions = 0
+    told = 0
     for row in rows:
         try:
-            lines = refs([indexed], row.qualified, 1).lines
+            view = refs([indexed], row.qualified, 1)
         except PtexploreError:  # nothing refers to it
-            lines = 0
-        assert row.used == lines, row.qualified
-        symbol = next((s for s in indexed.store.definitions(row.qualified) if (s.path, s.line) == row.at), None)
-        if symbol is not None and symbol.kind == "function":
-            functions += 1
-            assert row.calls == reader.around(symbol, "mini").calls, row.qualified
+            assert (row.used, row.sure) == (0, 0), row.qualified
+            continue
+        assert (row.used, row.sure) == (view.lines, view.certain), row.qualified
+        assert sum(group.total for group in view.groups) == view.lines, "every line is in one group"
+        told += bool(view.certain)
     assert len(rows) > 40
-    assert functions > 20
+    assert told > 5
 
 
 def test_classes_and_what_overrides_what(uses: SiteUses) -> None:
@@ -184,9 +183,9 @@ def test_a_shard_names_files_and_texts_by_number(uses: SiteUses) -> None:
     shard = ShardOfUses({path: source_url(path) for path in (MIX, MORE)} | {"odd path.cpp": "src/other.html"})
     shard.add(uses.entry("far"))
     document = json.loads(shard.json())
-    files, more, used, rows, resolved = document["n"]["far"]
+    files, more, used, rows, resolved, outside, outside_more = document["n"]["far"]
     assert [document["f"][file] for file, _lines in files] == [MORE]
-    assert (more, used, resolved) == ([0, 0], 1, [])
+    assert (more, used, resolved, outside, outside_more) == ([0, 0], 1, [], [], [0, 0])
     assert document["s"][rows[0][0]] == "at::native::far"
 
 

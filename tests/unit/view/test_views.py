@@ -6,6 +6,8 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from ptexplore.model.trace import (
     NodeRef,
     ResultInfo,
     Session,
+    StubKernelRef,
     TorchInfo,
     Trail,
     walk,
@@ -130,7 +133,8 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
     skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
     page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
     assert [sign for sign, _ in page.legend] == ["~", "derived:"]
-    assert page.legend[0][1] == "found by name in 2.98.1's source; `ptexplore fetch` brings 2.99.0's own"
+    told = "found by name in 2.98.1 (others: exact); `ptexplore fetch` brings 2.99.0's"
+    assert page.legend[0][1] == told
     assert "Add.cpp:9 ~" in drawn(page, 100)
     certain = view(a_trail(an_operator(1)), Options(view="path"))
     assert [sign for sign, _ in certain.legend] == ["derived:"]
@@ -150,6 +154,16 @@ def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
     told = drawn(view(a_trail(an_operator(1)), Options()), 100)
     assert "records" not in told, "nothing was stepped: neither is known"
     assert "derived: the highest of AutogradCPU, CPU" in told
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"), [("kernel", "the operator's batching rule"), ("batched kernel", "made of other operators")]
+)
+def test_a_decomposition_is_no_batching_rule(entry: str, told: str) -> None:
+    dispatch = Dispatch("FuncTorchBatched, CPU", "", entry, ())
+    key = Hop(2, "key", "FuncTorchBatched", "observed", ref(8), key="FuncTorchBatched", dispatch=dispatch)
+    rows = view(a_trail(Hop(1, "op", "aten::cross", "observed", ref(1), children=(key,))), Options(view="path")).table
+    assert next(row.what for row in rows if row.name == "FuncTorchBatched") == f"vmap: {told}"
 
 
 def test_a_step_that_nobody_saw_says_so() -> None:
@@ -173,6 +187,21 @@ def test_it_fits_a_screen_of_any_width(name: str, width: int) -> None:
             assert len(lines) <= 60
 
 
+def test_what_rows_did_themselves_adds_up_to_all_of_it_and_kernels_are_told() -> None:
+    trail, session = saved("format1-add-native.json.gz")
+    page = view(trail, Options(view="path"), session)
+    assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
+    for row in page.table:
+        assert row.own is None or 0 <= row.own <= (row.share or 0)
+    chosen = [pair[1] for hop in walk(trail.hops) for pair in pairwise(hop.children)
+              if pair[0].name == "at::native::DispatchStubImpl::get_call_ptr"]  # fmt: skip
+    chosen = [hop.children[0] if hop.kind == "stub" and hop.children else hop for hop in chosen]
+    assert chosen, "the trace has calls of dispatch stubs"
+    told = "\n".join(f"{row.name} {row.what}" for row in page.table)
+    for kernel in chosen:
+        assert kernel.name.rpartition("::")[2] in told, kernel.name
+
+
 def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
     calls = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 300)]
     trail = a_trail(*calls)
@@ -189,6 +218,28 @@ def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
     assert len(parts) <= 60
     left_out = next(int(line.split()[0]) for line in parts if "not shown" in line)
     assert sum("aten::op" in line for line in parts) + left_out == 299
+
+
+def test_work_below_many_functions_of_python_is_reached() -> None:
+    """Each of them weighs more than what each did, and the room for those is filled before the last is open."""
+    kernel = StubKernelRef("AVX2")
+    loop = Hop(99, "native", "add_kernel", "observed", ref(9), stub_kernel=kernel, instructions=1000)
+    hop = an_operator(90, "aten::add.Tensor", loop)
+    for number in range(60, 0, -1):
+        hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
+    names = [row.name for row in view(a_trail(hop), Options(view="path")).table]
+    assert names[-1] == "level37()"
+
+
+@pytest.mark.parametrize("cost", [None, 3])
+def test_a_call_has_a_row_where_what_is_around_it_costs_too_little_for_one(cost: int | None) -> None:
+    """As the function that TorchScript's interpreter runs, where another call alone was stepped."""
+    dear = an_operator(1, "aten::detach", instructions=1000)
+    small = Hop(20, "native", "forward", "observed", ref(20), children=(an_operator(30, "aten::linear"),))
+    around = Hop(10, "python", "_call_impl", "observed", ref(10), children=(replace(small, instructions=cost), dear))
+    names = [row.name for row in view(a_trail(around), Options(view="path")).table]
+    assert "forward" not in names
+    assert names.index("aten::linear") < names.index("aten::detach")
 
 
 def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares() -> None:

@@ -99,7 +99,7 @@
   const input = document.querySelector("#q"), box = document.querySelector("#results");
   if (!input || !box) return;
   const NOTHING = document.documentElement.dataset.scope === "all" ? "nothing found"
-    : "nothing found: this site has a part of the source; one written with --scope all has more";
+    : "nothing found: this site has a part of the source";
   let kinds = "", results = [], active = -1, turn = 0;
   const list = make("ul", { role: "listbox", id: "found", "aria-label": "Results" });
   const told = make("p", { role: "status", class: "told" });

@@ -290,13 +290,13 @@
     }, { passive: true });
   }
 
-  /* Where there is no room beside the source, a line says that there is a note, and leads to it. */
-  function signNote(note) {
-    const li = lineAt(+note.dataset.line);
-    if (!li || $(`a[href="#${note.id}"]`, li)) return;
+  /* Where there is no room beside the source, a line says that a stop is about it, and opens the stop. */
+  function signStop(note) {
+    const li = lineAt(+note.dataset.line), stop = $("h2 a", note);
+    if (!li || !stop || $(`a.to-stop[href="${stop.getAttribute("href")}"]`, li)) return;
     const end = li.lastChild;
     if (end?.nodeType === Node.TEXT_NODE) end.data = end.data.replace(/\n$/, ""); // what follows would stand on a line of its own
-    li.append(make("a", { class: "to-note", href: `#${note.id}`, title: $("h2", note)?.textContent }, "note"));
+    li.append(make("a", { class: "to-stop", href: stop.getAttribute("href"), title: stop.textContent }, "stop"));
   }
 
   /* Each note beside its line, or below the one above it; on a narrow page they stand in a row of their own. */
@@ -313,7 +313,7 @@
       free = at + note.offsetHeight + 8;
     }
     margin.style.minHeight = innerWidth > 960 ? `${free}px` : "";
-    if (innerWidth <= 960) for (const note of $$(".note", margin)) signNote(note);
+    if (innerWidth <= 960) for (const note of $$(".note", margin)) signStop(note);
   }
 
   /* --- what a name in the source is: a card on hover and focus; a choice where it is open --- */
@@ -340,17 +340,18 @@
         label: n ? `${name}:${n}` : name }));
     });
     const cut = entry.textContent.includes("…") || !!$("span", entry);
-    return { choice: entry.classList.contains("q") || all.length > 1, all, cut, other: entry.classList.contains("k"), name: $("code", entry)?.textContent };
+    return { off: all.length ? "" : $$("span", entry).map((span) => span.textContent).join(", "), choice: entry.classList.contains("q") || all.length > 1, all, cut, other: entry.classList.contains("k"), name: $("code", entry)?.textContent };
   }
   async function showCard(link, focus) {
     hideCard();
-    const { choice, all, cut, other, name } = places(link);
-    if (!all.length) return;
+    const { choice, all, cut, other, name, off } = places(link);
+    if (!all.length && !off) return;
     cardOf = link;
     const known = await Promise.all(all.slice(0, MANY).map(async (one) => [one, (await rowsOf(one.url)).find((row) => row[0] === one.line)]));
     if (cardOf !== link) return;
     card.replaceChildren(
-      ...(choice ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: which is meant here is not known`
+      ...(off ? [make("p", { class: "what" }, name), make("p", { class: "doc" }, `${choice ? "it may be" : "defined at"} ${off}: not on this site`)] : []),
+      ...(choice && all.length ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: which is meant here is not known`
         : "only the name speaks for this one")] : []),
       ...known.map(([one, row]) => make("div", {},
         make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
@@ -394,7 +395,8 @@
     doc.addEventListener("click", (e) => {
       const link = e.target.closest(named);
       if (!link) { if (!e.target.closest("#card")) hideCard(); return; }
-      const { choice, all } = places(link);
+      const { choice, all, off } = places(link);
+      if (off) { e.preventDefault(); showCard(link); return; }
       if (!all.length || e.ctrlKey || e.metaKey || e.shiftKey) return;
       e.preventDefault();
       if (choice) showCard(link, true);
@@ -545,7 +547,7 @@
 
   /* --- keys --- */
 
-  const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note; on a stop, the next and previous stop"],
+  const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous stop in this file; on a stop, the next and previous stop of the tour"],
     ["t", "light or dark"], ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close a whole trace"],
     ["u", "who uses what is marked"], ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
   function help() {
@@ -601,7 +603,7 @@
     else if ($("#code")) stepSymbol(by);
     else step($$("main a[data-stop]").length ? $$("main a[data-stop]") : $$("main li a"), by, "entry");
   }
-  const stepNote = (by) => (stopHere() ? walk(by) : step($$(".note"), by, "note"));
+  const stepNote = (by) => (stopHere() ? walk(by) : step($$(".note"), by, "stop in this file"));
   const openAll = (yes) => { for (const one of $$(".trace details")) one.open = yes; };
   const TITLES = { copy: "Copy a link to this place (c)", theme: "Light or dark (t)", help: "Keys (?)" };
   const BUTTONS = { theme: switchTheme, help, copy: copyLink, done: toggleDone, export: exportProgress,

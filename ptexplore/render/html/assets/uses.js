@@ -36,13 +36,14 @@
     const caller = ([text, at, line, call, sure]) => ({ name: s[text], file: file(at), line, call, sure, choices: 1 });
     const called = ([text, at, line, call, sure, choices]) => ({ name: s[text], file: file(at), line, call, sure, choices });
     const some = ([list, more]) => ({ list: list.map(caller), more });
-    const [files, more, used, rows, resolved] = n[name], known = new Set(resolved);
+    const [files, more, used, rows, resolved, outside, outsideMore] = n[name], known = new Set(resolved);
+    const pairs = (flat) => flat.filter((_each, n) => n % 2 === 0).map((line, n) => ({ line, spelling: flat[2 * n + 1] }));
     return {
-      name, more, used,
+      name, more, used, outsideMore, outside: outside.map(([at, uses]) => ({ ...file(at), uses: pairs(uses) })),
       files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
-      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, calls]) => ({
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure]) => ({
         qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
-        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, calls })),
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure })),
     };
   }
   /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
@@ -113,45 +114,65 @@
 
   /* --- uses, by file --- */
 
+  /* As view/search/refs.py::told_apart: its words are in the table. */
+  function toldApart(lines, sure) {
+    if (sure == null || !lines) return "";
+    if (sure && sure < lines) return [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both);
+    return table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
+  }
   function usesOf(entry, row, same, kind, name, qualified) {
     const fits = (use) => every || !row?.fitting || row.fitting.has(use.spelling);
-    /* A line that writes the name in two ways is one line, told as the first of what fits. */
-    const once = (uses) => [...new Map([...uses].reverse().map((use) => [use.line, use])).values()].reverse();
-    const total = entry ? entry.files.reduce((sum, file) => sum + once(file.uses).length, 0) : 0;
-    let every = false;
+    const sure = (use) => Boolean(row?.certain?.has(use.spelling));
+    /* A line that writes the name in two ways is one line, told as the first of what fits; certain if one of them is. */
+    const once = (uses) => {
+      const lines = new Map();
+      for (const use of uses.filter(fits)) {
+        const known = lines.get(use.line);
+        if (!known || (sure(use) && !known.sure)) lines.set(use.line, { ...use, sure: sure(use) });
+      }
+      return [...lines.values()];
+    };
+    const all = [...(entry?.files || []).map((file) => ({ ...file, on: true })), ...(entry?.outside || [])];
+    let every = false, open = FIRST;
     const list = make("div");
-    const told = make("p", { class: "w told" });
-    const all = make("button", { type: "button", "aria-pressed": "false" });
+    const told = make("p", { class: "told" });
+    const button = make("button", { type: "button", "aria-pressed": "false" });
+    const sum = (files) => files.reduce((total, file) => total + file.uses.length, 0);
+    function part(file) {
+      const made = make("details", open > 0 ? { open: "" } : {}, make("summary", {}, make("span", { class: "p" }, file.path), ` ${file.uses.length}`, file.on ? null : make("small", { class: "w" }, " not on this site")),
+        file.on ? make("ol", {}, ...file.uses.map((use) => make("li", {},
+          make("a", { href: withLine(file, use.line) }, make("span", { class: "n" }, String(use.line)), " ", code(use.text, name)),
+          " ", make("small", {}, [KINDS[use.kind], use.kind === "r" ? use.inside : use.inside && `in ${use.inside}`, use.resolved ? "resolved" : ""].filter(Boolean).join(" ")))))
+          : make("ul", { class: "off" }, ...file.uses.map((use) => make("li", {}, make("code", {}, `${file.path}:${use.line}`)))));
+      open -= file.uses.length;
+      return made;
+    }
     function draw() {
-      const files = (entry?.files || []).map((file) => ({ ...file, uses: once(file.uses.filter(fits)) })).filter((file) => file.uses.length);
-      const shown = files.reduce((sum, file) => sum + file.uses.length, 0);
-      let open = FIRST;
-      const used = every || !row ? entry.used : row.used;
-      const here = `${count(shown, "line")} in ${count(files.length, "file")}`;
-      told.textContent = `${used > shown ? `used on ${count(used, "line")}; ${here} of this site` : `used on ${here}`}${total > shown ? `; ${count(total - shown, "line")} with the name left out, since what is written says it is something else` : ""}`;
-      list.replaceChildren(...files.map((file) => {
-        const part = make("details", open > 0 ? { open: "" } : {}, make("summary", {}, make("span", { class: "p" }, file.path), ` ${file.uses.length}`),
-          make("ol", {}, ...file.uses.map((use) => make("li", {},
-            make("a", { href: withLine(file, use.line) }, make("span", { class: "n" }, String(use.line)), " ", code(use.text, name)),
-            " ", make("small", {}, [KINDS[use.kind], use.kind === "r" ? use.inside : use.inside && `in ${use.inside}`, use.resolved ? "resolved" : ""].filter(Boolean).join(" "))))));
-        open -= file.uses.length;
-        return part;
-      }));
-      all.textContent = `every use of ${name}`;
-      all.setAttribute("aria-pressed", String(every));
+      const files = all.map((file) => ({ ...file, uses: once(file.uses) }));
+      open = FIRST;
+      const used = every || !row ? entry?.used || 0 : row.used;
+      const apart = every ? "" : toldApart(used, row?.sure);
+      told.textContent = used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : "no use of that name is indexed";
+      const section = (heading, wanted) => {
+        const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
+        return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
+      };
+      list.replaceChildren(...(apart ? [...section("Can only mean this", (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
+      button.textContent = every ? "only these" : `all ${count(entry.used, "line")} with the name ${name}`;
+      button.setAttribute("aria-pressed", String(every));
     }
     draw();
-    all.addEventListener("click", () => { every = !every; draw(); });
+    button.addEventListener("click", () => { every = !every; draw(); });
     const words = [];
+    if (row && entry.used > row.used) words.push(`${count(entry.used - row.used, "more line")} with the name ${entry.used - row.used === 1 ? "is" : "are"} not counted: what is written before it, or the number of arguments, says that something else is meant`);
     if (!entry || entry.files.some((file) => file.uses.some((use) => !use.resolved))) words.push(table.matched.replace("{}", same > 1 ? table.several.replace("{}", same) : ""));
     const others = new Set((entry?.definitions || []).map((one) => one.qualified));
     others.delete(qualified);
-    if (others.size) words.push(`${count(others.size, "other name")} here ${others.size === 1 ? "ends" : "end"} in ${name}: the uses are of the name, as far as what is written before it tells them apart`);
+    if (others.size) words.push(`${count(others.size, "other name")} on this site ${others.size === 1 ? "ends" : "end"} in ${name}`);
     if ("cte".includes(kind)) words.push(table.types.replace("{}", name));
-    if (entry?.more[0]) words.push(`${count(entry.more[0], "further line")} with the name ${entry.more[0] === 1 ? "is" : "are"} not listed: ptexplore refs ${qualified}`);
-    if (row && entry.used > total + entry.more[0]) words.push(`the other lines are in files that are not on this site: ptexplore refs ${qualified}`);
-    if (!total) told.textContent = "no use of that name is indexed on this site";
-    const rest = total && row?.fitting ? all : null;
+    const left = entry ? entry.more[0] + entry.outsideMore[0] : 0;
+    if (left) words.push(`${count(left, "line")} with the name ${left === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
+    const rest = row?.fitting && entry.used > row.used ? button : null;
     return [make("p", { class: "line" }, told, rest), list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
   }
   /* A line of source with the name in it marked. */
@@ -189,8 +210,7 @@
     const [callers, callees] = await Promise.all([further(row.callers.slice(0, NEAR), "callers"), further(row.callees.slice(0, NEAR), "callees")]);
     const told = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
     const others = left(row.callers, row.moreCallers), inside = left(row.callees, row.moreCallees);
-    if (row.calls) told.push(`${count(row.calls, "call")} of that name in all`);
-    if (others) told.push(`${count(others, "more function", "more functions")} of this site may call it`);
+    if (others) told.push(`${count(others, "more function", "more functions")} of this site may call it: "Uses" lists the lines`);
     if (inside) told.push(`it calls ${inside} more`);
     const words = (nodes, side) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
       node.next.length ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), node.more ? make("li", { class: "w" }, `and ${node.more} more`) : null) : null)));

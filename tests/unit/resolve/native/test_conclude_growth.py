@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from ptexplore.model.trace import Hop
+import pytest
+
+from ptexplore.model.trace import Dispatch, Hop
 from ptexplore.resolve.claims import NOT_YET, Claim
 from ptexplore.resolve.native.call_tree import NativeFrame
-from ptexplore.resolve.native.conclude import DEEPEST, Branch, entered, fill, finish, grow, insert, span, wrap
+from ptexplore.resolve.native.conclude import (
+    DEEPEST,
+    OTHER_SET,
+    Branch,
+    entered,
+    fill,
+    finish,
+    grow,
+    insert,
+    span,
+    without_assumed,
+    wrap,
+)
 from tests.unit.resolve.native_calls import calls, part
 
 
@@ -83,3 +97,20 @@ def test_endless_nesting_ends() -> None:
     assert found.cut
     assert len(found.of) == DEEPEST
     assert shape(finish(found.root, native)).count("(") == DEEPEST - 1
+
+
+@pytest.mark.parametrize(
+    ("unread", "told", "expected"),
+    [
+        ((), None, OTHER_SET),
+        (("bias",), "None, or undefined", f"bias: None, or undefined; input, weight: {OTHER_SET}"),
+        (("bias", "g"), "bias: None; g: a Generator", f"bias: None; g: a Generator; input, weight: {OTHER_SET}"),
+        (("x", "bias"), "x, bias: None", f"x, bias: None; input, weight: {OTHER_SET}"),
+    ],
+)
+def test_each_unread_argument_has_its_own_reason(unread: tuple[str, ...], told: str | None, expected: str) -> None:
+    sets = {"input": "CPU", "weight": "CPU"}
+    dispatch = Dispatch("CPU", "", "kernel", (), arguments=sets, unread=unread, unread_why=told, assumed=tuple(sets))
+    changed = without_assumed(dispatch)
+    assert (changed.unread, changed.unread_why) == ((*unread, "input", "weight"), expected)
+    assert (changed.arguments, changed.assumed) == ({}, ())

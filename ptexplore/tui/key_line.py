@@ -9,7 +9,7 @@ from textual import events
 from textual.widgets import Footer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from textual.app import ComposeResult
 
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 class KeyLine(Footer):
     """A footer that leaves out whole keys where not all fit: those of `least` first, then the first ones."""
 
-    def __init__(self, least: Sequence[str]) -> None:
-        """`least` are actions, the one that a reader misses least first."""
+    def __init__(self, least: Sequence[str] = (), idle: Callable[[], Container[str]] = tuple) -> None:
+        """`least` are actions, the one that a reader misses least first; `idle` says which have nothing to do now."""
         super().__init__(show_command_palette=False, compact=True)
         self._least = tuple(least)
+        self._idle = idle
         self._room = 0
 
     def compose(self) -> ComposeResult:
         """The keys that fit, in the order that they have."""
         self._room = self.app.size.width
-        keys: list[Any] = list(super().compose())
+        idle = self._idle()
+        every: list[Any] = list(super().compose())
+        keys = [key for key in every if key.action not in idle]
         order = {action: number for number, action in enumerate(self._least)}
         out = sorted(keys, key=lambda key: order.get(key.action, len(order)))
         while len(out) > 1 and sum(map(_wide, out)) > self._room:

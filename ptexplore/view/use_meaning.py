@@ -1,0 +1,444 @@
+"""What one use of a name can mean, beyond how it is spelled: the one name that its place leaves, and its arguments.
+
+`refs`, `browse` and the site tell certain uses from possible ones by this module, so that their numbers agree. A use is
+certain where C++'s own look-up, as far as it can be read in the text, leaves one qualified name; the type of an object
+is not read, so that what is called through an object stays possible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ptexplore.cpp.brackets import Brackets, closing_of, split
+from ptexplore.cpp.text import Text, words
+from ptexplore.store.index.site import SiteDefinition, SiteUse
+from ptexplore.view.link_targets import (
+    CLASSES,
+    DefinitionsByName,
+    agree,
+    is_local_name,
+    local_names,
+    of_another_kind,
+    scopes_by_line,
+    written_before,
+)
+
+MANY = 99  # arguments: as many as anybody likes
+_ANY = (0, MANY)
+_PYTHON = (".py", ".pyi")
+_SPAN = 4000  # letters of a call that are looked at
+_FEW = re.compile(r"\(\s*(?:(?P<some>[a-z_]\w*(?:\.\w+)*(?:\s*,\s*[a-z_]\w*(?:\.\w+)*)*)\s*)?\)")
+_SIGN = re.compile(r"""[()\[\]{},"'#]|//|/\*""")
+_MACRO_ALONE = re.compile(r"[A-Z][A-Z0-9_]+\s*(?:\(.*\))?", re.DOTALL)
+_CALLABLE = frozenset({*CLASSES, "function", "macro", "variable", "typedef", "concept", "member"})
+_TYPES = frozenset({*CLASSES, "enum", "typedef", "concept"})
+_LEVELS = 12  # of bases above a class
+# The standard library has functions of these names, which a call without a qualifier finds through its arguments.
+_OF_STD = words(
+    """abs accumulate acos acosh advance all_of any_of arg asin asinh atan atan2 atanh back_inserter begin bind cbegin
+    ceil cend copy copysign cos cosh count data distance empty end equal erf erfc exchange exp exp2 expm1 fabs fill find
+    floor fmax fmin fmod for_each forward frexp front get get_if getline hash holds_alternative hypot imag invoke
+    isfinite isinf isnan ldexp lerp lgamma log log10 log1p log2 make_pair make_shared make_tuple make_unique max min
+    minmax modf move next none_of norm polar pow prev proj real ref reduce remainder remove reverse rint round search
+    sin sinh size sort sqrt swap tan tanh tgamma tie to_string transform trunc unique visit"""
+)
+
+Arguments = tuple[int, int]  # the fewest and the most
+
+
+class Reading(NamedTuple):
+    """What a line says of a use on it: what alone it can mean, None where that is not known; how many arguments."""
+
+    sole: str | None = None
+    given: Arguments | None = None
+
+
+PLAIN = Reading()
+
+
+# --- arguments ---
+
+
+def arguments_given(line: str, following: Callable[[], str], name: str) -> Arguments | None:
+    """How many arguments the calls of `name` on a line are given; None where that cannot be read.
+
+    `following` gives the lines that follow. Several calls on one line are taken together.
+    """
+    if not name.isidentifier():
+        return None
+    low, high = MANY, -1
+    at = line.find(name)
+    while at >= 0:
+        end = at + len(name)
+        before, after = line[at - 1 : at], line[end : end + 1]
+        at = line.find(name, end)
+        if before == "_" or before.isalnum() or after == "_" or after.isalnum():
+            continue  # a part of another name
+        rest = line[end:].lstrip()
+        few = _FEW.match(rest)
+        given: Arguments | None
+        if few is not None:
+            number = few["some"].count(",") + 1 if few["some"] else 0
+            given = number, number
+        elif rest[:1] == "(" and (pieces := _pieces(rest)) is not None:
+            given = _number(rest[1 : pieces[-1][1]], [rest[start:stop].strip() for start, stop in pieces])
+        elif rest[:1] in ("(", "<") or not rest:
+            given = _counted(f"{rest}\n{following()}"[:_SPAN].lstrip())
+        else:
+            continue  # only named there
+        if given is None:
+            return None
+        low, high = min(low, given[0]), max(high, given[1])
+    return (low, high) if high >= 0 else None
+
+
+def _counted(text: str) -> Arguments | None:
+    """How many arguments stand in the brackets that a text begins with, behind template arguments."""
+    if text[:1] == "<":
+        close = closing_of(text, 0)
+        text = text[close + 1 :].lstrip() if close > 0 else ""
+    if text[:1] != "(":
+        return None
+    pieces = _pieces(text)
+    if pieces is not None:
+        return _number(text[1 : pieces[-1][1]], [text[start:stop].strip() for start, stop in pieces])
+    bare = Text("", text).bare
+    brackets = Brackets(bare)
+    close = brackets.closing(0)
+    if close < 0 or re.search(r"^\s*#", bare[:close], re.MULTILINE):
+        return None
+    return _number(bare[1:close], [text[start:stop] for start, stop in brackets.arguments(1, close)])
+
+
+def _pieces(text: str) -> list[tuple[int, int]] | None:
+    """The arguments in the brackets that a text begins with; None where they do not close, or hold a literal, a comment
+    or a directive.
+    """
+    depth, begin = 0, 1
+    pieces: list[tuple[int, int]] = []
+    for match in _SIGN.finditer(text):
+        sign = match[0]
+        if sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+            if not depth:
+                return [*pieces, (begin, match.start())]
+        elif sign != ",":
+            return None
+        elif depth == 1:
+            pieces.append((begin, match.start()))
+            begin = match.end()
+    return None
+
+
+def _number(inside: str, pieces: Sequence[str]) -> Arguments | None:
+    """How many arguments these are; a comma in angle brackets may part two of them, or two arguments of a template."""
+    if len(pieces) == 1 and not pieces[0]:
+        return 0, 0
+    if any(piece.endswith("...") or _MACRO_ALONE.fullmatch(piece) for piece in pieces):
+        return None  # a pack, or a macro that may hold several
+    return min(len(split(inside)), len(pieces)) if "<" in inside else len(pieces), len(pieces)
+
+
+@lru_cache(maxsize=65536)
+def arguments_taken(signature: str, kind: str) -> Arguments:
+    """How many arguments a definition takes; any number where its signature does not say."""
+    if kind != "function" or not signature.startswith("(") or "#" in signature:
+        return _ANY
+    close = closing_of(signature, 0)
+    if close < 0:
+        return _ANY
+    listed = signature[1:close].strip()
+    if listed in ("", "void"):
+        return 0, 0
+    low = high = 0
+    for parameter in split(listed):
+        plain = parameter.strip()
+        if _MACRO_ALONE.fullmatch(plain):
+            return _ANY
+        if "..." in plain:
+            return low, MANY
+        high += 1
+        low += "=" not in plain
+    return low, high
+
+
+def _meet(taken: Arguments, given: Arguments | None) -> bool:
+    return given is None or (given[0] <= taken[1] and taken[0] <= given[1])
+
+
+class Bearers:
+    """What bears one last name in C++, by qualified name: how many arguments each takes, which are members."""
+
+    def __init__(self, names: DefinitionsByName, name: str) -> None:
+        self._name = name
+        self.taken: dict[str, list[Arguments]] = {}
+        self.members: set[str] = set()
+        self.types: set[str] = set()
+        self.all = {place.definition.qualified for place in names.places(name)}
+        self.places: dict[str, list[tuple[str, SiteDefinition]]] = {}
+        for place in names.places(name):
+            definition = place.definition
+            if place.path.endswith(_PYTHON) or (definition.kind not in _CALLABLE and definition.kind not in _TYPES):
+                continue
+            qualified = bearer(definition)
+            self.taken.setdefault(qualified, []).append(arguments_taken(definition.signature, definition.kind))
+            self.places.setdefault(qualified, []).append((place.path, definition))
+            if definition.kind in _TYPES:
+                self.types.add(qualified)
+            if names.is_class(qualified.rpartition("::")[0]):
+                self.members.add(qualified)
+        self._told: dict[Arguments, Arguments | None] = {}
+        self._fitting: dict[tuple[str, bool, Arguments | None], str | None] = {}
+        self.any_number = all(each == _ANY for taken in self.taken.values() for each in taken)
+
+    def others(self, qualified: str) -> bool:
+        """Whether something else bears the name, in Python or in C++."""
+        return bool(self.all - {qualified})
+
+    def takes(self, qualified: str, given: Arguments | None) -> bool:
+        """Whether something of that name takes so many arguments; what is not known takes any."""
+        return given is None or any(_meet(taken, given) for taken in self.taken.get(qualified, (_ANY,)))
+
+    def told(self, given: Arguments | None) -> Arguments | None:
+        """A number of arguments, if anything of the name would not take it."""
+        if given is not None and given not in self._told:
+            every = all(_meet(each, given) for taken in self.taken.values() for each in taken)
+            self._told[given] = None if every else given
+        return self._told[given] if given is not None else None
+
+    def only(self, written: str, given: Arguments | None, *, types: bool) -> str | None:
+        """The one qualified name that a name with `written` before it ("native::") can mean; None where several can."""
+        key = (written, types, given)
+        if key not in self._fitting:
+            wanted = self.types if types else self.taken.keys()
+            end = -len(self._name)
+            fitting = {q for q in wanted if (not written or agree(written, q[:end])) and self.takes(q, given)}
+            self._fitting[key] = fitting.pop() if len(fitting) == 1 else None
+        return self._fitting[key]
+
+
+def bearer(definition: SiteDefinition) -> str:
+    """The qualified name that the uses of a definition mean."""
+    return without_constructor(definition.qualified)
+
+
+def without_constructor(qualified: str) -> str:
+    """The name that uses of a qualified name of C++ mean: a constructor is its class."""
+    container, _, name = qualified.rpartition("::")
+    return container if container.rpartition("::")[2] == name else qualified
+
+
+# --- the one meaning ---
+
+
+class UseReader:
+    """Reads what the uses in files can mean. It keeps what it worked out; for one thread."""
+
+    def __init__(self, names: DefinitionsByName) -> None:
+        self.names = names
+        self._bearers: dict[str, Bearers] = {}
+        self._bases: dict[str, tuple[str, ...] | None] = {}
+
+    def bearers(self, name: str) -> Bearers:
+        """What bears a last name in C++."""
+        if name not in self._bearers:
+            self._bearers[name] = Bearers(self.names, name)
+        return self._bearers[name]
+
+    def of_file(self, path: str, text: str | None) -> FileReader:
+        """Reads the uses in one file; without its text only what the index says of it is known."""
+        return FileReader(self, path, text)
+
+    def sole_row(self, target: str, name: str) -> str | None:
+        """The one qualified name that a row's target can mean ("at::native::add_kernel", "add_kernel")."""
+        return self.bearers(name).only(target[: -len(name)].removeprefix("::"), None, types=False)
+
+    def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
+        """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""
+        bearers = self.bearers(use.name)
+        through_object = ("." in use.text or "->" in use.text) and "operator" not in use.text
+        own = through_object and use.text == f"this->{use.name}"
+        if use.kind not in ("call", "inherit", "type", "macro") or (through_object and not own):
+            return None
+        written = written_before(use) if not through_object else ""
+        if written:
+            return bearers.only(written, given, types=use.kind in ("inherit", "type"))
+        return self._looked_up(use, path, scope, given, bearers, members_only=own)
+
+    def _looked_up(
+        self, use: SiteUse, path: str, scope: str, given: Arguments | None, bearers: Bearers, *, members_only: bool
+    ) -> str | None:
+        """From the inside out, as C++ looks a name up; a class is looked through with its bases."""
+        inner, types = scope, use.kind in ("inherit", "type")
+        while inner:
+            if self.names.is_class(inner):
+                meant = self._in_class(inner, use.name, bearers)
+                if meant == "":
+                    return None  # a base that is not known may have it
+                if meant is not None:
+                    return meant if bearers.takes(meant, given) else None
+            elif not members_only and (meant := self._in_namespace(f"{inner}::{use.name}", path, bearers, types=types)):
+                return self._free(meant, use, path, given, bearers, types=types)
+            inner = inner.rpartition("::")[0]
+        if members_only or not self._in_namespace(use.name, path, bearers, types=types):
+            return None
+        return self._free(use.name, use, path, given, bearers, types=types)
+
+    def _in_namespace(self, qualified: str, path: str, bearers: Bearers, *, types: bool) -> str | None:
+        places = bearers.places.get(qualified, ())
+        if not places or (types and qualified not in bearers.types):
+            return None
+        seen = any(
+            not definition.static or place == path or not place.endswith((".cpp", ".cu", ".cc", ".c", ".mm"))
+            for place, definition in places
+        )
+        return qualified if seen else None
+
+    def _free(
+        self, meant: str, use: SiteUse, path: str, given: Arguments | None, bearers: Bearers, *, types: bool
+    ) -> str | None:
+        """A function outside of classes is certain where no other one could be meant through the arguments' types."""
+        places = bearers.places[meant]
+        defined = [place for place, definition in places if not definition.declared]
+        if any(of_another_kind(place, path) for place in defined or [place for place, _definition in places]):
+            return None
+        if types:
+            return meant
+        others = (q for q in bearers.taken if q != meant and q not in bearers.members)
+        if use.name in _OF_STD or any(bearers.takes(q, given) for q in others):
+            return None
+        return meant if bearers.takes(meant, given) else None
+
+    def _in_class(self, qualified: str, name: str, bearers: Bearers, level: int = 0) -> str | None:
+        """The member of that name in a class or its bases; None where none has it, "" where that is not known."""
+        member = f"{qualified}::{name}"
+        if member in bearers.taken:
+            return member
+        bases = self._bases_of(qualified) if level < _LEVELS else None
+        if bases is None:
+            return ""
+        meant = {self._in_class(base, name, bearers, level + 1) for base in bases} - {None}
+        if not meant:
+            return None
+        return meant.pop() if len(meant) == 1 else ""
+
+    def _bases_of(self, qualified: str) -> tuple[str, ...] | None:
+        """The classes that a class names as its bases; None where that cannot be told."""
+        if qualified not in self._bases:
+            self._bases[qualified] = None  # what inherits from itself is not followed
+            self._bases[qualified] = self._read_bases(qualified)
+        return self._bases[qualified]
+
+    def _read_bases(self, qualified: str) -> tuple[str, ...] | None:
+        places = [
+            place
+            for place in self.names.places(qualified.rpartition("::")[2])
+            if place.definition.qualified == qualified and place.definition.kind in CLASSES
+        ]
+        defined = [place for place in places if not place.definition.declared]
+        if not defined:
+            return None
+        bases: dict[str, None] = {}
+        for place in defined:
+            definition = place.definition
+            inner = [
+                other
+                for other in self.names.defined(place.path)
+                if other.kind in CLASSES and not other.declared and other is not definition
+                and definition.begin <= other.begin and other.end_line <= definition.end_line
+                and other.line != definition.line
+            ]  # fmt: skip
+            for use in self.names.uses(place.path):
+                lines = [line for line in use.lines if definition.begin <= line <= definition.end_line]
+                if use.kind != "inherit" or not lines:
+                    continue
+                if all(any(o.begin <= line <= o.end_line for o in inner) for line in lines):
+                    continue
+                base = self.in_scope(use, place.path, definition.container.rstrip(":"), None)
+                if base is None or "<" in use.text or not self.names.is_class(base):
+                    return None
+                bases[base] = None
+        return tuple(bases)
+
+
+class FileReader:
+    """Reads the uses in one file."""
+
+    def __init__(self, reader: UseReader, path: str, text: str | None) -> None:
+        self._reader = reader
+        self._path = path
+        self._python = path.endswith(_PYTHON)
+        self._text = text
+        self._lines: list[str] | None = None
+        self._scopes: list[str] | None = None
+        self._local: set[str] | None = None
+        self._hidden: dict[str, bool] = {}
+
+    def read(self, use: SiteUse, line: int) -> Reading:
+        """What a line says of a use on it."""
+        if use.target is not None or use.kind == "override":
+            return PLAIN
+        if self._python:
+            return self._read_python(use)
+        given = None
+        if use.kind == "call" and self._text is not None:
+            bearers = self._reader.bearers(use.name)
+            given = bearers.told(self._given(use.name, line)) if not bearers.any_number else None
+        plain = use.text == use.name
+        scope = self._scope(line) if plain or use.text.startswith("this->") else ""
+        if use.kind == "inherit":  # a base is looked up where the class stands, not inside of it
+            scope = scope.rpartition("::")[0]
+        sole = self._reader.in_scope(use, self._path, scope, given)
+        if sole is not None and plain and self._is_hidden(use.name):
+            sole = None
+        return Reading(sole, given) if sole or given else PLAIN
+
+    def _read_python(self, use: SiteUse) -> Reading:
+        before = use.text[: -len(use.name)]
+        if before.count(".") > 1 and any(p.definition.container == before for p in self._reader.names.places(use.name)):
+            return Reading(use.text)  # written whole
+        meant = self._reader.names.meant(use, self._path, "")
+        if meant is None or not meant.sure:
+            return PLAIN
+        if use.text == use.name and self._is_hidden(use.name):
+            return PLAIN
+        return Reading(meant.places[0].definition.qualified)
+
+    def _given(self, name: str, line: int) -> Arguments | None:
+        if self._lines is None:
+            self._lines = (self._text or "").split("\n")
+        if not 0 < line <= len(self._lines):
+            return None
+        lines = self._lines
+        return arguments_given(lines[line - 1], lambda: "\n".join(lines[line : line + 40]), name)
+
+    def _scope(self, line: int) -> str:
+        if self._scopes is None:
+            symbols = self._reader.names.defined(self._path)
+            self._scopes = scopes_by_line(symbols, max((s.end_line for s in symbols), default=0) + 2)
+        return self._scopes[line] if line < len(self._scopes) else ""
+
+    def _is_hidden(self, name: str) -> bool:
+        """Whether a local name of the file may hide what is called so elsewhere."""
+        if name not in self._hidden:
+            text = self._text
+            if text is None:
+                return True
+            if self._python:
+                self._local = local_names(text, python=True) if self._local is None else self._local
+                self._hidden[name] = name in self._local
+            else:
+                self._hidden[name] = is_local_name(text, name)
+        return self._hidden[name]
+
+
+def may_mean(bearers: Bearers | None, meant: Collection[str], reading: Reading) -> bool:
+    """Whether a use that was read so can mean something of these names (`without_constructor`)."""
+    if reading.sole is not None:
+        return reading.sole in meant
+    return bearers is None or any(bearers.takes(name, reading.given) for name in meant)

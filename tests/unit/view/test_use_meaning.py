@@ -1,0 +1,162 @@
+"""What a use can mean: how many arguments it is given, and the one name that its place leaves, by C++'s own look-up."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
+from ptexplore.source.listing import files_of
+from ptexplore.source.tree import checkout_tree
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.link_targets import is_local_name, local_names
+from ptexplore.view.search.refs import RefsView, refs
+from ptexplore.view.trees import IndexedTree
+from ptexplore.view.use_meaning import MANY, arguments_given, arguments_taken
+
+ITERATOR = "aten/src/ATen/Iterator.h"
+USES = "aten/src/ATen/Uses.cpp"
+FILES = {
+    ITERATOR: """#pragma once
+namespace at {
+struct Config {
+  Iterator build() {
+    Iterator it;
+    it.build(*this);
+    return it;
+  }
+};
+struct Iterator {
+  void build(Config& config);
+  void twice(Config& config) { build(config); this->build(config); }
+};
+struct Kernel : public Iterator {};
+struct Foreign : public std::vector<int> {};
+template <typename T> struct Loose : public T {};
+inline int weigh(int a, int b = 2) { return a + b; }
+inline int spread(int a) { return a; }
+}
+namespace other {
+inline int spread(float a) { return 1; }
+inline int weigh(int a, int b, int c) { return 1; }
+}
+""",
+    USES: """#include <ATen/Iterator.h>
+namespace at {
+void Kernel_run(Config& config) { Iterator it; it.build(config); config.build(); }
+struct Own : public Kernel {
+  void run(Config& c) { build(c); }
+};
+struct Unsure : public Foreign {
+  void run(Config& c) { build(c); }
+};
+int free_calls(int x) {
+  return weigh(x) + spread(x)
+      + at::spread(x) + weigh(x, 1, 2);
+}
+int hides(int x, int weigh) { return x; }
+}
+""",
+    "aten/src/ATen/Clear.cpp": """#include <ATen/Iterator.h>
+namespace at {
+int clear(int x) { return weigh(x, 3); }
+}
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
+    folder = tmp_path_factory.mktemp("meaning")
+    for path, text in FILES.items():
+        (folder / "mini" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "mini" / path).write_text(text, encoding="utf-8")
+    root = str(folder / "mini")
+    checkout = Checkout("mini", "folder", root, root, version="2.99.0", release="2.99.0")
+    build(IndexInput("mini", root, files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)
+
+
+def told(view: RefsView, *, certain: bool) -> set[tuple[str, int]]:
+    return {
+        ((use.spot.ref.path or "").rsplit("/", 1)[-1], use.spot.ref.line or 0)
+        for group in view.groups
+        if group.certain is certain
+        for use in group.uses
+    }
+
+
+def test_a_member_is_certain_inside_its_class_and_what_inherits_from_it(tree: IndexedTree) -> None:
+    view = refs([tree], "at::Iterator::build", None)
+    assert told(view, certain=True) == {("Iterator.h", 12), ("Uses.cpp", 5)}
+    # through an object, whose type is not read; under a base that is not in the tree
+    assert told(view, certain=False) == {("Iterator.h", 6), ("Uses.cpp", 3), ("Uses.cpp", 8)}
+    assert (view.lines, view.certain) == (5, 2)
+
+
+def test_a_number_of_arguments_that_it_does_not_take_is_no_use(tree: IndexedTree) -> None:
+    view = refs([tree], "at::Config::build", None)
+    # it.build(config) gives one argument; config.build() on the same line gives none
+    assert told(view, certain=False) == {("Uses.cpp", 3)}
+    assert view.certain == 0
+    assert view.otherwise >= 1
+
+
+def test_a_function_is_certain_where_no_other_takes_as_many_arguments(tree: IndexedTree) -> None:
+    weigh = refs([tree], "at::weigh", None)
+    assert told(weigh, certain=True) == {("Clear.cpp", 3)}
+    assert told(weigh, certain=False) == {("Uses.cpp", 11)}, "a parameter of that file has the name, too"
+    assert weigh.otherwise == 1, "weigh(x, 1, 2)"
+    spread = refs([tree], "at::spread", None)
+    assert told(spread, certain=True) == {("Uses.cpp", 12)}
+    assert told(spread, certain=False) == {("Uses.cpp", 11)}, "the argument's type may bring other::spread in"
+
+
+@pytest.mark.parametrize(
+    ("line", "below", "given"),
+    [
+        ("f();", "", (0, 0)),
+        ("x.f( a, b )", "", (2, 2)),
+        ("f(g(a, b), {c, d})", "", (2, 2)),
+        ('f("a, (b", c)', "", (2, 2)),
+        ("f<int, 2>(a)", "", (1, 1)),
+        ("f(a < b, c > d)", "", (1, 2)),
+        ("return f(", "    a,  // one, two\n    b);", (2, 2)),
+        ("f", "(a)", (1, 1)),
+        ("f(a) + f(a, b)", "", (1, 2)),
+        ("f(args...)", "", None),
+        ("f(SOME_ARGS, b)", "", None),
+        ("f(", "#if A\n a,\n#endif\n b)", None),
+        ("half(a) + f_(b)", "", None),
+        ("f(a", "", None),
+    ],
+)
+def test_arguments_are_counted_as_far_as_the_text_says(line: str, below: str, given: tuple[int, int] | None) -> None:
+    assert arguments_given(line, lambda: below, "f") == given
+
+
+@pytest.mark.parametrize(
+    ("signature", "taken"),
+    [
+        ("()", (0, 0)),
+        ("(void)", (0, 0)),
+        ("(const Tensor& self, int64_t dim = 0) const", (1, 2)),
+        ("(std::pair<int, int> a, std::function<void(int, int)> b)", (2, 2)),
+        ("(int a, Args&&... args)", (1, MANY)),
+        ("(const char* text, ...)", (1, MANY)),
+        ("(STRUCTURED_ARGS)", (0, MANY)),
+        ("", (0, MANY)),
+    ],
+)
+def test_parameters_without_a_default_are_the_fewest_arguments(signature: str, taken: tuple[int, int]) -> None:
+    assert arguments_taken(signature, "function") == taken
+
+
+def test_one_local_name_is_known_as_all_of_them_are() -> None:
+    text = FILES[ITERATOR] + FILES[USES] + "auto value = 1; for (auto& each : all) { take(int  other, const T& that); }"
+    every = local_names(text, python=False)
+    assert {"weigh", "value", "other", "that"} <= every
+    assert all(
+        is_local_name(text, name) == (name in every) for name in ("weigh", "value", "each", "other", "that", "a", "at")
+    )
