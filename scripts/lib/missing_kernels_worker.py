@@ -8,6 +8,7 @@ for that key is traced. Its answer is JSON lines on stdout: a line on each opera
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import signal
@@ -242,26 +243,37 @@ def main() -> None:
 
     torch.set_num_threads(1)
     channel, made = Channel(sys.stdout.fileno()), makers()
-    for op in sorted(set(torch._C._dispatch_get_all_op_names())):
-        if not re.search(only, op) or not torch._C._dispatch_has_kernel(op):
-            continue
-        if not forked(op, made, [*made, DEVICE], share, channel):  # a call killed the process: each key by itself
-            for key in (*made, DEVICE):
-                if not forked(op, made, [key], share, channel):
-                    channel.send({"type": "operator", "op": op, "keys": {key: "the call kills its process"}})
+    names = sorted(set(torch._C._dispatch_get_all_op_names()))
+    names = [op for op in names if re.search(only, op) and torch._C._dispatch_has_kernel(op)]
+    at, keys = 0, [*made, DEVICE]
+    while at < len(names):
+        stopped = forked(names[at:], made, keys, share, channel)
+        if stopped is None:
+            return
+        at += stopped  # a call killed the process: each key of this operator by itself
+        for key in keys:
+            if forked(names[at : at + 1], made, [key], share, channel) is not None:
+                channel.send({"type": "operator", "op": names[at], "keys": {key: "the call kills its process"}})
+        at += 1
 
 
-def forked(op: str, made: dict[str, Callable[[], Any]], wanted: list[str], share: int, channel: Any) -> bool:
-    """Try an operator in a child; whether that ended by itself."""
+def forked(
+    names: list[str], made: dict[str, Callable[[], Any]], wanted: list[str], share: int, channel: Any
+) -> int | None:
+    """Try operators in a child: the number of the one at which it was killed; None where it came to the end."""
+    reached = mmap.mmap(-1, 8)
     process = os.fork()
     if process == 0:
-        signal.alarm(LIMIT)
-        try:
-            try_operator(op, made, wanted, share, channel)
-        except BaseException as error:  # noqa: BLE001 -- the child ends here
-            channel.send({"type": "operator", "op": op, "keys": dict.fromkeys(wanted, f"our own fault: {error!r}")})
+        for number, op in enumerate(names):
+            reached[:8] = number.to_bytes(8, "little")
+            signal.alarm(LIMIT)
+            try:
+                try_operator(op, made, wanted, share, channel)
+            except BaseException as error:  # noqa: BLE001 -- the child ends here
+                channel.send({"type": "operator", "op": op, "keys": dict.fromkeys(wanted, f"our own fault: {error!r}")})
         os._exit(0)
-    return not os.WIFSIGNALED(os.waitpid(process, 0)[1])
+    killed = os.WIFSIGNALED(os.waitpid(process, 0)[1])
+    return int.from_bytes(reached[:8], "little") if killed else None
 
 
 if __name__ == "__main__":

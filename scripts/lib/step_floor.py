@@ -1,7 +1,8 @@
-"""Run by the bench, in a process of its own: what a step costs whatever its handler does, in turns with the real one.
+"""Run by the bench, in a process of its own: what a step by the trap flag costs, in turns with our own stepping.
 
-Prints JSON: instructions that are stepped in a second of processor time by our handler ("ours"), by one that only
-counts and goes back as ours does ("floor"), and by one that only counts and returns by the kernel ("kernel").
+Prints JSON: instructions that are stepped in a second of processor time by our handler ("ours"), which stops only where
+code may not go straight on, by one that counts each and goes back as ours does ("floor"), and by one that only counts
+and returns by the kernel ("kernel").
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ TURNS = 5
 def counting(by_itself: bool) -> Callable[..., str]:
     """A handler that counts the instruction and returns."""
 
-    def handler(state: int, alone: bool = True) -> str:
+    def handler(state: int, tables: int, alone: bool = True) -> str:
+        del tables
         count = f"movabs rax, {state}\ninc qword ptr [rax + {machine_code.COUNT}]\nmov rsi, rdx\n"
         return count + machine_code.returning(alone and by_itself)
 
