@@ -86,6 +86,7 @@ class _Gathered:
     outer: _Gathered | None = None
     calls: int = 0
     time: int = 0
+    recording: int = 0  # what was taken off its time
     backward: int = 0
     saved: int = 0
     operators: int = 0
@@ -119,7 +120,8 @@ def parts_of(program: Program, script: str) -> Part:
         _count(program, owners[calls.path], number, calls, backward[number])
     for path, owner in zip(program.paths, owners, strict=True):
         for part in _outwards(owner) if path.recording else ():
-            part.time = max(part.time - path.recording, 0)
+            taken = min(path.recording, part.time)
+            part.time, part.recording = part.time - taken, part.recording + taken
             if part.kind in ("imports", "thread"):  # their time is in no other's
                 break
     return _finished(root)[0]
@@ -246,7 +248,8 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
     own = list(sum_of_own(part.own.values()))
     beside = ("imports", "thread")  # their time is in no other's
     least = sum(o.time for o in own) + sum(inner.time for inner, _ in inside if inner.kind not in beside)
-    part.time = max(part.time, least) if part.kind not in beside else part.time  # what recording took is sampled
+    if part.kind not in beside:  # what recording took is sampled, and can be too much for a part that took little
+        part.time = max(part.time, min(least, part.time + part.recording))
     finished = Part(
         kind=part.kind,
         name=part.name,
