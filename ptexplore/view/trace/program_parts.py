@@ -138,8 +138,9 @@ def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls
     kind = program.kinds[program.routes[calls.route].kind]
     called = calls.calls * (_called_by_node(program, kind) if kind.type in NODES else int(kind.type == "op"))
     if kind.type not in ("user", "script"):
+        time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
         told = OwnOperators(
-            operator_name(kind), calls.calls, calls.time, (calls.route,), called, calls.saved, backward, number
+            operator_name(kind), calls.calls, time, (calls.route,), called, calls.saved, backward, number
         )
         owner.own.setdefault(told.name, []).append(told)
     owner.sizes.append((calls.route, calls.shape, calls.calls))
