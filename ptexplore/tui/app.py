@@ -92,7 +92,7 @@ class Browser(App[None]):
         Binding("L", "lab", "Run lab", key_display="L"),
         Binding("a", "tour('answer')", "Answer"),
         Binding("d", "tour('mark')", "Read", show=False),
-        Binding("J", "scroll_notes(3)", show=False),
+        Binding("J", "scroll_notes(3)", "Scroll the stop", key_display="J K"),
         Binding("K", "scroll_notes(-3)", show=False),
         Binding("H", "home", "Home", key_display="H", show=False),
         Binding("x", "trace", "Trace"),

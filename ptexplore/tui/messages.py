@@ -126,9 +126,10 @@ class OpenDefinition(Message):
 
 @dataclass
 class OpenUses(Message):
-    """List the uses of a name."""
+    """List the uses of a name; `only` is the file that alone sees it, if one does."""
 
     name: str
+    only: str = ""
 
 
 @dataclass

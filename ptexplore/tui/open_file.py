@@ -121,10 +121,12 @@ class OpenFile:
 
     @property
     def stops(self) -> str:
-        """How many stops of tours are about lines of this file, and where the first is; "" where none is."""
+        """How many stops of tours are about lines of this file, and where; "" where none is."""
+        lines = [f"{line}" for line in sorted(self.notes)]
+        some = ", ".join(lines[:3]) + ", …" * (len(lines) > 3)
         count = sum(self.notes.values())
-        first = min(self.notes, default=0)
-        return f"{count} stop{'s' * (count > 1)} in this file (●): n goes to line {first} · " if count else ""
+        where = f"line{'s' * (len(lines) > 1)} {some}"
+        return f"{count} stop{'s' * (count > 1)} in this file (● on {where}): n goes to the next · " if count else ""
 
     @property
     def noteless(self) -> str:

@@ -30,7 +30,7 @@ _PYTHON = (".py", ".pyi")
 _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
 # What PyTorch puts there stands beside the library's own, which no index of ours has: most uses of std::log are not it.
 _FOREIGN = "std::"
-_NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
+NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 
 # Two expressions, each of which begins with what is rare: a megabyte of text is looked through in 30 ms.
 _AUTO = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=")
@@ -412,9 +412,14 @@ def parameters(signature: str) -> int | None:
     if first < 0 or last < first:
         return None
     inside = signature[first + 1 : last].strip()
-    while (shorter := _NESTED.sub("", inside)) != inside:
+    while (shorter := NESTED.sub("", inside)) != inside:
         inside = shorter
     return 0 if inside in ("", "void") else inside.count(",") + 1
+
+
+def is_own(path: str, *, static: bool) -> bool:
+    """Whether a definition is seen in its own file alone."""
+    return static and not path.endswith(_HEADERS)
 
 
 def seen_from(path: str, places: Sequence[LinkTarget]) -> list[LinkTarget]:

@@ -8,7 +8,9 @@ is not read, so that what is called through an object stays possible.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from ptexplore.cpp.text import Text, words
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 from ptexplore.view.link_targets import (
     CLASSES,
+    NESTED,
     DefinitionsByName,
     agree,
     is_local_name,
@@ -29,6 +32,8 @@ from ptexplore.view.link_targets import (
 MANY = 99  # arguments: as many as anybody likes
 _ANY = (0, MANY)
 _PYTHON = (".py", ".pyi")
+_BRACKETS = frozenset("<>([{")
+_NOTHING = re.compile(r"\(\s*(?:void\s*)?\)")
 _SPAN = 4000  # letters of a call that are looked at
 _FEW = re.compile(r"\(\s*(?:(?P<some>[a-z_]\w*(?:\.\w+)*(?:\s*,\s*[a-z_]\w*(?:\.\w+)*)*)\s*)?\)")
 _SIGN = re.compile(r"""[()\[\]{},"'#]|//|/\*""")
@@ -149,22 +154,31 @@ def arguments_taken(signature: str, kind: str) -> Arguments:
     """How many arguments a definition takes; any number where its signature does not say."""
     if kind != "function" or not signature.startswith("(") or "#" in signature:
         return _ANY
-    close = closing_of(signature, 0)
-    if close < 0:
+    listed = _plain_list(signature)
+    if listed is None:
         return _ANY
-    listed = signature[1:close].strip()
-    if listed in ("", "void"):
+    parameters = listed.split(",")
+    if _NOTHING.match(signature):
         return 0, 0
     low = high = 0
-    for parameter in split(listed):
-        plain = parameter.strip()
-        if _MACRO_ALONE.fullmatch(plain):
+    for parameter in parameters:
+        if _MACRO_ALONE.fullmatch(parameter.strip()):
             return _ANY
-        if "..." in plain:
+        if "..." in parameter:
             return low, MANY
         high += 1
-        low += "=" not in plain
+        low += "=" not in parameter
     return low, high
+
+
+def _plain_list(signature: str) -> str | None:
+    """What a parameter list says without what stands in brackets inside of it; None where more must be looked at."""
+    inside = signature[1:]
+    while (shorter := NESTED.sub("", inside)) != inside:
+        inside = shorter
+    close = inside.find(")")
+    listed = inside[:close]
+    return listed if close >= 0 and not _BRACKETS.intersection(listed) else None
 
 
 def _meet(taken: Arguments, given: Arguments | None) -> bool:
@@ -194,6 +208,9 @@ class Bearers:
                 self.members.add(qualified)
         self._told: dict[Arguments, Arguments | None] = {}
         self._fitting: dict[tuple[str, bool, Arguments | None], str | None] = {}
+        self._ends: defaultdict[str, list[str]] = defaultdict(list)
+        for qualified in self.taken:
+            self._ends[_last_part(qualified[: -len(name)])].append(qualified)
         self.any_number = all(each == _ANY for taken in self.taken.values() for each in taken)
 
     def others(self, qualified: str) -> bool:
@@ -215,11 +232,18 @@ class Bearers:
         """The one qualified name that a name with `written` before it ("native::") can mean; None where several can."""
         key = (written, types, given)
         if key not in self._fitting:
-            wanted = self.types if types else self.taken.keys()
             end = -len(self._name)
+            # Where both are qualified the last part of what stands before the name is the same.
+            wanted: Iterable[str] = self._ends.get(_last_part(written), ()) if written else self.taken
+            wanted = (q for q in wanted if not types or q in self.types)
             fitting = {q for q in wanted if (not written or agree(written, q[:end])) and self.takes(q, given)}
             self._fitting[key] = fitting.pop() if len(fitting) == 1 else None
         return self._fitting[key]
+
+
+def _last_part(before: str) -> str:
+    """The last part of "at::native::"."""
+    return before[:-2].rpartition("::")[2]
 
 
 def bearer(definition: SiteDefinition) -> str:
@@ -243,6 +267,7 @@ class UseReader:
         self.names = names
         self._bearers: dict[str, Bearers] = {}
         self._bases: dict[str, tuple[str, ...] | None] = {}
+        self._inherits: dict[str, dict[tuple[str, int], list[SiteUse]]] = {}
 
     def bearers(self, name: str) -> Bearers:
         """What bears a last name in C++."""
@@ -335,35 +360,42 @@ class UseReader:
         return self._bases[qualified]
 
     def _read_bases(self, qualified: str) -> tuple[str, ...] | None:
-        places = [
+        defined = [
             place
             for place in self.names.places(qualified.rpartition("::")[2])
-            if place.definition.qualified == qualified and place.definition.kind in CLASSES
+            if place.definition.qualified == qualified
+            and place.definition.kind in CLASSES
+            and not place.definition.declared
         ]
-        defined = [place for place in places if not place.definition.declared]
         if not defined:
             return None
         bases: dict[str, None] = {}
         for place in defined:
-            definition = place.definition
-            inner = [
-                other
-                for other in self.names.defined(place.path)
-                if other.kind in CLASSES and not other.declared and other is not definition
-                and definition.begin <= other.begin and other.end_line <= definition.end_line
-                and other.line != definition.line
-            ]  # fmt: skip
-            for use in self.names.uses(place.path):
-                lines = [line for line in use.lines if definition.begin <= line <= definition.end_line]
-                if use.kind != "inherit" or not lines:
-                    continue
-                if all(any(o.begin <= line <= o.end_line for o in inner) for line in lines):
-                    continue
-                base = self.in_scope(use, place.path, definition.container.rstrip(":"), None)
+            scope = place.definition.container.rstrip(":")
+            for use in self._inherited(place.path).get((qualified, place.definition.begin), ()):
+                base = self.in_scope(use, place.path, scope, None)
                 if base is None or "<" in use.text or not self.names.is_class(base):
                     return None
                 bases[base] = None
         return tuple(bases)
+
+    def _inherited(self, path: str) -> dict[tuple[str, int], list[SiteUse]]:
+        """What the classes of a file inherit from, by their qualified name and first line."""
+        if path not in self._inherits:
+            by_class: defaultdict[tuple[str, int], list[SiteUse]] = defaultdict(list)
+            uses = [use for use in self.names.uses(path) if use.kind == "inherit"]
+            classes = [each for each in self.names.defined(path) if each.kind in CLASSES and not each.declared]
+            classes.sort(key=lambda each: (each.begin, -each.end_line))
+            begins = [each.begin for each in classes]
+            for use in uses:
+                for line in use.lines:
+                    at = bisect_right(begins, line) - 1
+                    while at >= 0 and classes[at].end_line < line:  # the innermost one begins last
+                        at -= 1
+                    if at >= 0:
+                        by_class[classes[at].qualified, classes[at].begin].append(use)
+            self._inherits[path] = dict(by_class)
+        return self._inherits[path]
 
 
 class FileReader:

@@ -24,6 +24,8 @@ MESSAGE = re.compile(
 DEVICES = {"XLA": "xla", "MPS": "mps", "IPU": "ipu", "HPU": "hpu", "VE": "ve", "MTIA": "mtia", "Vulkan": "vulkan",
            "PrivateUse1": "privateuseone"}  # fmt: skip
 SIMPLE = {"int": 1, "number": 1, "Scalar": 1, "SymInt": 1, "float": 1.0, "bool": False, "str": "mean", "complex": 1j}
+LISTS = {"List[int]": 1, "List[SymInt]": 1, "List[bool]": True, "List[float]": 1.0, "List[number]": 1.0}
+NESTED = "AutogradNestedTensor"  # a nested tensor's highest key, which has no kernel for operators that know none
 DEVICE = "device"  # among the wanted keys: those of DEVICES
 LIMIT = 300  # seconds that the calls and traces of one operator may take
 
@@ -105,12 +107,10 @@ def value(kind: str, tensor: Callable[[], Any]) -> Any:
         return tensor() if inner == "Tensor" else None
     if kind in ("List[Tensor]", "List[Optional[Tensor]]"):
         return [tensor(), tensor()]
-    if kind == "List[int]" or kind == "List[SymInt]":
-        return [1, 1]
-    if kind == "List[bool]":
-        return [True, True]
-    if kind == "List[float]":
-        return [1.0, 1.0]
+    if kind in LISTS:
+        return [LISTS[kind]] * 2
+    if kind == "List[List[Tensor]]":
+        return [[tensor()], [tensor()]]
     if kind == "Device":
         return torch.device("cpu")
     return SIMPLE[kind]
@@ -180,7 +180,8 @@ def try_operator(op: str, made: dict[str, Callable[[], Any]], wanted: list[str],
         for trial in tried:
             words = told_of(trial, call)
             read = MESSAGE.search(trial.error)
-            if read is not None and read[2] == key:
+            if read is not None and read[2] in (key, NESTED):
+                trial.key = read[2]
                 chosen[key], keys[key] = trial, "no kernel"
                 break
             keys[key] = words.partition("\n")[0][:160] or "runs"
@@ -228,8 +229,9 @@ def brings(given: Any, key: Any) -> bool:
     """Whether an argument's tensors have a dispatch key."""
     import torch
 
-    held = given if isinstance(given, list) else [given]
-    return any(isinstance(v, torch.Tensor) and keys_of(v).has(key) for v in held)
+    if isinstance(given, list):
+        return any(brings(item, key) for item in given)
+    return isinstance(given, torch.Tensor) and bool(keys_of(given).has(key))
 
 
 def main() -> None:

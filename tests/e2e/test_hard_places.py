@@ -350,8 +350,17 @@ def references(value: Any) -> Iterator[dict[str, Any]]:
 PART = "se_32bit_index"  # of can_use_32bit_indexing
 
 
-def test_a_text_is_found_by_a_part_of_an_identifier(sourced_command: InProcess, source_tree: Path) -> None:
-    asked = ("find", "--tree", source_tree.name, "--text", PART, "--limit", "0", "--json")
+@pytest.fixture
+def checkout(sourced_cache: Path) -> str:
+    """What the tree of the source beside the torch under test is called."""
+    [folder] = (sourced_cache / "checkouts").glob("[!.]*")
+    return folder.name
+
+
+def test_a_text_is_found_by_a_part_of_an_identifier(
+    sourced_command: InProcess, source_tree: Path, checkout: str
+) -> None:
+    asked = ("find", "--tree", checkout, "--text", PART, "--limit", "0", "--json")
     groups = {group["name"]: group["results"] for group in sourced_command(*asked).data["groups"]}
     told = {(hit["source"]["path"], hit["source"]["line"]) for hit in groups["text"]}
     path = "aten/src/ATen/TensorIterator.cpp"
@@ -363,14 +372,14 @@ def test_a_text_is_found_by_a_part_of_an_identifier(sourced_command: InProcess, 
 
 
 def test_what_the_compiler_appends_to_a_symbol_hides_no_definition(
-    sourced_command: InProcess, source_tree: Path
+    sourced_command: InProcess, source_tree: Path, checkout: str
 ) -> None:
     """Symbols of the torch under test, as nm writes them, of functions that the source defines."""
     listed = ["nm", "-C", "--defined-only", torch_folder() / "lib/libtorch_python.so"]
     symbols = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
     names = {name.partition("(")[0]: name for name in re.findall(r"^\w+ t (.*\[clone .*)$", symbols, re.MULTILINE)}
     for plain in ("THPSize_New", "storage_get", "THPDevice_New"):
-        asked = ("show", "--tree", source_tree.name, names[plain], "--json")
+        asked = ("show", "--tree", checkout, names[plain], "--json")
         [shown] = sourced_command(*asked).data["candidates"]
         text = (source_tree / shown["source"]["path"]).read_text(encoding="utf-8").splitlines()
         assert shown["name"] == plain

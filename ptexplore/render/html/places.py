@@ -47,7 +47,7 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
         return f'<a class="p x" href="{escaped(outside)}">{text}</a>'
     other = site.place(page, path, None)
     if other is not None:  # its lines are others, so the link is to the file
-        version = site.trees[site.owner[path]].tree.info.version
+        version = site.trees[site.owner[path]].tree.info.label
         link = f"<a href={other}>the file of {escaped(version)}</a>"
         return f"<span class=p>{text}</span> <span class=w>(this site has {link})</span>"
     return f"<span class=p>{text}</span> <span class=w>(not on this site)</span>"

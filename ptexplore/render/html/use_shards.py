@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, digest, in_processes, write_pages
 from ptexplore.render.html.source_pages import pack
-from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, SEVERAL, TOLD_APART
+from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, SEVERAL, TOLD_APART
 from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
 from ptexplore.view.trees import changed
 from ptexplore.view.use_meaning import UseReader
@@ -61,7 +61,13 @@ class UsesWriter:
             ]
 
         write_pages(self.out, range(count), make, "files of uses", progress, jobs, _SHARDS)
-        words = {"matched": NAME_MATCHED, "several": SEVERAL, "types": NOT_INDEXED, "apart": TOLD_APART}
+        words = {
+            "matched": NAME_MATCHED,
+            "several": SEVERAL,
+            "types": NOT_INDEXED,
+            "values": NOT_READ,
+            "apart": TOLD_APART,
+        }
         table = json.dumps({"shards": count, **words}, separators=(",", ":"))
         self.out.write(_TABLE, f"ptx.usesTable({table})\n", key, count)
 

@@ -56,6 +56,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("T", "what ran last; Enter opens, space folds"),
         ("v  f", "there: the next view; every hop"),
         ("N  y", "there: step this call alone; copy the permalink"),
+        ("~  ?", "there, after a place: of another version; not certain"),
     )),
     ("Everywhere", (
         ("Tab", "next pane: what is coloured there opens"),

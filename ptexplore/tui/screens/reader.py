@@ -28,6 +28,7 @@ from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.stop_list import StopList
 from ptexplore.tui.widgets.symbol_pane import SymbolPane
 from ptexplore.tui.widgets.uses import Uses
+from ptexplore.view.link_targets import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,7 +177,9 @@ class ReadingScreen(Screen[None]):
     def _idle(self) -> tuple[str, ...]:
         """The keys that have nothing to do: that to the next stop, in a file that has none."""
         file = self._shown_file
-        return () if file is not None and file.notes and self.notes.stop is None else ("note(1)",)
+        in_tour = self.notes.stop is not None
+        no_stops = () if file is not None and file.notes and not in_tour else ("note(1)",)
+        return (*no_stops, *(() if in_tour else ("scroll_notes(3)",)))
 
     def action_walk(self) -> None:
         """Walk a tour from the stop about this line; where several are, the reader says from which."""
@@ -361,6 +364,9 @@ class ReadingScreen(Screen[None]):
 
     def action_back(self) -> None:
         """The place before."""
+        if self.uses.display:  # it is a list of what was left
+            self.uses.display = False
+            self._arrange()
         if self.place is not None:
             self.go_back(self.place)
 
@@ -431,6 +437,7 @@ class ReadingScreen(Screen[None]):
         if event.place != self._told_at:
             self._told = ""
         self.notes.follow(event.place)
+        self.symbol.noted = frozenset(mark.stop for mark in self.notes.marks)
         self._crumb()
         self._status()
         self._follow_symbol()
@@ -444,8 +451,16 @@ class ReadingScreen(Screen[None]):
     def on_open_uses(self, event: OpenUses) -> None:
         """List the uses of a name below the source."""
         event.stop()
-        self.uses.ask(event.name)
+        self.uses.ask(event.name, event.only or self._own(event.name))
         self._arrange()
+
+    def _own(self, name: str) -> str:
+        """The path of the file that is read, if it alone sees what it calls so."""
+        file = self._shown_file
+        if file is None:
+            return ""
+        named = [each for each in file.outline if each.qualified == name or each.qualified.endswith(f"::{name}")]
+        return file.path if named and all(is_own(each.path, static=each.static) for each in named) else ""
 
     def action_find(self) -> None:
         """Search in this file."""

@@ -61,9 +61,17 @@ class FolderPane(Links):
         self.display = True
         self.fill(list(self._page_lines(self._view)), keep=kept)
         if not kept:
-            self.scroll_home(animate=False)
             if 0 < place.top < self.option_count:
                 self.highlighted = place.top
+            else:
+                self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """At the page's first line; the cursor comes once it is moved, where nothing that opens is seen yet."""
+        first = self.highlighted
+        if first is not None and self.max_scroll_y and self.scroll_offset.y:
+            self.highlighted = None
+        self.scroll_home(animate=False, immediate=True)
 
     def leave(self) -> None:
         """Show no page any more."""

@@ -12,6 +12,7 @@ from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.facts import Answer, FactsReader, Pointed
 from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
 from ptexplore.tui.widgets.colours import content, hung
+from ptexplore.view.link_targets import is_own
 from ptexplore.view.opening import Opening, open_line
 from ptexplore.view.search.symbol_facts import (
     callee_lines,
@@ -58,6 +59,7 @@ class SymbolPane(Links):
         self._asked: Pointed | None = None
         self._answer: Answer | None = None
         self.trail: Trail | None = None
+        self.noted: frozenset[str] = frozenset()  # the stops that stand beside it already
 
     def follow(self, file: OpenFile, place: Place) -> None:
         """The cursor is at this place of this file: once it stays there, what it is on is looked up."""
@@ -129,16 +131,18 @@ class SymbolPane(Links):
             yield self._line(line)
         if answer.meant and answer.remark:
             yield Leads(Content.styled(clean(answer.remark.partition(":")[0]), "dim"))
-        uses = OpenUses(facts.symbol.qualified) if facts.lines else None
+        own = facts.symbol.path if is_own(facts.symbol.path, static=facts.symbol.static) else ""
+        uses = OpenUses(facts.symbol.qualified, own) if facts.lines else None
         yield Leads(Content.assemble("\n", (uses_in_words(facts), "$text-accent" if uses is not None else "dim")), uses)
         operators = list(operator_lines(facts))
         if operators:
             torch = f" in the installed {self._library.torch}" if facts.operators and self._library.torch else ""
             yield _heading("serves", torch)
             yield from map(self._line, operators)
-        if facts.marks:
+        marks = [mark for mark in facts.marks if mark.stop not in self.noted]
+        if marks:
             yield _heading("to read")
-            for mark in facts.marks:
+            for mark in marks:
                 text = Content.assemble((clean(mark.title), "$text-accent"), (f"  {clean(mark.stop)}", "dim"))
                 yield Leads(text, open_stop(mark.stop))
         yield from self._hops(facts)

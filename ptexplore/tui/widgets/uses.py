@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -13,7 +14,7 @@ from textual.widgets.option_list import Option
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import hand_over
-from ptexplore.tui.messages import OpenPlace
+from ptexplore.tui.messages import OpenPlace, Tell
 from ptexplore.tui.places import Place
 from ptexplore.view.search.refs import NameUse, RefsView, group_in_words, otherwise_in_words, refs, told_apart, used_on
 
@@ -38,17 +39,17 @@ class Uses(Choices):
         self._library = library
         self._uses: dict[str, NameUse] = {}
 
-    def ask(self, name: str) -> None:
-        """List the uses of a name as soon as they are found."""
+    def ask(self, name: str, only: str = "") -> None:
+        """List the uses of a name, of one file alone with `only`, as soon as they are found."""
         self._uses.clear()
         self.border_title = Content(clean(f"uses of {name} …"))
         self.display = True
         self.fill([Option("looking …", disabled=True)])
-        search = partial(hand_over, self.app, partial(self._search, name), self._list, self._failed)
+        search = partial(hand_over, self.app, partial(self._search, name, only), self._list, self._failed)
         self.run_worker(search, thread=True, exclusive=True)
 
-    def _search(self, name: str) -> RefsView:
-        return refs(self._library.reopened_trees(), name, _MOST)
+    def _search(self, name: str, only: str) -> RefsView:
+        return refs(self._library.reopened_trees(), name, _MOST, only=only)
 
     def _failed(self, error: PtexploreError) -> None:
         self._show([Option(Content(clean(error.one_line)), disabled=True)])
@@ -76,24 +77,37 @@ class Uses(Choices):
                 options.append(Option(_row(use), id=number))
         if not self._uses:
             options.append(Option("no use of it was found in these trees", disabled=True))
-        lines = [line for text in view.remarks for line in textwrap.wrap(clean(text), room)]
+        lines = [line for text in map(_without_command, view.remarks) for line in textwrap.wrap(clean(text), room)]
         options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
         self._show(options)
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
         """Go there, with the cursor at the name."""
         use = self._uses.get(event.option_id or "")
-        if use is None or use.spot.ref.path is None:
+        if use is None:
+            self.post_message(Tell("that line is a remark: it leads nowhere"))
+            return
+        if use.spot.ref.path is None:
             return
         place = Place(use.spot.tree.name, use.spot.ref.path, use.spot.ref.line or 1)
         self.post_message(OpenPlace(self._library.at_name(place, use.written.rpartition("::")[2])))
 
 
 def _row(use: NameUse) -> Content:
+    """The file and who calls, as short as it tells them apart; then the line; the folder after that."""
     ref = use.spot.ref
-    where = f"{ref.path}:{ref.line}"
-    inside = f"  in {use.inside}" if use.inside else ""
+    folder, _, name = (ref.path or "").rpartition("/")
+    inside = f"  in {'::'.join(use.inside.split('::')[-2:])}" if use.inside else ""
     how = f"  [{use.how}]" if use.how != "name-matched" else ""
     return Content.assemble(
-        (clean(where), "bold"), (clean(f"{inside}{how}  {use.spot.tree.name}"), "dim"), "\n", clean(f"  {use.text}")
-    )
+        (clean(f"{name}:{ref.line}"), "bold"), clean(inside), (clean(f"{how}  {folder}  {use.spot.tree.name}"), "dim"),
+        "\n", clean(f"  {use.text}"),
+    )  # fmt: skip
+
+
+_COMMAND = re.compile(r"(?:: --tree \S+|: ptexplore .*|\s*\(ptexplore [^)]*\))$")
+
+
+def _without_command(remark: str) -> str:
+    """A remark without the command of a shell that it names: there is none in this screen."""
+    return _COMMAND.sub("", remark)

@@ -16,7 +16,7 @@ from ptexplore.model.symbols import Symbol, SymbolKind
 from ptexplore.source.canonical import is_made, is_test_file
 from ptexplore.store.index import site as index_site
 from ptexplore.store.index.site import SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, local_names, of_another_kind
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, is_own, local_names, of_another_kind
 from ptexplore.view.search.refs import asked_for, fits, name_matched
 from ptexplore.view.trees import IndexedTree, Spot, one_tree_a_file, spot, symbol_spot
 from ptexplore.view.use_meaning import PLAIN, FileReader, Reading, UseReader, may_mean, without_constructor
@@ -162,6 +162,7 @@ class CallReader:
         """Every call that is written so that it can mean the symbol, a file at a time."""
         asked = asked_for(self._trees, symbol.qualified)
         fitting = cache(partial(fits, asked))
+        own = is_own(symbol.path, static=symbol.static)
         for number, (indexed, earlier) in enumerate(one_tree_a_file(self._trees)):
             by_path: defaultdict[str, list[SiteUse]] = defaultdict(list)
             for last in asked.lasts:
@@ -169,7 +170,7 @@ class CallReader:
                     if fitting(path, use.text, use.target):
                         by_path[path].append(use)
             for path, uses in by_path.items():
-                if any(other.store.file(path) is not None for other in earlier):
+                if any(other.store.file(path) is not None for other in earlier) or (own and path != symbol.path):
                     continue
                 text = indexed.tree.glance(path)
                 file = self.uses.of_file(path, text.text if text is not None else None)

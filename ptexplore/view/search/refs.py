@@ -41,6 +41,7 @@ _ORDER = ("registrations", "stubs", "bindings", "addresses", "calls", "overrides
 GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
           "imports", "macros", "tests")  # fmt: skip
 LONGEST = 60  # characters of what a row registers under
+VALUES = frozenset({"member", "variable", "enumerator"})  # what is read and written, which the index does not note
 _NOBODYS = ("default",)  # a last part that says nothing of what else was meant
 _OF_REF = {"call": "calls", "address": "addresses", "override": "overrides", "inherit": "inherits", "type": "types",
            "include": "imports", "import": "imports", "macro": "macros", "yaml": "YAML"}  # fmt: skip
@@ -118,11 +119,12 @@ def refs(
     limit: int | None,
     kind: str | None = None,
     reader: UseReader | None = None,
+    only: str = "",
 ) -> RefsView:
     """The uses of `name`, a symbol (qualified or not) or an operator, at most `limit` of each group.
 
-    `reader` is one that is kept for these trees, where there is one. Raises PtexploreError where nothing uses it and
-    nothing is called so.
+    `only` is the file that alone sees the definition that is meant, if one is. `reader` is kept for these trees, where
+    there is one. Raises PtexploreError where nothing uses it and nothing is called so.
     """
     asked = asked_for(trees, name)
     raw: dict[tuple[str, str, int, str], _Raw] = {}
@@ -132,6 +134,8 @@ def refs(
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
         for use in _uses(indexed, asked, left_out, known_before):
+            if only and use.path != only:
+                continue
             if known_before(use.path):
                 copies[indexed.tree.info.label] += 1
             elif kind is None or use.group == kind:
@@ -168,7 +172,8 @@ class _Certainty:
         self._given_reader = reader
         self._left_out = left_out
         self._meant = frozenset(without_constructor(symbol.qualified) for _number, symbol in asked.symbols)
-        self.told = asked.qualified or len(self._meant) == 1
+        kinds = {symbol.kind for _number, symbol in asked.symbols}
+        self.told = (asked.qualified or len(self._meant) == 1) and not (kinds and kinds <= VALUES)
         self.otherwise = 0
 
     @lazy
@@ -360,6 +365,8 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
     kinds = {s.kind for _number, s in asked.symbols}
     if kinds & {"class", "struct", "union", "enum", "typedef"}:
         yield NOT_INDEXED.format(asked.lasts[0])
+    elif kinds and kinds <= VALUES:
+        yield NOT_READ.format(asked.lasts[0])
     if left_out:
         some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
         more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
@@ -370,6 +377,7 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
 
 
 NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
+NOT_READ = "where it is read or written is not indexed: ptexplore find --text {}"
 SEVERAL = "; {} definitions are called so"
 NAME_MATCHED = (
     "name-matched: found by name, not by types{}; which overload a use is of is not told "

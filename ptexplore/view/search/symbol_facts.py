@@ -15,10 +15,11 @@ from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.doc_comment import doc_of
 from ptexplore.view.line import Line
+from ptexplore.view.link_targets import is_own
 from ptexplore.view.notes.notes_about import MarksByTree, holds
 from ptexplore.view.search.calls import CallNode, CallsView
 from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.search.refs import GROUPS, otherwise_in_words, refs, told_apart, used_on
+from ptexplore.view.search.refs import GROUPS, VALUES, otherwise_in_words, refs, told_apart, used_on
 from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
 from ptexplore.view.use_meaning import UseReader
 
@@ -64,7 +65,8 @@ def symbol_facts(
     groups: tuple[tuple[str, int], ...] = ()
     lines, certain, otherwise = 0, None, 0
     with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
-        view = refs(trees, symbol.qualified, 1, reader=reader)
+        only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
+        view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
         counts: Counter[str] = Counter()
         for group in view.groups:
             counts[group.name] += group.total
@@ -140,6 +142,10 @@ def uses_in_words(facts: SymbolFacts) -> str:
     """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name; …"."""
     if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
+    if facts.symbol.kind in VALUES:
+        sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
+        other = f"; {used_on(facts.lines)} in another way ({sorts})" if facts.lines else ""
+        return f"where it is read or written is not indexed (/ looks for it in this file){other}"
     if not facts.lines:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
         return f"no use of it was found in these trees{types}"

@@ -19,9 +19,9 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, local_names, scopes_by_line
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, is_own, local_names, scopes_by_line
 from ptexplore.view.search.calls import MOST, rank
-from ptexplore.view.search.refs import asked_exactly, fits, spelling
+from ptexplore.view.search.refs import VALUES, asked_exactly, fits, spelling
 from ptexplore.view.site.site import source_url
 from ptexplore.view.use_meaning import Bearers, FileReader, Reading, UseReader, may_mean, without_constructor
 
@@ -316,11 +316,13 @@ class SiteUses:
         ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
         ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
         fitting, certain = spellings.fitting(definition, python=path.endswith(_PYTHON), member=member)
+        only = path if is_own(path, static=definition.static) else ""
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
-            fitting, counts.of(fitting), certain, counts.of(certain) if certain is not None else None,
+            fitting, counts.of(fitting, only), certain, counts.of(certain, only) if certain is not None else None,
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
-            self._bases.get(at, []), self._derived.get(at, []), *self._overrides(definition, spellings.overriding),
+            bool(only), self._bases.get(at, []), self._derived.get(at, []),
+            *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
 
     def _overrides(self, definition: SiteDefinition, saying: set[str]) -> tuple[list[CallingPlace], list[CallingPlace]]:
@@ -439,6 +441,8 @@ class _Spellings:
             numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
         meant = (without_constructor(definition.qualified),)
         kept = [number for number in sorted(numbers) if self._may(number, meant)]
+        if definition.kind in VALUES:
+            return (None if len(kept) == len(self._ways) else kept), None
         certain = [n for n in kept if self._ways[n][1].target is not None or self._ways[n][1].reading.sole in meant]
         return None if len(kept) == len(self._ways) else kept, certain
 
@@ -472,8 +476,11 @@ class _Counts:
         """The lines that have the name, however it is written."""
         return len(self._at)
 
-    def of(self, fitting: Sequence[int] | None) -> int:
-        """The lines that are written in one of these ways; None: in any."""
+    def of(self, fitting: Sequence[int] | None, only: str = "") -> int:
+        """The lines that are written in one of these ways; None: in any. With `only`, those of that file."""
+        if only:
+            some = [numbers for (path, _line), numbers in self._at.items() if path == only]
+            return len(some) if fitting is None else sum(bool(numbers & set(fitting)) for numbers in some)
         if fitting is None:
             return self.all
         ways = set(fitting)
@@ -500,6 +507,7 @@ class DefinitionRow(NamedTuple):
     more_callers: int
     callees: list[CalledPlace]
     more_callees: int
+    is_own: bool  # it is seen in its own file alone
     bases: list[CalledPlace]
     derived: list[CallingPlace]
     overridden_by: list[CallingPlace]
@@ -608,7 +616,7 @@ class ShardOfUses:
             [self._called(called) for called in row.callees], row.more_callees,
             [self._called(base) for base in row.bases],
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
-            row.used, row.certain, row.sure,
+            row.used, row.certain, row.sure, int(row.is_own),
         ]  # fmt: skip
 
     def _caller(self, caller: CallingPlace) -> list[object]:

@@ -213,13 +213,18 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
 
 def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
     """The operators that a part called itself, between its parts, as far as they have rows: none of little cost."""
-    if not part.parts:
+    if not part.parts or _overlap(part):
         return {}
     if shown.of_expression:
         return {own.name: own for own in part.own if own.time / shown.wall >= shown.least}
     least = max(shown.least, OWN_ROW)
     named = (own for own in part.own if own.time / shown.wall >= least or own.saved > LEAST_NAMED * shown.saved > 0)
     return {own.name: own for own in named}
+
+
+def _overlap(part: Part) -> bool:
+    """Whether the times of a part's own operators add up to more than its own: one called another by way of Python."""
+    return sum(own.time for own in part.own) > part.time
 
 
 def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
@@ -262,7 +267,7 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
     own = [own for own in part.own if own.name not in shown_own]
     with_rows = sum(inner.time for inner in inside) + sum(own.time for own in shown_own.values())
-    time = max(part.time - with_rows, sum(own.time for own in own))
+    time = max(part.time - with_rows, 0 if _overlap(part) else sum(own.time for own in own))
     backward = sum(own.backward for own in own)
     if not own and time < NOTHING * shown.wall:
         return
@@ -316,7 +321,8 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
     for part in root.walk():
         for own in part.own:
             total[own.name] = total.get(own.name, 0) + own.time
-    first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
+    within = [item for item in total.items() if item[1] <= root.time]  # else runs of it were inside of one another
+    first = sorted(within, key=lambda item: -item[1])[:COSTLIEST]
     nodes = " and nodes" if any(part.kind == "backward" for part in root.walk()) else ""
     shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
     if shares:

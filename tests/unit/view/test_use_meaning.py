@@ -141,6 +141,9 @@ def test_arguments_are_counted_as_far_as_the_text_says(line: str, below: str, gi
     [
         ("()", (0, 0)),
         ("(void)", (0, 0)),
+        ("(void (*v)(Node*))", (1, 1)),
+        ("(const std::tuple<Args...>& t)", (1, 1)),
+        ("(bool less = a < b, int c = 1)", (0, MANY)),
         ("(const Tensor& self, int64_t dim = 0) const", (1, 2)),
         ("(std::pair<int, int> a, std::function<void(int, int)> b)", (2, 2)),
         ("(int a, Args&&... args)", (1, MANY)),

@@ -102,7 +102,8 @@ def test_a_binding_of_another_class_is_no_use(uses: SiteUses, indexed: IndexedTr
     assert "bindings" not in {group.name for group in view.groups}
     assert any("Own::mix" in remark for remark in view.remarks), "it is said to be left out"
     _entry, row = row_of(uses, "at::native::mix")
-    assert row.used == view.lines
+    assert row.is_own, "it is static"
+    assert row.used == refs([indexed], "at::native::mix", None, only=MIX).lines < view.lines
 
 
 def test_a_row_of_a_macro_of_cpp_is_no_use_of_a_python_name(indexed: IndexedTree) -> None:
@@ -143,7 +144,8 @@ def test_what_is_not_listed_is_counted(uses: SiteUses) -> None:
 
 def test_a_file_that_is_not_on_the_site_is_counted_alone(uses: SiteUses) -> None:
     entry, row = row_of(uses, "at::native::mix")
-    assert row.used == len(lines_of(entry, row)) + 1, "the test's"
+    assert row.used == sum(path == MIX for path, _line in lines_of(entry, row)), "static: its own file alone"
+    assert [path for path, _lines in entry.outside] == ["aten/src/ATen/test/mix_test.cpp"]
     assert all("/test/" not in path for path, _lines in entry.files)
 
 
@@ -155,7 +157,7 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
     told = 0
     for row in rows:
         try:
-            view = refs([indexed], row.qualified, 1)
+            view = refs([indexed], row.qualified, 1, only=row.at[0] if row.is_own else "")
         except PtexploreError:  # nothing refers to it
             assert (row.used, row.sure) == (0, 0), row.qualified
             continue

@@ -41,9 +41,9 @@
     return {
       name, more, used, outsideMore, outside: outside.map(([at, uses]) => ({ ...file(at), uses: pairs(uses) })),
       files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
-      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure]) => ({
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own]) => ({
         qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
-        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure })),
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own })),
     };
   }
   /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
@@ -148,7 +148,8 @@
       return made;
     }
     function draw() {
-      const files = all.map((file) => ({ ...file, uses: once(file.uses) }));
+      const seen = every || !row?.own ? all : all.filter((file) => file.path === row.file.path);
+      const files = seen.map((file) => ({ ...file, uses: once(file.uses) }));
       open = FIRST;
       const used = every || !row ? entry?.used || 0 : row.used;
       const apart = every ? "" : toldApart(used, row?.sure);
@@ -164,11 +165,13 @@
     draw();
     button.addEventListener("click", () => { every = !every; draw(); });
     const words = [];
-    if (row && entry.used > row.used) words.push(`${count(entry.used - row.used, "more line")} with the name ${entry.used - row.used === 1 ? "is" : "are"} not counted: what is written before it, or the number of arguments, says that something else is meant`);
+    if (row && entry.used > row.used) words.push(`${count(entry.used - row.used, "more line")} with the name ${entry.used - row.used === 1 ? "is" : "are"} not counted: what is written before it, the number of arguments, or the file says that something else is meant`);
     if (!entry || entry.files.some((file) => file.uses.some((use) => !use.resolved))) words.push(table.matched.replace("{}", same > 1 ? table.several.replace("{}", same) : ""));
     const others = new Set((entry?.definitions || []).map((one) => one.qualified));
     others.delete(qualified);
     if (others.size) words.push(`${count(others.size, "other name")} on this site ${others.size === 1 ? "ends" : "end"} in ${name}`);
+    if (kind === "v") words.push(table.values.replace("{}", name));
+    if (row?.own) words.push("it is seen in its own file alone");
     if ("cte".includes(kind)) words.push(table.types.replace("{}", name));
     const left = entry ? entry.more[0] + entry.outsideMore[0] : 0;
     if (left) words.push(`${count(left, "line")} with the name ${left === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
