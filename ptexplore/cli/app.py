@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from ptexplore import __version__
 from ptexplore.cli import completion, streams
 from ptexplore.cli.typer_commands import WIDTH, Command, converting, verbatim
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import MISSING, USAGE, PtexploreError
 
 COMMANDS = {  # each has a file and a function of its name in this folder, with _ for -
     "trace": "what runs when I write this, and where is it?",
@@ -117,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error ends here, in three parts."""
     streams.prepare()
     try:
+        _check_platform()
         with streams.ended_by_signals() as signals:
             try:
                 arguments = list(sys.argv[1:] if argv is None else argv)
@@ -137,6 +138,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         report(told)
         streams.flush_output()
         return told.exit_code
+
+
+def _check_platform() -> None:
+    """Raise PtexploreError (MISSING) on Windows itself, before anything that only POSIX has is imported."""
+    if sys.platform == "win32":
+        why = "this is Windows, and ptexplore needs fork, POSIX signals and file locks: Linux, or WSL, has them"
+        raise PtexploreError(
+            "ptexplore does not run here", why, "wsl --install, then install ptexplore in there", MISSING
+        )
 
 
 def _told(error: Exception) -> PtexploreError:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 from typer import Argument, Option
 
 from ptexplore.cli.options import Python, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
-MOST = 1 << 20  # bytes that are read: a message, its traceback and C++'s stack are a hundredth of that
+MOST = 1 << 20  # bytes that are looked at: a message, its traceback and C++'s stack are a hundredth of that
+LONGEST = 1 << 30  # bytes that are read: what goes on longer may have no end
+CHUNK = 1 << 16
 PASTE = "python train.py 2>&1 | ptexplore explain-error -"
 
 
@@ -36,13 +38,16 @@ def explain_error(
 
 
 def _read(file: str) -> str:
-    """The text, or its first MOST bytes. Raises PtexploreError (USAGE) where there is none."""
+    """The text, or its last MOST bytes: an error ends what a program prints.
+
+    Raises PtexploreError (USAGE) where there is none.
+    """
     try:
         if file == "-":
-            data = sys.stdin.buffer.read(MOST)
+            data = _end(sys.stdin.buffer)
         else:
             with Path(file).open("rb") as opened:
-                data = opened.read(MOST)
+                data = _end(opened)
     except OSError as error:
         raise PtexploreError(
             f"{file} cannot be read", error.strerror or "the system refused it", PASTE, USAGE
@@ -51,3 +56,14 @@ def _read(file: str) -> str:
     if not text.strip():
         raise PtexploreError("there is no message to explain", f"{file} is empty", PASTE, USAGE)
     return text
+
+
+def _end(stream: IO[bytes]) -> bytes:
+    """The last MOST bytes of what a stream has."""
+    data, size = bytearray(), 0
+    while size < LONGEST and (chunk := stream.read(CHUNK)):
+        data += chunk
+        size += len(chunk)
+        if len(data) > 2 * MOST:
+            del data[:-MOST]
+    return bytes(data[-MOST:])

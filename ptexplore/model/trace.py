@@ -301,7 +301,7 @@ class MissingKernel:
 
     op: str  # the operator with its overload
     key: str  # the dispatch key that has no kernel of it
-    arguments: tuple[str, ...] = ()  # the arguments whose key sets hold the key
+    arguments: tuple[str, ...] = ()  # what brought the key: `self`, `argument 2 of your call`, `device`
     kernels: tuple[str, ...] = ()  # the keys that have an entry in the operator's dispatch table
     own: tuple[str, ...] = ()  # those of backends for which a kernel of the operator was registered
     default: tuple[str, ...] = ()  # those of backends for which one kernel for all backends stands in

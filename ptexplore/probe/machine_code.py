@@ -1,9 +1,10 @@
 """The probe's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, a clock, the
 profile function by which Python's own calls stand in the log, and what notes each error that C++ makes.
 
-The handler runs after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4) and at breakpoints
-(int3) on functions, from one of which it begins to step. It looks one instruction ahead: before a system call that
-would start a thread or process, or block SIGTRAP, take it over or send it, it stops: the kernel kills what traps there.
+The handler runs at each instruction that may not go straight on, of which it sets a breakpoint (int3) on the next
+(`straight_code`), or after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4); and at breakpoints
+on functions, from one of which it begins to step. Before a system call that would start a thread or process, or block
+SIGTRAP, take it over or send it, it stops: the kernel kills what traps there.
 
 Programs are texts in Intel's syntax, a line an instruction, with labels and comments. `assemble` makes bytes of them;
 it knows the few instructions that are used here. What a text says is what a disassembler reads back: a test holds
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import re
 import struct
+
+from . import straight_code as straight
 
 # Bytes: rip, rsp, the two before it, instructions so far, the first three argument registers (of a return rax first).
 ROW = 64
@@ -38,7 +41,11 @@ _FEATURES = 464 + 8  # in the XSAVE area: which of its parts the kernel saved (s
     TABLE, HITS, WANTED, REARM, BEFORE,
 ) = range(0, 128, 8)  # fmt: skip
 EXIT = BEFORE + 32
-STATE = 20  # numbers in it: BEFORE is four
+# RANGES: pairs of addresses, between which breakpoints can be set, ended by two zeros; RANGE: the pair that was used
+# last, UNTIL: up to where instructions are read ahead in it. PLANTED: where the next breakpoint is, 0 while the trap
+# flag is set; COVERED: the byte that it covers; AHEAD: how many instructions run before it.
+RANGES, RANGE, UNTIL, PLANTED, COVERED, AHEAD = range(EXIT + 8, EXIT + 56, 8)
+STATE = 26  # numbers in it: BEFORE is four
 ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
 
 # What STATUS says: why the handler no longer steps.
@@ -53,13 +60,14 @@ _EXIT_GROUP, _EXECVEAT, _CLONE3 = 231, 322, 435
 _SIG_UNBLOCK = 1
 
 
-def handler(state: int, alone: bool = True) -> str:
+def handler(state: int, tables: int, alone: bool = True) -> str:
     """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`.
 
-    `alone`: it goes back by itself (see `returning`); its signal frame must have no shadow.
+    `tables` is where those of `straight_code` lie. `alone`: it goes back by itself (see `returning`); its signal frame
+    must have no shadow.
     """
-    step = [f"movabs rax, {state}", _COMING_IN, _LOOKING_AHEAD, _LOGGING, _in_time(state), returning(alone)]
-    return "\n".join([*step, _STOPPING, _AT_A_BREAKPOINT, _BEGINNING])
+    step = [f"movabs rax, {state}", _COMING_IN, _LOOKING_AHEAD, _LOGGING, _in_time(state), _planning(tables)]
+    return "\n".join([*step, returning(alone), _BRANCHING, straight.READING, _STOPPING, _AT_A_BREAKPOINT, _BEGINNING])
 
 
 # From here on rsi is the ucontext_t, r9 and r10 are instruction and stack pointer now, r11 and rdi those one
@@ -74,10 +82,19 @@ _COMING_IN = f"""
     mov rcx, [rax + {TABLE}]
     cmp rcx, 0
     jne breakpoint
+    mov rcx, [rax + {PLANTED}]
+    cmp rcx, 0
+    jne reached
     ; one instruction ran
-    inc qword ptr [rax + {COUNT}]
+    mov r8, [rsi + {FLAGS}]
+    and r8, {TRAP}
+    cmp r8, 0
+    je released  ; the one that takes the trap flag away: the stepping is over
     mov r11, [rax + {LAST_RIP}]
     mov rdi, [rax + {LAST_RSP}]
+went:
+    inc qword ptr [rax + {COUNT}]
+before:
     mov [rax + {LAST_RIP}], r9
     mov [rax + {LAST_RSP}], r10
     cmp r10, [rax + {STOP}]  ; the stack is above the stepped call's: it has returned or thrown
@@ -198,6 +215,72 @@ stepped:
 """
 
 
+def _planning(tables: int) -> str:
+    """Where to stop next: rdx goes through the instructions from rip on, r11 counts them."""
+    return f"""
+    mov rcx, [rax + {RANGE}]
+    cmp r9, [rcx]
+    jb search
+    cmp r9, [rcx + 8]
+    jb inside
+search:
+    mov rcx, [rax + {RANGES}]
+each:
+    mov r8, [rcx]
+    cmp r8, 0
+    je trap
+    cmp r9, r8
+    jb following
+    cmp r9, [rcx + 8]
+    jb found
+following:
+    add rcx, 16
+    jmp each
+found:
+    mov [rax + {RANGE}], rcx
+    mov r8, [rcx + 8]
+    sub r8, {straight.MARGIN}
+    mov [rax + {UNTIL}], r8
+inside:
+    mov r10, [rsi + {RSP}]
+    push rbx
+    push rbp
+    movabs rbx, {tables}
+    mov rdx, r9
+    movabs r11, 0
+    jmp read
+straight:
+    add r11, 1
+    mov rdx, rdi
+    cmp r11, {straight.MOST}
+    jae plant
+read:
+    cmp rdx, [rax + {UNTIL}]
+    jb reading
+    movabs r8, {straight.END}
+ends:
+    cmp r11, 0
+    je branch
+plant:
+    pop rbp
+    pop rbx
+    movzx r8, byte ptr [rdx]
+    mov [rax + {COVERED}], r8
+    mov [rax + {PLANTED}], rdx
+    mov [rax + {AHEAD}], r11
+    movabs r8, {BREAKPOINT}
+    mov byte ptr [rdx], r8b
+    and qword ptr [rsi + {FLAGS}], {~TRAP}
+    jmp back
+unclear:
+    pop rbp
+    pop rbx
+trap:
+    or qword ptr [rsi + {FLAGS}], {TRAP}
+back:
+"""
+
+
 def returning(alone: bool) -> str:
     """Go back to what the ucontext_t in rsi says, without the kernel if the handler runs `alone`.
 
@@ -239,6 +322,105 @@ by_the_kernel:
 """
 
 
+# The instruction that comes next is no plain one: rdx is its address, rdi that behind its opcode, r8 what it is. A
+# branch by an offset and a return are made here; all else the trap flag shows.
+_BRANCHING = f"""
+branch:
+    cmp r8, {straight.END}
+    je unclear
+    cmp rcx, 0
+    jne unclear  ; a prefix that changes the size
+    cmp r8, {straight.RETURN}
+    je return
+    cmp r8, {straight.SHORT_JUMP}
+    je short_jump
+    cmp r8, {straight.CALL}
+    je call
+    cmp r8, {straight.JUMP}
+    je jump
+    ; on a condition: which is in the opcode, and the flags that it asks for are put beside each other
+    mov rcx, rdi
+    sub rcx, 1
+    movzx rcx, byte ptr [rcx]
+    and rcx, 15
+    shl rcx, 5
+    mov rbp, [rsi + {FLAGS}]
+    and rbp, 1
+    or rcx, rbp
+    mov rbp, [rsi + {FLAGS}]
+    shr rbp, 1
+    and rbp, 2
+    or rcx, rbp
+    mov rbp, [rsi + {FLAGS}]
+    shr rbp, 4
+    and rbp, 12
+    or rcx, rbp
+    mov rbp, [rsi + {FLAGS}]
+    shr rbp, 7
+    and rbp, 16
+    or rcx, rbp
+    add rcx, rbx
+    movzx rcx, byte ptr [rcx + {straight.TAKEN}]
+    cmp r8, {straight.JCC}
+    je long_jcc
+    cmp rcx, 0
+    jne short_jump
+    mov r9, rdi
+    add r9, 1
+    jmp gone
+long_jcc:
+    cmp rcx, 0
+    jne jump
+    mov r9, rdi
+    add r9, 4
+    jmp gone
+short_jump:
+    movsx r9, byte ptr [rdi]
+    add r9, rdi
+    add r9, 1
+    jmp gone
+call:
+    sub r10, 8
+    mov rcx, rdi
+    add rcx, 4
+    mov [r10], rcx
+jump:
+    movsxd r9, dword ptr [rdi]
+    add r9, rdi
+    add r9, 4
+    jmp gone
+return:
+    mov r9, [r10]
+    add r10, 8
+gone:
+    pop rbp
+    pop rbx
+    mov r11, rdx
+    mov rdi, [rsi + {RSP}]
+    mov [rsi + {RIP}], r9
+    mov [rsi + {RSP}], r10
+    jmp went
+reached:  ; the breakpoint that was set last, unless somebody sent the signal
+    mov r8, r9
+    sub r8, 1
+    cmp r8, rcx
+    jne back
+    mov r9, rcx
+    mov r8, [rax + {COVERED}]
+    mov byte ptr [r9], r8b
+    mov qword ptr [rax + {PLANTED}], 0
+    mov [rsi + {RIP}], r9
+    mov r8, [rax + {AHEAD}]
+    add r8, [rax + {COUNT}]
+    mov [rax + {COUNT}], r8
+    mov r11, r9
+    mov rdi, r10
+    jmp before
+released:
+    inc qword ptr [rax + {COUNT}]
+    jmp back
+reading:
+"""
 _REASONS = "\n".join(
     f"{label}:\n    mov qword ptr [rax + {STATUS}], {status}\n    jmp stop" for status, label in enumerate(_WHY, FULL)
 )
@@ -492,15 +674,16 @@ def _entry(data: bytes) -> bytes:
 
 _REGISTERS = {name: number for number, name in enumerate(["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"])}
 _REGISTERS |= {f"r{number}{low}": number for number in range(8, 16) for low in ("", "b")}
-_MEMORY = re.compile(r"(?:(?:qword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
+_MEMORY = re.compile(r"(?:(?:qword|dword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
 
 # How each instruction is encoded, by its name and the kinds of its operands (r: a register, m: eight bytes of memory,
-# b: one byte of memory, n: a number, l: a label), in the notation of the Intel 64 manual, volume 2: "48" is REX.W,
-# "50+" an opcode that holds the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one, four and
-# eight bytes, "cd" the way to a label.
+# b, d: one byte and four of memory, n: a number, l: a label), in the notation of the Intel 64 manual, volume 2: "48" is
+# REX.W, "50+" an opcode that holds the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one, four
+# and eight bytes, "cd" the way to a label.
 _ENCODINGS = {
     "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "mov br": "48 88 /r",
-    "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "inc m": "48 ff /0", "shl rn": "48 c1 /4 ib",
+    "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "movsx rb": "48 0f be /r",
+    "movsxd rd": "48 63 /r", "inc m": "48 ff /0", "shl rn": "48 c1 /4 ib",
     "shr rn": "48 c1 /5 ib", "push r": "50+", "pop r": "58+", "push m": "ff /6", "pushfq": "9c", "popfq": "9d",
     "call r": "ff /2", "call l": "e8 cd", "ret": "c3", "rdtsc": "0f 31", "syscall": "0f 05", "iretq": "48 cf",
     "xrstor64 m": "48 0f ae /5", "jmp r": "ff /4", "xadd mr": "48 0f c1 /r",
@@ -538,7 +721,7 @@ def _kind(operand: str) -> str:
     if operand in _REGISTERS:
         return "r"
     if _MEMORY.match(operand):
-        return "b" if operand.startswith("byte") else "m"
+        return {"b": "b", "d": "d"}.get(operand[0], "m")
     return "n" if operand.lstrip("-").isdigit() else "l"
 
 

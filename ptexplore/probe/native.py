@@ -36,8 +36,9 @@ from .values import describe, type_name
 
 RECORDER = "native"
 SPEED = 2e9  # instructions a second that the processor runs at full speed, when caches are cold
-STEPPED = 80_000  # instructions a second that are stepped, about
-PATIENCE = 5.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
+STEPPED = 400_000  # instructions a second that are stepped, about
+PATIENCE = 1.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
+FURTHER = 5.0  # seconds after which no further operator call is begun
 COLD = 20  # times as long as a warm one that a second run may take
 WARM_UPS, AT_MOST = 2, 6  # runs before the stepped one; more of them where they become faster still
 WHOLE, OPERATOR, ASKED = 20.0, 6.0, 30.0  # seconds after which stepping ends: of all, of an operator unasked, asked
@@ -291,7 +292,7 @@ def _further(runs: _Runs, most: int) -> list[dict[str, Any]]:
     parts = []
     began = time.monotonic()
     for asked in runs.warm_up(_outermost)[1:most] if most > 1 else ():
-        if time.monotonic() - began > runs.patience:
+        if time.monotonic() - began > FURTHER:
             break
         try:
             parts += _operator_call(runs, asked)[1]

@@ -1,4 +1,4 @@
-"""Step a call instruction by instruction in this process, and log its jumps: the machine code's other half.
+"""Step a call in this process, and log its jumps: the machine code's other half.
 
 x86-64 Linux. Whatever is taken for it (the handler of SIGTRAP, the signal mask, bytes of a function) is put back, and
 whatever ends the stepping early, the call that is stepped ends as it would have.
@@ -22,6 +22,7 @@ from typing import Any
 
 from . import machine_code as code
 from . import python_calls
+from . import straight_code as straight
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
 GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
@@ -103,9 +104,9 @@ class Stepper:
         python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
         self._alone = "shstk" not in _status("x86_Thread_features:")  # no second stack that only the kernel puts right
         profile, self.unprofiled = python_calls.program()
-        self._handler, run, clock, *placed = self._place(
-            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.CLOCK, *profile
-        )
+        self._tables = ctypes.create_string_buffer(straight.tables(self._alone), straight.LENGTH)
+        handler = code.handler(ctypes.addressof(self._state), ctypes.addressof(self._tables), self._alone)
+        self._handler, run, clock, *placed = self._place(handler, code.runner(python), code.CLOCK, *profile)
         self.python = python_calls.Profiled(placed[0]) if placed else None
         prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
         self._run = prototype(run)
@@ -147,7 +148,7 @@ class Stepper:
         return before, ticks
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
-        """Call `function` under the trap flag: its result and the steps. What it raises is raised.
+        """Call `function` and log its jumps: its result and the steps. What it raises is raised.
 
         Signals that come meanwhile wait until it is done: their handlers are no part of it, and a timer that is right
         at full speed would fire without end at this one.
@@ -232,6 +233,10 @@ class Stepper:
     @contextlib.contextmanager
     def _handling(self, seconds: float) -> Iterator[None]:
         """Our SIGTRAP handler for the time of a block; what was there before comes back, but not over another's."""
+        with self._breakable() as ranges:
+            yield from self._handled(seconds, ctypes.addressof(ranges))
+
+    def _handled(self, seconds: float, ranges: int) -> Iterator[None]:
         deadline = int(self._clock() + seconds * self._rate)
         given = {
             code.CURSOR: self._begin,
@@ -240,6 +245,8 @@ class Stepper:
             code.DEADLINE: min(deadline, NEVER),
             code.STOP: NEVER,
             code.SIGNALS_MEANWHILE: _meanwhile(),
+            code.RANGES: ranges,
+            code.RANGE: ranges,
         }
         self._state[:] = [given.get(8 * position, 0) for position in range(code.STATE)]
         before = ctypes.addressof(self._state) + code.BEFORE
@@ -279,9 +286,30 @@ class Stepper:
             for page in changed:
                 self._protect(page, read_and_run, "to protect torch's own code again")
 
+    @contextlib.contextmanager
+    def _breakable(self) -> Iterator[ctypes.Array[ctypes.c_uint64]]:
+        """Pairs of addresses between which breakpoints can be set for the time of a block; two zeros end them.
+
+        That is all code from files, as far as the system lets it be written to. Other threads would run into
+        a breakpoint: where there are some, and where the system refuses, the trap flag does it all.
+        """
+        ours: list[tuple[int, int]] = []
+        held = contextlib.ExitStack()
+        with held:
+            for start, end, can_write in _private_code() if _threads() == 1 else ():
+                if not can_write:
+                    if self._mprotect(start, end - start, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC) != 0:
+                        continue
+                    held.callback(self._mprotect, start, end - start, mmap.PROT_READ | mmap.PROT_EXEC)
+                ours.append((start, end))
+            yield (ctypes.c_uint64 * (2 * len(ours) + 2))(*(address for pair in ours for address in pair))
+
     def _protect(self, address: int, protection: int, purpose: str) -> None:
-        if self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), protection) != 0:
+        if self._mprotect(address, mmap.PAGESIZE, protection) != 0:
             raise Unavailable(f"this system refuses {purpose}: {os.strerror(ctypes.get_errno())}")
+
+    def _mprotect(self, address: int, size: int, protection: int) -> int:
+        return int(self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), protection))
 
     def _steps(self, seconds: float) -> Steps:
         cut = {
@@ -301,6 +329,24 @@ def _meanwhile() -> int:
     """The signals that wait while something is stepped: those that come from outside."""
     left = {getattr(signal, name) for name in SIGNALS_LEFT} | set(GLIBC_OWN)
     return sum(1 << number - 1 for number in range(1, 65) if number not in left)
+
+
+def _threads() -> int:
+    """How many threads this process has."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def _private_code() -> Iterator[tuple[int, int, bool]]:
+    """Where this process's code lies that came from files and that no other shares, and whether it can be written to.
+
+    What was made while the program ran may be made anew meanwhile, elsewhere or here.
+    """
+    with open("/proc/self/maps") as lines:
+        mapped = [line.split(maxsplit=5) for line in lines]
+    for addresses, access, *_, name in (row if len(row) > 5 else [*row, ""] for row in mapped):
+        if access[0] == "r" and access[2:] == "xp" and name.startswith("/"):
+            start, _, end = addresses.partition("-")
+            yield int(start, 16), int(end, 16), access[1] == "w"
 
 
 def _memory(size: int) -> mmap.mmap:

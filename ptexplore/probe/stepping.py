@@ -32,7 +32,7 @@ from .stepper import Stepper
 from .unshared import unshare
 
 ROWS = 1 << 17  # rows of the log: 8 MB
-MOST_INSTRUCTIONS = 150_000  # of one call: some two seconds, and more on a busy machine
+MOST_INSTRUCTIONS = 150_000  # of one call
 SECONDS = 12.0  # that one call is stepped at most
 GRACE = 2.0  # seconds that a child may take besides
 COST = 0.05  # seconds that a fork takes, about

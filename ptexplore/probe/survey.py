@@ -31,7 +31,7 @@ from .raising import Raised
 from .trace import encoded, pass_on
 from .values import describe, tensors
 
-PATIENCE = 12.0  # seconds of stepping that are projected for a whole expression; what it takes is less
+PATIENCE = 2.4  # seconds of stepping that are projected for a whole expression; what it takes is less
 PATIENCE_INSIDE = 3.0  # the same for a sample that is put into something, whose own Python is most of it
 TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
 TEXT = 200  # characters kept of an error's own message

@@ -44,7 +44,7 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(r"[Dd]erivative for .+ is not implemented|the derivative for .+ is not implemented"),
+        re.compile(r"[Dd]erivative for .{1,300} is not implemented"),
         Cause(
             "derivatives.yaml has no formula for this input of the operator: in its place stands one that raises",
             "compute it of other operators, or write a torch.autograd.Function with a backward of its own",
@@ -92,7 +92,9 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(r"[Bb]atching rule not implemented|vmap: .* not supported|fallback path .* doesn't work on"),
+        re.compile(
+            r"[Bb]atching rule not implemented|vmap: .{0,300} not supported|fallback path .{0,300} doesn't work on"
+        ),
         Cause(
             "the operator has no batching rule, and vmap's loop over the batch cannot stand in for it",
             "torch.library.register_vmap adds a rule to a custom operator; else loop over the batch yourself",
@@ -170,7 +172,7 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(r"expected input\[.*\] to have \d+ channels, but got \d+ channels"),
+        re.compile(r"expected input\[[\d, ]{1,300}\] to have \d+ channels, but got \d+ channels"),
         Cause(
             "the weight's second size is the number of channels that one group takes: a convolution's "
             "in_channels / groups",
@@ -291,8 +293,7 @@ RULES = (
     ),
     CauseRule(
         re.compile(
-            r"Error\(s\) in loading state_dict for .*?(?:Missing key\(s\)|Unexpected key\(s\)|size mismatch for)",
-            re.DOTALL,
+            r"Error\(s\) in loading state_dict for \w+:\s{1,20}(?:Missing key|Unexpected key|size mismatch for)"
         ),
         Cause(
             "names or shapes of the checkpoint's tensors are not those of this module's",
@@ -357,7 +358,7 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(r"Expected to have finished reduction in the prior iteration.*?static_graph set to True", re.DOTALL),
+        re.compile(r"your training graph has changed in this iteration.{1,300}static_graph set to True"),
         Cause(
             "DistributedDataParallel(static_graph=True) expects each step to use the same parameters, and some got no"
             " gradient in the last one",
@@ -365,10 +366,7 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(
-            r"Expected to have finished reduction in the prior iteration.*?Since `find_unused_parameters=True`",
-            re.DOTALL,
-        ),
+        re.compile(r"that were not used in producing loss\. Since `find_unused_parameters=True` is enabled"),
         Cause(
             "some parameters got no gradient in the last step, though those that forward() does not use were looked for"
             " (find_unused_parameters=True)",

@@ -42,12 +42,12 @@ CONVERSIONS = {
     "NestedTensor": "to_padded_tensor(0.0)",
 }
 _MODIFIED = re.compile(
-    r"has been modified by an inplace operation: \[([^\]]*\]?)\](?:, which is output ([0-9]{1,9}) of (\w+),)? "
+    r"has been modified by an inplace operation: \[([^\]]{0,1000}\]?)\](?:, which is output ([0-9]{1,9}) of (\w+),)? "
     r"is at version ([0-9]{1,9}); expected version ([0-9]{1,9})"
 )
-CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n])*\s*\Z")
+CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\s*\Z")
 PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
-_RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):([0-9]{1,9}) \(most recent call first\)")
+_RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
 
 # An error in another one's text: of a worker (ExceptionWrapper of torch/_utils.py), of TorchScript's interpreter

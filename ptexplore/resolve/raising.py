@@ -48,7 +48,6 @@ from ptexplore.resolve.error_message import (
     thrown_at,
     with_writes,
 )
-from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.mismatch import compared
 from ptexplore.resolve.native.call_tree import Function, landmark
 from ptexplore.resolve.native.sites import Sites
@@ -62,7 +61,8 @@ UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
 NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
-NESTED = "NestedTensor"  # how the keys of nested tensors begin
+OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
+NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 ON_STACK = "C++'s stack held it when the error was thrown"
 
@@ -521,20 +521,20 @@ def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | 
         return
     held = [a.name.partition("[")[0] for a in call.arguments if key in context.keys.names(a.raw)] if call else []
     own, skipped = tuple(dict.fromkeys(held)), _skipped(asked) if asked is not None else ()
-    if key.startswith(NESTED) and skipped and len(own) in (0, len(skipped)):
+    if NESTED in key and skipped and len(own) in (0, len(skipped)):
         yield from skipped  # of an operator's tensors the profiler passes over those that are nested
     elif own or asked is None:
         yield from (f"{f'argument {int(name) + 1}' if name.isdigit() else name} of your call" for name in own)
     else:
-        yield from _options(asked, key)
+        yield from _options(asked, read, key)
 
 
-def _options(operator: Claim, key: str) -> Iterator[str]:
-    """What an operator that is given no tensor takes its key of: its kernel under BackendSelect asks these."""
+def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str]:
+    """What an operator takes a key of that none of its tensors has: its kernel under BackendSelect asks these."""
     wanted = schema.arguments(operator.hop.operator.schema) if operator.hop.operator is not None else ()
-    names = [argument.name for argument in wanted]
-    if "device" in names and not any("Tensor" in argument.type for argument in wanted):
-        yield from ("device",) if key == backend_of(key) else ("layout", "device")
+    is_read = all(argument.name in read for argument in wanted if "Tensor" in argument.type)
+    if is_read and "device" in [argument.name for argument in wanted]:
+        yield from ("layout", "device") if key.startswith(OF_LAYOUTS) else ("device",)
 
 
 def _skipped(operator: Claim) -> tuple[str, ...]:

@@ -416,7 +416,7 @@ def command_line(drawn: random.Random, folder: Path) -> None:
     ]
     words = [drawn.choice(_WORDS[:15]), *words[: drawn.randrange(5)]]
     if {"fetch", "index", "survey", "html", "doctor"} & set(words[:1]) and "--help" not in words:
-        words.append("--no-such-option")  # these would do real work
+        words.insert(1, "--no-such-option")  # these would do real work; after a "--" it would be no option
     if words[0] in ("trace", "op", "find", "show", "refs", "explain-error", "tour"):
         words[1:1] = ["--python", str(folder / "no-python")]  # else they would make an index first
     out, err = io.StringIO(), io.StringIO()

@@ -26,6 +26,7 @@ from tests.upstream import make_upstream, write_tree
 
 MARK = "PTEXPLORE_KILLED_RUN"  # in the environment of all that a run starts
 GRACE = 2.0  # seconds that what a killed command started may live on
+PATIENCE = 20.0  # seconds more, to tell what is slow on a busy machine from what never ends
 ASIDE_NAMES = (".lock", "-journal", "-wal", "-shm")  # of no meaning once nobody holds them
 
 
@@ -261,7 +262,11 @@ class Killing:
             time.sleep(0.05)
         if alive:
             tally.orphans += len(alive)
-            tally.faults.append(f"lives on: {alive[0][1][:120]}")
+            last, began = alive[0][1][-80:], time.monotonic()
+            while (alive := marked(self._mark())) and time.monotonic() < began + PATIENCE:
+                time.sleep(0.05)
+            ended = f"ended {GRACE + time.monotonic() - began:.1f} s after the kill" if not alive else "lives on"
+            tally.faults.append(f"{ended}: {last}, load {os.getloadavg()[0]:.0f}")
             for number, _ in alive:
                 with contextlib.suppress(OSError):
                     os.kill(number, signal.SIGKILL)
@@ -287,7 +292,7 @@ class Killing:
 def _prints(file: Path) -> Prints:
     """What to compare a file by, the strictest first: its bytes; a database's rows; a document less its numbers.
 
-    A saved trace besides: see _torchs_own.
+    A saved trace by what is PyTorch's in it: two runs may be equal in the rest by chance.
     """
     if not file.is_file():
         return ("",)
@@ -295,7 +300,7 @@ def _prints(file: Path) -> Prints:
     prints = [data]
     if file.name.endswith((".json", ".json.gz")):
         text = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-        prints += [re.sub(rb"[0-9]+", b"0", text), *_torchs_own(text)]
+        prints = _torchs_own(text) or [data, re.sub(rb"[0-9]+", b"0", text)]
     if data.startswith(b"SQLite format 3\0") and file.parent.name == "index":
         # Files and symbols are numbered as workers come to them: two runs may be equal by chance, byte for byte.
         prints = [repr(sorted(small_source.rows(file).items())).encode()]

@@ -8,6 +8,7 @@ for that key is traced. Its answer is JSON lines on stdout: a line on each opera
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import signal
@@ -23,6 +24,8 @@ MESSAGE = re.compile(
 DEVICES = {"XLA": "xla", "MPS": "mps", "IPU": "ipu", "HPU": "hpu", "VE": "ve", "MTIA": "mtia", "Vulkan": "vulkan",
            "PrivateUse1": "privateuseone"}  # fmt: skip
 SIMPLE = {"int": 1, "number": 1, "Scalar": 1, "SymInt": 1, "float": 1.0, "bool": False, "str": "mean", "complex": 1j}
+LISTS = {"List[int]": 1, "List[SymInt]": 1, "List[bool]": True, "List[float]": 1.0, "List[number]": 1.0}
+NESTED = "AutogradNestedTensor"  # a nested tensor's highest key, which has no kernel for operators that know none
 DEVICE = "device"  # among the wanted keys: those of DEVICES
 LIMIT = 300  # seconds that the calls and traces of one operator may take
 
@@ -93,10 +96,11 @@ class Trial:
         return function(*(v for _, v in given[: self.positional]), **dict(given[self.positional :]))
 
 
-def value(kind: str, tensor: Callable[[], Any]) -> Any:
-    """A value of a schema's type. Raises KeyError for a type that none is known of."""
+def value(argument: Any, tensor: Callable[[], Any]) -> Any:
+    """A value of an argument's type. Raises KeyError for a type that none is known of."""
     import torch
 
+    kind = str(argument.type)
     if kind == "Tensor":
         return tensor()
     if kind.startswith("Optional["):
@@ -104,12 +108,10 @@ def value(kind: str, tensor: Callable[[], Any]) -> Any:
         return tensor() if inner == "Tensor" else None
     if kind in ("List[Tensor]", "List[Optional[Tensor]]"):
         return [tensor(), tensor()]
-    if kind == "List[int]" or kind == "List[SymInt]":
-        return [1, 1]
-    if kind == "List[bool]":
-        return [True, True]
-    if kind == "List[float]":
-        return [1.0, 1.0]
+    if kind in LISTS:
+        return [LISTS[kind]] * (argument.N or 2)
+    if kind == "List[List[Tensor]]":
+        return [[tensor()], [tensor()]]
     if kind == "Device":
         return torch.device("cpu")
     return SIMPLE[kind]
@@ -121,7 +123,7 @@ def trials(call: Any, key: str, make: Callable[[], Any], plain: Callable[[], Any
     tensors = [a.name for a in needed if "Tensor" in str(a.type)]
     ways = [{name} for name in tensors] if key != "CPU" else []
     for chosen in [*ways, set(tensors)] if tensors else []:
-        values = {a.name: value(str(a.type), make if a.name in chosen else plain) for a in needed}
+        values = {a.name: value(a, make if a.name in chosen else plain) for a in needed}
         yield Trial(key, values, sum(not a.kwarg_only for a in needed))
 
 
@@ -134,7 +136,7 @@ def device_trials(call: Any, plain: Callable[[], Any]) -> Iterator[Trial]:
         return
     needed = [a for a in arguments if not a.has_default_value() and a.name != "device"]
     for key, device in DEVICES.items():
-        values = {a.name: value(str(a.type), plain) for a in needed}
+        values = {a.name: value(a, plain) for a in needed}
         yield Trial(key, {**values, "device": torch.device(device)}, sum(not a.kwarg_only for a in needed))
 
 
@@ -179,7 +181,8 @@ def try_operator(op: str, made: dict[str, Callable[[], Any]], wanted: list[str],
         for trial in tried:
             words = told_of(trial, call)
             read = MESSAGE.search(trial.error)
-            if read is not None and read[2] == key:
+            if read is not None and read[2] in (key, NESTED):
+                trial.key = read[2]
                 chosen[key], keys[key] = trial, "no kernel"
                 break
             keys[key] = words.partition("\n")[0][:160] or "runs"
@@ -227,8 +230,9 @@ def brings(given: Any, key: Any) -> bool:
     """Whether an argument's tensors have a dispatch key."""
     import torch
 
-    held = given if isinstance(given, list) else [given]
-    return any(isinstance(v, torch.Tensor) and keys_of(v).has(key) for v in held)
+    if isinstance(given, list):
+        return any(brings(item, key) for item in given)
+    return isinstance(given, torch.Tensor) and bool(keys_of(given).has(key))
 
 
 def main() -> None:
@@ -242,26 +246,37 @@ def main() -> None:
 
     torch.set_num_threads(1)
     channel, made = Channel(sys.stdout.fileno()), makers()
-    for op in sorted(set(torch._C._dispatch_get_all_op_names())):
-        if not re.search(only, op) or not torch._C._dispatch_has_kernel(op):
-            continue
-        if not forked(op, made, [*made, DEVICE], share, channel):  # a call killed the process: each key by itself
-            for key in (*made, DEVICE):
-                if not forked(op, made, [key], share, channel):
-                    channel.send({"type": "operator", "op": op, "keys": {key: "the call kills its process"}})
+    names = sorted(set(torch._C._dispatch_get_all_op_names()))
+    names = [op for op in names if re.search(only, op) and torch._C._dispatch_has_kernel(op)]
+    at, keys = 0, [*made, DEVICE]
+    while at < len(names):
+        stopped = forked(names[at:], made, keys, share, channel)
+        if stopped is None:
+            return
+        at += stopped  # a call killed the process: each key of this operator by itself
+        for key in keys:
+            if forked(names[at : at + 1], made, [key], share, channel) is not None:
+                channel.send({"type": "operator", "op": names[at], "keys": {key: "the call kills its process"}})
+        at += 1
 
 
-def forked(op: str, made: dict[str, Callable[[], Any]], wanted: list[str], share: int, channel: Any) -> bool:
-    """Try an operator in a child; whether that ended by itself."""
+def forked(
+    names: list[str], made: dict[str, Callable[[], Any]], wanted: list[str], share: int, channel: Any
+) -> int | None:
+    """Try operators in a child: the number of the one at which it was killed; None where it came to the end."""
+    reached = mmap.mmap(-1, 8)
     process = os.fork()
     if process == 0:
-        signal.alarm(LIMIT)
-        try:
-            try_operator(op, made, wanted, share, channel)
-        except BaseException as error:  # noqa: BLE001 -- the child ends here
-            channel.send({"type": "operator", "op": op, "keys": dict.fromkeys(wanted, f"our own fault: {error!r}")})
+        for number, op in enumerate(names):
+            reached[:8] = number.to_bytes(8, "little")
+            signal.alarm(LIMIT)
+            try:
+                try_operator(op, made, wanted, share, channel)
+            except BaseException as error:  # noqa: BLE001 -- the child ends here
+                channel.send({"type": "operator", "op": op, "keys": dict.fromkeys(wanted, f"our own fault: {error!r}")})
         os._exit(0)
-    return not os.WIFSIGNALED(os.waitpid(process, 0)[1])
+    killed = os.WIFSIGNALED(os.waitpid(process, 0)[1])
+    return int.from_bytes(reached[:8], "little") if killed else None
 
 
 if __name__ == "__main__":

@@ -72,11 +72,13 @@ def build(base: Path) -> None:
     shutil.copytree(TOURS, base / "notes")
     hostile.write_notes(base / "notes")
     (base / "hostile trace.json").write_text(hostile.trail(), encoding="utf-8")
+    (base / "hostile program.json").write_text(hostile.program(), encoding="utf-8")
     cli = bare(base)
     fetched = cli("fetch", "--from", str(root))
     assert fetched.code == 0, fetched
     made = cli("html", str(base / "site"), "--scope", "all", "--notes", str(base / "notes"), "--jobs", "1",
-               "--trace", str(base / "hostile trace.json"), "--title", "A group's <b>site</b>", "--check")  # fmt: skip
+               "--trace", str(base / "hostile trace.json"), "--trace", str(base / "hostile program.json"),
+               "--title", "A group's <b>site</b>", "--check")  # fmt: skip
     assert made.code == 0, made
 
 
@@ -104,8 +106,8 @@ def served(built: Path) -> Iterator[str]:
     """The address at which `ptexplore html OUT --serve` shows the site."""
     cli = bare(built)
     command = [cli.python, "-u", "-m", "ptexplore", "html", str(built / "site"), "--scope", "all", "--notes",
-               str(built / "notes"), "--jobs", "1", "--trace", str(built / "hostile trace.json"), "--title",
-               "A group's <b>site</b>", "--serve", "0"]  # fmt: skip
+               str(built / "notes"), "--jobs", "1", "--trace", str(built / "hostile trace.json"), "--trace",
+               str(built / "hostile program.json"), "--title", "A group's <b>site</b>", "--serve", "0"]  # fmt: skip
     with subprocess.Popen(
         command, env=cli.environment(), cwd=cli.cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from tests.unit.test_safe_text import spoilt
+from tests.unit.view.test_saved import SAVED
+
 # Whoever gets to run one of these sets a mark that the tests look for.
 MARK = "window.__ran=(window.__ran||0)+1"
 TAG = f"<img src=x onerror={MARK}>"
@@ -117,3 +121,9 @@ def trail() -> str:
         "findings": [{"kind": "cut", "hop": 3, "text": TAG}], "hops": hops,
     }  # fmt: skip
     return json.dumps(document)
+
+
+def program() -> str:
+    """A saved program (format 2) with a payload in every text, and what a terminal would take for an order."""
+    recorded, _ = trail_from_json((SAVED / "format2-program.json.gz").read_bytes(), "x")
+    return trail_to_json(spoilt(recorded, f"\x1b]0;x\x07\x9b31m\u202e{SCRIPT}{TAG}"))

@@ -159,6 +159,7 @@ def test_an_archive(fetching: Cli, tmp_path: Path, kind: str) -> None:
     assert tree_of(listed(fetching)["small-1.0"]) == FILES
 
 
+@pytest.mark.skipif(not THOROUGH, reason="scripts/test --matched runs it, or PTEXPLORE_TEST_THOROUGH=1")
 @pytest.mark.slow
 def test_the_releases_own_archive_is_known(fetching: Cli, source_tree: Path) -> None:
     archives = list(source_tree.parent.glob("pytorch_2.6.0*.orig.tar.xz"))

@@ -6,6 +6,8 @@ The expected values are asked of the torch under test, in a process that knows n
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,7 +105,7 @@ def test_public_names_lead_where_python_finds_them(runtime: Runtime) -> None:
     found = torch_says(PYTHON_FINDS)
     assert len(found) > 5000
     unknown, elsewhere = [], []
-    for name, (path, lines) in found.items():
+    for name, (path, lines) in list(found.items())[:: 1 if THOROUGH else 4]:
         places = [(definition.kind, definition.path, definition.line) for definition in names.definitions(name)]
         if not places:
             unknown.append(name)
@@ -345,6 +347,45 @@ def references(value: Any) -> Iterator[dict[str, Any]]:
         yield from references(item)
 
 
+PART = "se_32bit_index"  # of can_use_32bit_indexing
+
+
+@pytest.fixture
+def checkout(sourced_cache: Path) -> str:
+    """What the tree of the source beside the torch under test is called."""
+    [folder] = (sourced_cache / "checkouts").glob("[!.]*")
+    return folder.name
+
+
+def test_a_text_is_found_by_a_part_of_an_identifier(
+    sourced_command: InProcess, source_tree: Path, checkout: str
+) -> None:
+    asked = ("find", "--tree", checkout, "--text", PART, "--limit", "0", "--json")
+    groups = {group["name"]: group["results"] for group in sourced_command(*asked).data["groups"]}
+    told = {(hit["source"]["path"], hit["source"]["line"]) for hit in groups["text"]}
+    path = "aten/src/ATen/TensorIterator.cpp"
+    lines = (source_tree / path).read_text(encoding="utf-8").splitlines()
+    assert {(path, number) for number, line in enumerate(lines, 1) if PART in line} <= told
+    for path, number in told:
+        text = (source_tree / path).read_text(encoding="utf-8", errors="replace").splitlines()
+        assert PART in text[number - 1].lower(), (path, number)
+
+
+def test_what_the_compiler_appends_to_a_symbol_hides_no_definition(
+    sourced_command: InProcess, source_tree: Path, checkout: str
+) -> None:
+    """Symbols of the torch under test, as nm writes them, of functions that the source defines."""
+    listed = ["nm", "-C", "--defined-only", torch_folder() / "lib/libtorch_python.so"]
+    symbols = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
+    names = {name.partition("(")[0]: name for name in re.findall(r"^\w+ t (.*\[clone .*)$", symbols, re.MULTILINE)}
+    for plain in ("THPSize_New", "storage_get", "THPDevice_New"):
+        asked = ("show", "--tree", checkout, names[plain], "--json")
+        [shown] = sourced_command(*asked).data["candidates"]
+        text = (source_tree / shown["source"]["path"]).read_text(encoding="utf-8").splitlines()
+        assert shown["name"] == plain
+        assert f"{plain}(" in text[shown["source"]["line"] - 1]
+
+
 def test_a_template_is_never_an_answer(sourced: Cli, sourced_command: InProcess) -> None:
     """No compiler reads it: what runs comes from the file that torchgen makes of it."""
     made = sourced_command("trace", "F.softmax(a, -1)", "--json").data
@@ -374,7 +415,9 @@ def test_advice_repeats_whose_torch_is_meant(command: InProcess) -> None:
     assert all(f"--python {python}" in line for line in advice[:3])
 
 
-@pytest.mark.parametrize("traced", ["F.softmax(x, -1).sum()", "1 - x / (F.softsign(x) + 3).mH"])
+@pytest.mark.parametrize(
+    "traced", ["F.softmax(x, -1).sum()", "1 - x / (F.softsign(x) + 3).mH", "torch.Tensor.__getitem__(x, [1, 2])"]
+)
 def test_tracing_records_the_operators_that_go_through_tracer(command: InProcess, traced: str) -> None:
     """A Tracer kernel takes the tracing state away: what runs inside of it is in no graph.
 

@@ -446,5 +446,8 @@ def test_an_operator_that_is_not_there_and_a_hundred_megabytes(command: InProces
     with file.open("wb") as out:
         out.truncate(100 << 20)
     command("explain-error", str(file)).three_parts(1)
+    with file.open("ab") as out:  # a program's output ends with its error
+        out.write(b"\nIndexError: index out of range in self\n")
+    assert "num_embeddings" in command("explain-error", str(file)).out
     command("explain-error", str(tmp_path / "none.txt")).three_parts(2)
     command("explain-error", str(tmp_path)).three_parts(2)

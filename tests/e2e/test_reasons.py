@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ptexplore.model.places import Runtime
-from tests.harness import THOROUGH, Cli, torch_version
+from tests.harness import THOROUGH, Cli, InProcess, torch_version
 
 pytestmark = pytest.mark.e2e
 SPARSE = "(a.to_sparse_csr() @ b) * a.add_(1)"  # MKL's sparse functions, views, versions, storages
@@ -105,3 +105,14 @@ def test_candidates_are_said_to_fit_as_far_as_they_do(hops: list[dict[str, Any]]
             fits = r"with its name and (?:parameter types|as many parameters)"
             how = rf"{fits}|could be it|in generated files|share this code"
             assert re.search(how, reason), reason
+
+
+def test_the_wheel_is_said_to_hold_no_text_only_where_the_checkout_was_asked(
+    sourced_command: InProcess, sourced_cache: Path
+) -> None:
+    """pybind11 binds what compiles a recorded graph to a lambda: no index has a function of that name."""
+    made = sourced_command("trace", "torch.jit.trace(torch.sin, (a,), check_trace=False)", "--no-native", "--json")
+    reasons = [hop["source"]["reason"] for hop in made.hops if "holds no text" in (hop["source"]["reason"] or "")]
+    [checkout] = (sourced_cache / "checkouts").glob("[!.]*")
+    assert reasons
+    assert all(f"not found in {checkout.name}" in reason for reason in reasons)

@@ -28,7 +28,7 @@ from ptexplore.view.site.site import in_scope, source_url
 from ptexplore.view.trees import Candidate
 from ptexplore.workspace.site_contents import plan_site, site_settings
 from ptexplore.workspace.workspace import Workspace
-from tests.harness import REPOSITORY
+from tests.harness import REPOSITORY, THOROUGH
 
 pytestmark = [
     pytest.mark.e2e,
@@ -124,8 +124,9 @@ def test_the_palette_answers_alike(workspace: Workspace, asked: Callable[[str], 
         assert view is not None
         return names(view.best)
 
-    wrong = missed(ask)
-    assert len(wrong) <= (1 - ENOUGH) * len(read()), wrong
+    if THOROUGH:
+        wrong = missed(ask)
+        assert len(wrong) <= (1 - ENOUGH) * len(read()), wrong
     for one in read()[::8]:
         assert ask(one.query)[:FIRST] == asked(one.query)[:FIRST], one.query
 

@@ -109,6 +109,15 @@ def test_halves_of_characters_in_names(command: InProcess) -> None:
         assert "ptexplore itself failed" not in result.err, result
 
 
+def test_windows_itself_is_refused_in_three_parts(command: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    result = command("doctor")
+    monkeypatch.undo()
+    assert (result.code, result.out) == (3, "")
+    assert [line.partition(":")[0] for line in result.err.splitlines()] == ["error", "why", "try"]
+    assert "WSL" in result.err
+
+
 def test_a_limit_of_many_digits(command: InProcess) -> None:
     result = command("find", "TensorIteratorBase", "--limit", "9" * 23)
     assert (result.code, "error:" in result.err) == (0, False), result

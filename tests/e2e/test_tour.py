@@ -262,7 +262,10 @@ def test_a_walk_from_first_to_last(reader: Reader) -> None:
     assert "blending  0/4 read, 4 visited" in reader().out
 
 
-@pytest.mark.parametrize("key", ["\x04", "\x03", "q\n", "exit\n"])
+WAYS_OUT = ("\x04", "\x03", "q\n", "exit\n")
+
+
+@pytest.mark.parametrize("key", WAYS_OUT)
 def test_every_way_out_is_clean_and_one_goes_on_there(reader: Reader, key: str) -> None:
     terminal = reader.walk("blending", "token")
     terminal.prompt()
@@ -272,6 +275,8 @@ def test_every_way_out_is_clean_and_one_goes_on_there(reader: Reader, key: str) 
     assert "Traceback" not in out
     assert reader.progress()["last"] == {"blending": "token"}
     assert reader.progress()["done"] == [], "what was only shown is not read"
+    if key != WAYS_OUT[0]:
+        return  # it goes on from what was kept, which is the same
     again = reader.walk("blending")
     assert "going on at stop 2" in again.prompt()
     again.type("q\n")

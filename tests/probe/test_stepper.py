@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import mmap
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,16 +14,18 @@ from tests.stepping import Forks
 
 machine_code = importlib.import_module("ptexplore.probe.machine_code")
 stepper = importlib.import_module("ptexplore.probe.stepper")
+straight_code = importlib.import_module("ptexplore.probe.straight_code")
 stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 
 @pytest.mark.parametrize(
     "program",
     [
-        machine_code.handler(0x7F12_3456_7890),
-        machine_code.handler(0x7F12_3456_7890, alone=False),
+        machine_code.handler(0x7F12_3456_7890, 0x7F12_3456_0000),
+        machine_code.handler(0x7F12_3456_7890, 0x7F12_3456_0000, alone=False),
         machine_code.runner(0x1234_5678_9ABC),
         machine_code.CLOCK,
+        straight_code.MEASURE,
         machine_code.profile_function(0x1234_5678_9ABC),
         machine_code.error_note(0x7F12_3456_7890, 0x1234_5678_9ABC, 0x1234_5678_9ABC, counted_strings=False),
         machine_code.error_note(0x7F12_3456_7890, 0x1234_5678_9ABC, 0x1234_5678_9ABC, counted_strings=True),
@@ -30,6 +35,7 @@ stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.w
         "handler that returns by the kernel",
         "runner",
         "clock",
+        "length of an instruction",
         "profile function",
         "note of an error",
         "note with strings of the older ABI",
@@ -57,6 +63,48 @@ def plain(text: str, labels: dict[str, int]) -> str:
 def test_what_is_no_instruction_or_label_is_an_error(program: str) -> None:
     with pytest.raises(KeyError):
         machine_code.assemble(program)
+
+
+LIBRARIES = {  # offset and size of what is read of each
+    "libtorch_cpu.so": [(0.2, 60_000), (0.4, 60_000), (0.6, 60_000), (0.8, 60_000), (0.9, 60_000)],
+    "libtorch_python.so": [(0.4, 60_000), (0.6, 60_000), (0.8, 60_000)],
+    "libc10.so": [(0.3, 60_000)],
+}
+
+
+def test_an_instruction_is_as_long_as_a_disassembler_says() -> None:
+    """Of some hundred thousand of torch's own: else a breakpoint would stand inside of one."""
+    capstone = pytest.importorskip("capstone")
+    torch = pytest.importorskip("torch")
+    libraries = Path(torch.__file__).parent / "lib"
+    if stepper.why_not() is not None or not (libraries / "libtorch_cpu.so").is_file():
+        pytest.skip("x86-64 Linux alone")
+    program = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    program.write(machine_code.assemble(straight_code.MEASURE)[0])
+    address = ctypes.addressof(ctypes.c_char.from_buffer(program))
+    measure = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64)(address)
+    tables = ctypes.create_string_buffer(straight_code.tables(), straight_code.LENGTH)
+    reader = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+    equal, ends = 0, set()
+    for name, places in LIBRARIES.items():
+        data = (libraries / name).read_bytes() if name == "libc10.so" else None
+        with (libraries / name).open("rb") as file:
+            size = file.seek(0, 2)
+            for part, length in places:
+                file.seek(int(part * size) & ~15)
+                text = data[int(part * len(data)) & ~15 :][:length] if data is not None else file.read(length)
+                buffer = ctypes.create_string_buffer(text, len(text) + 64)
+                begin = ctypes.addressof(buffer)
+                for number, (at, long, name_, operands) in enumerate(reader.disasm_lite(text, begin)):
+                    told = measure(at, ctypes.addressof(tables))
+                    if number > 50 and told:  # it may have begun inside of one
+                        assert told == long, (name, hex(at - begin), name_, operands)
+                        equal += 1
+                    elif number > 50:
+                        ends.add(name_)
+    assert equal > 50_000
+    assert {"call", "ret", "jmp", "je"} <= ends
+    assert not ends & {"mov", "lea", "push", "pop", "add", "test", "cmp", "vmovups", "movaps"}
 
 
 WARM = """
@@ -151,7 +199,7 @@ print(torch.equal(s.step(torch.add, a, b)[0], a + b))
 @stepped
 @pytest.mark.parametrize(
     ("limits", "why"),
-    [("rows=300", "the log was full"), ("most=2000", "2,000 instructions"), ("seconds=0.03", "0.03 s")],
+    [("rows=300", "the log was full"), ("most=2000", "2,000 instructions"), ("seconds=0.001", "0.001 s")],
 )
 def test_a_limit_ends_the_stepping_and_not_the_call(child: Forks, limits: str, why: str) -> None:
     said = child(f"{WARM}result, steps = S.Stepper({limits}).step(torch.add, a, b)\n"
@@ -183,6 +231,63 @@ def state():
 signal.signal(signal.SIGTRAP, lambda *_: None)
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 """
+
+
+# Two ways in forks of one process, whose memory is alike: each row is the same, with the count of instructions in it.
+BOTH_WAYS = """
+import contextlib, ctypes, os, pickle, random, re
+numbers = [random.random() for _ in range(100)]
+calls = {
+    "sorted": lambda: sorted(numbers), "repr": lambda: repr(1.2345e-77),
+    "re": lambda: re.match(r"(a|b|ab)*c(?=d)", "ab" * 20 + "cd"), "join": lambda: "-".join(["ab"] * 200).split("b-"),
+}
+whole = S.Stepper._breakable
+def steps(call, by_breakpoints):
+    @contextlib.contextmanager
+    def some(self):
+        with whole(self) as ranges:
+            ctypes.memset(ranges, 0, 0 if by_breakpoints else 8)
+            yield ranges
+    S.Stepper._breakable = some
+    for _ in range(3): call()
+    result, steps = S.Stepper().step(call)
+    return repr(result), steps.instructions, steps.rows, steps.cut
+for name, call in calls.items():
+    pipes = os.pipe(), os.pipe()
+    for by_breakpoints, (_, writing) in enumerate(pipes):
+        if os.fork() == 0:
+            os.close(pipes[1 - by_breakpoints][1])
+            with open(writing, "wb") as out: out.write(pickle.dumps(steps(call, by_breakpoints)))
+            os._exit(0)
+    told = []
+    for reading, writing in pipes:
+        os.close(writing)
+        with open(reading, "rb") as come: told.append(pickle.loads(come.read()))
+    print(name, told[0] == told[1], told[0][1] > 3000, len(told[0][2]) > 64 * 300, told[0][3])
+"""
+
+
+@stepped
+def test_by_breakpoints_the_log_is_that_of_the_trap_flag(child: Forks) -> None:
+    assert child(BOTH_WAYS).split("\n") == [f"{name} True True True None" for name in ("sorted", "repr", "re", "join")]
+
+
+@stepped
+def test_where_other_threads_are_no_breakpoint_is_set(child: Forks) -> None:
+    """They would run into it."""
+    said = child(f"""{WARM}
+import threading, time
+stop = threading.Event()
+other = threading.Thread(target=stop.wait)
+other.start()
+with s._breakable() as ranges: print(list(ranges))
+result, steps = s.step(torch.add, a, b)
+stop.set()
+other.join()
+with s._breakable() as ranges: print(len(ranges) > 20)
+print(torch.equal(result, a + b), steps.cut)
+""")
+    assert said.split("\n") == ["[0, 0]", "True", "True None"]
 
 
 @stepped

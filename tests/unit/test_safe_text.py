@@ -72,25 +72,25 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(inner)
 
 
-def spoilt(value: Any) -> Any:
+def spoilt(value: Any, added: str = NASTY) -> Any:
     """A record with something nasty in every text; fields of few values keep theirs, as their checks see to."""
     if isinstance(value, str):
-        return value + NASTY
+        return value + added
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kept = {name for name, hint in get_type_hints(type(value)).items() if "Literal" in str(hint)}
         changes = {
-            field.name: spoilt(getattr(value, field.name))
+            field.name: spoilt(getattr(value, field.name), added)
             for field in dataclasses.fields(value)
             if field.init and field.name not in kept
         }
         return dataclasses.replace(value, **changes)
     if isinstance(value, Struct):
         hints = get_type_hints(type(value))
-        changes = {name: spoilt(getattr(value, name)) for name in hints if "Literal" not in str(hints[name])}
+        changes = {name: spoilt(getattr(value, name), added) for name in hints if "Literal" not in str(hints[name])}
         return structs.replace(value, **{name: new for name, new in changes.items() if name != "order"})  # packed
     if isinstance(value, dict):
-        return {spoilt(key): spoilt(inner) for key, inner in value.items()}
-    return tuple(map(spoilt, value)) if isinstance(value, tuple) else value
+        return {spoilt(key, added): spoilt(inner, added) for key, inner in value.items()}
+    return tuple(spoilt(inner, added) for inner in value) if isinstance(value, tuple) else value
 
 
 def test_every_such_character_of_unicode_is_unsafe_and_no_other() -> None:

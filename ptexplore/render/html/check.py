@@ -9,8 +9,10 @@ from urllib.parse import unquote
 
 from ptexplore.render.html.source_pages import page_as_read, rows_as_read
 
-_TAG = re.compile(r"<(?:a|link|img|script)\b([^>]*)>")
-_TO = re.compile(r"""\b(?:href|src)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+# Attributes are read one after another: a title may hold what looks like a tag, or like an attribute.
+_VALUE = r"""(?:"([^"]*)"|'([^']*)'|([^\s>]*))"""
+_ATTRIBUTE = re.compile(rf"""\s+([^\s=>"'/]+)(?:\s*=\s*{_VALUE})?""")
+_TAG = re.compile(r"""<(?:a|link|img|script)((?:\s+[^\s=>"'/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?)*)\s*/?>""")
 _ID = re.compile(r"""<[^>]*?\sid=(?:"([^"]*)"|([^\s>]+))""")
 _LINES = re.compile(r'<div class="code"[^>]*data-lines="(\d+)"')
 _SYMBOL = re.compile(r'^(?:ptx\.file\(.*?,)?\[?\[\d+,"([^"]+)"', re.MULTILINE)
@@ -50,7 +52,12 @@ def _read(file: Path) -> str:
 
 def _links(text: str) -> set[str]:
     """The links of a page that stay on the site, as written."""
-    links = {next(filter(None, to.groups()), "") for tag in _TAG.findall(text) for to in _TO.finditer(tag)}
+    links = {
+        next(filter(None, values), "")
+        for tag in _TAG.findall(text)
+        for name, *values in _ATTRIBUTE.findall(tag)
+        if name in ("href", "src")
+    }
     return {link for link in links if not _OUTSIDE.match(link)}
 
 

@@ -50,7 +50,7 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
     headings = [
         *(["share"] if has_shares else []),
         *(["self"] if has_own else []),
-        "what ran",
+        shown.name,
         *shown.columns,
         "",
         "where",

@@ -117,7 +117,7 @@ class _Columns:
             cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
             own = f"{'self':>{OWN}}" if self.has_own else ""
             share = f" {'share':>5}{own} {' ' * self.bar}" if self.has_shares else "  "
-            heading = f"{share}{cells}{'what ran':<{self.name}}"
+            heading = f"{share}{cells}{self.view.name:<{self.name}}"
             room = self.width - len(heading) - 2 * len(_GAP) - len("where")
             told = self.view.told
             heading += f"{_GAP}{told:<{room}}{_GAP}where" if room >= len(told) else ""

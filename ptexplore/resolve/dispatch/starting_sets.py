@@ -594,9 +594,12 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
     """
     maker = lifted(binding, operator)
     if maker is not None:
+        is_written = binding.hop.kind != "python" and binding.hop.source.layer != "generated"
+        inside = _inside_written(context, binding, state) if is_written else state
         guards = excluded(context.keys, BELOW) | union(map(context.keys.functionality, maker.excludes))
         why = f"inside {maker.name}, which holds {BELOW} and excludes {', '.join(maker.excludes)}"
-        return replace(state, exclude=state.exclude | guards, observed=False, why=why, certain=False)
+        why = f"{why}; {inside.why}" if inside.include != state.include else why
+        return replace(inside, exclude=inside.exclude | guards, observed=False, why=why, certain=False)
     if binding.hop.kind == "python":
         read = "as they were read at the call around this frame, which may have changed them since"
         why = read if state.observed else state.why

@@ -310,4 +310,26 @@ def _nested(claims: Sequence[Claim], pairs: list[tuple[Claim, NativeFrame]]) -> 
             del matched[id(claim)]
             frame = None
         pending += [(child, frame or around) for child in claim.children]
+    return _inside_alike(claims, [(claim, frame) for claim, frame in pairs if id(claim) in matched])
+
+
+def _inside_alike(claims: Sequence[Claim], pairs: Sequence[tuple[Claim, NativeFrame]]) -> dict[int, NativeFrame]:
+    """The pairs whose frame is inside of an operator call's just where the claim is: what it calls is no other's.
+
+    Two calls alike call functions alike; where the run was cut, those of the later one were not seen.
+    """
+    parents = {id(child): claim for claim in walk(claims) for child in claim.children}
+    matched: dict[int, NativeFrame] = {}
+    around: list[tuple[Claim, NativeFrame]] = []  # the operator calls that the frame at hand may be inside of
+    for claim, frame in sorted(pairs, key=lambda pair: pair[1].number):
+        while around and not around[-1][1].holds(frame):
+            around.pop()
+        above: Claim | None = claim
+        while around and above is not None and above is not around[-1][0]:
+            above = parents.get(id(above))
+        if above is None:
+            continue
+        matched[id(claim)] = frame
+        if claim.hop.kind == "op":
+            around.append((claim, frame))
     return matched

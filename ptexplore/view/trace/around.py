@@ -14,7 +14,7 @@ _SEVERAL = "several places are possible, or none is known: --explain N says whic
 _NOT_SEEN = {  # words for rows that were not seen to run
     "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
     "predicted": "the table or a kernel's text says so; not seen to run",
-    "inlined": "compiled into its caller, so known by what it called alone, whose share it has",
+    "inlined": "compiled into its caller; seen by the functions that it called, and has their share",
 }
 
 

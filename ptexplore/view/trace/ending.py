@@ -82,7 +82,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if ending.check:
         yield Line("text", f"what failed   {ending.check}", indent=1)
     if ending.compared:
-        yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
+        yield Line("text", f"compared      {'; '.join(map(compared_value, ending.compared))}", indent=1)
     if ending.handed is not None:
         yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
     if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
@@ -111,7 +111,7 @@ def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
 
 def place_of_yours(label: str, left: LeftFunction) -> Line:
     """A line about a function of your own that an error left."""
-    return _at(f"{label} {_named(left)}", "", "", left.source)
+    return _at(f"{label} {named(left)}", "", "", left.source)
 
 
 def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
@@ -121,8 +121,8 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
     if step is not None:
         kinds = ("op", "node")
         around = next((number for number in reversed(left_by_error(trail)) if steps[number].kind in kinds), step.id)
-        named = steps[around]
-        number, title = shown or (around, (named.op if named.kind == "op" else None) or named.name)
+        outer = steps[around]
+        number, title = shown or (around, (outer.op if outer.kind == "op" else None) or outer.name)
         inner = f", in it {step.name}" if step.name.rpartition("::")[2] not in title else ""
         yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
     if ending.given:
@@ -150,7 +150,8 @@ def _is_yours(left: LeftFunction) -> bool:
     return left.source.path is None and left.source.line is not None
 
 
-def _named(left: LeftFunction) -> str:
+def named(left: LeftFunction) -> str:
+    """A Python function's name with brackets; that of a module or an expression without."""
     return left.name if left.name.startswith("<") or not left.name else f"{left.name}()"
 
 
@@ -168,12 +169,12 @@ def _left(label: str, python: Sequence[LeftFunction]) -> Iterator[Line]:
         if number - before > 1:
             yield Line("text", f"{'':12}  … {number - before - 1} more", indent=1)
         left, before = told[number], number
-        yield _at(f"{label if not number else '':12}  {_named(left)}", "", "", left.source)
+        yield _at(f"{label if not number else '':12}  {named(left)}", "", "", left.source)
     if before < len(told) - 1:
         yield Line("text", f"{'':12}  … {len(told) - 1 - before} more: --explain error", indent=1)
 
 
-def _compared(value: ComparedValue) -> str:
+def compared_value(value: ComparedValue) -> str:
     """A value and what it is: "3, the size of dimension 1 of self"."""
     return f"{value.text}, {value.what}{f' of {value.argument}' if value.argument is not None else ''}"
 

@@ -9,8 +9,19 @@ from typing import Any
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopRow, Observation, Session, Trail, walk
+from ptexplore.model.trace import (
+    TRAIL_FORMAT,
+    Ending,
+    Hop,
+    HopRow,
+    LeftFunction,
+    Observation,
+    Session,
+    Trail,
+    walk,
+)
 from ptexplore.view.trace import native
+from ptexplore.view.trace.ending import compared_value, named
 from ptexplore.view.trace.saved import rows
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
@@ -81,11 +92,20 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
         raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
     evidence = tuple(o for o in session.observations if o.kind in RAISED) if session else ()
     facts = [("raised in", ending.stage), *_known(replace(ending, why=(), message="", stack=()))]
-    facts = [(name, value) for name, value in facts if name not in ("stage", "source", "python")]
+    left_out = ("stage", "source", "python", "message", "exception", "given", "compared")
+    facts = [(name, value) for name, value in facts if name not in left_out]
+    facts += [("given", f"{name}: {what}") for name, what in ending.given]
+    facts += [("compared", compared_value(value)) for value in ending.compared]
     facts += [("left in C++", name) for name in ending.stack]
-    places = [("thrown at", ending.source), *((f"left {left.name}()", left.source) for left in ending.python)]
+    places = [("thrown at", ending.source), *((f"left {named(left)}", _with_line(left)) for left in ending.python)]
     title = f"{ending.exception}: {ending.message}"
     return Explanation(title, tuple(facts), tuple(places), ending.why, evidence, evidence, None, None, ending)
+
+
+def _with_line(left: LeftFunction) -> SourceRef:
+    """Where a function was left; of a file that no tree has the reason tells the line too."""
+    at = left.source
+    return at if at.path is not None or at.line is None else replace(at, reason=f"{at.reason}:{at.line}")
 
 
 def explain(trail: Trail, session: Session | None, number: int) -> Explanation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
@@ -13,18 +13,18 @@ from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
-    ORDER,
     Shown,
     backward_and_saved,
     costliest,
     fitting,
     opened,
+    order,
     seconds,
     size,
 )
 from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
-from ptexplore.view.trace.screen import bound_names, how_stepped, reads
+from ptexplore.view.trace.screen import bound_names, how_stepped
 
 ROWS = 44  # of the table: with what stands around it, it fits a screen
 
@@ -44,10 +44,9 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         title=trail.expression,
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
-        left_out=tuple(_left_out(session, root, unit, hidden)),
+        left_out=tuple(_left_out(session, root, unit, hidden, rows)),
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(options, root)),
-        read=reads(trail),
         view="modules",
         table=rows,
         columns=columns,
@@ -81,7 +80,7 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     yield f"operators were timed, not single-stepped{long}; --open NAME steps the costliest operator in NAME"
 
 
-def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> Iterator[str]:
+def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]) -> Iterator[str]:
     if hidden:
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
@@ -93,7 +92,7 @@ def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int) -> I
         nodes = " and nodes of backward" if any(part.kind == "backward" for part in root.walk()) else ""
         yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"
     if any(part.parts for part in root.walk()):
-        yield ORDER
+        yield order(rows)
     yield from backward_and_saved(root)
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 

@@ -25,7 +25,8 @@ NOTHING = 0.001  # the share from which on a part that called no operator is sho
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-ORDER = "rows: in order of first calls; the rest: what a row did outside of the rows inside it"
+ORDER = "rows: in order of first calls"
+REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
@@ -59,7 +60,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         if options.view is None:
             return None
         raise _no_part(whole, options.opened or "")
-    shown = Shown(max(whole.time, 1), opened=options.opened is not None)
+    shown = Shown(max(whole.time, 1), opened=options.opened is not None, saved=whole.saved)
     rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
@@ -67,7 +68,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         recording = sum(path.recording for path in program.paths)
         told = "less recording (by samples)" if recording else "recording included"
         left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
-    left_out.append(ORDER)
+    left_out.append(order(rows))
     left_out += backward_and_saved(root)
     return TrailView(
         title=whole.name,
@@ -124,7 +125,8 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         yield f"one run of {seconds(whole.time)}{threads}{beside}"
         waited = program.wall - program.processor
         if program.processor and waited > NOTICED * program.wall:
-            yield f"times are of a busy machine: for {seconds(waited)} of the run and its imports no thread of it ran"
+            of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
+            yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -146,6 +148,7 @@ class Shown:
     least: float = 0.0
     opened: bool = False
     of_expression: bool = False
+    saved: int = 0
     told: Callable[[int], str] = seconds
 
     def has(self, part: Part) -> bool:
@@ -210,8 +213,18 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
 
 def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
     """The operators that a part called itself, between its parts, as far as they have rows: none of little cost."""
-    least = shown.least if shown.of_expression else max(shown.least, OWN_ROW)
-    return {own.name: own for own in part.own if own.time / shown.wall >= least} if part.parts else {}
+    if not part.parts or _overlap(part):
+        return {}
+    if shown.of_expression:
+        return {own.name: own for own in part.own if own.time / shown.wall >= shown.least}
+    least = max(shown.least, OWN_ROW)
+    named = (own for own in part.own if own.time / shown.wall >= least or own.saved > LEAST_NAMED * shown.saved > 0)
+    return {own.name: own for own in named}
+
+
+def _overlap(part: Part) -> bool:
+    """Whether the times of a part's own operators add up to more than its own: one called another by way of Python."""
+    return sum(own.time for own in part.own) > part.time
 
 
 def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
@@ -254,7 +267,7 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
     own = [own for own in part.own if own.name not in shown_own]
     with_rows = sum(inner.time for inner in inside) + sum(own.time for own in shown_own.values())
-    time = max(part.time - with_rows, sum(own.time for own in own))
+    time = max(part.time - with_rows, 0 if _overlap(part) else sum(own.time for own in own))
     backward = sum(own.backward for own in own)
     if not own and time < NOTHING * shown.wall:
         return
@@ -297,16 +310,23 @@ def _names(part: Part, module: str) -> str:
     return f"{name}  {part.type}" if part.kind == "module" and part.type else name
 
 
+def order(rows: Sequence[ScreenRow]) -> str:
+    """In which order rows stand, and what the last one of those inside a row can be."""
+    return ORDER + (REST if any(row.name.startswith("the rest") for row in rows) else "")
+
+
 def costliest(root: Part, of: str = "time") -> Iterator[str]:
     """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
     total: dict[str, int] = {}
     for part in root.walk():
         for own in part.own:
             total[own.name] = total.get(own.name, 0) + own.time
-    first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
+    within = [item for item in total.items() if item[1] <= root.time]  # else runs of it were inside of one another
+    first = sorted(within, key=lambda item: -item[1])[:COSTLIEST]
+    nodes = " and nodes" if any(part.kind == "backward" for part in root.walk()) else ""
     shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
     if shares:
-        yield f"operators and nodes by {of}: {', '.join(shares)}"
+        yield f"operators{nodes} by {of}: {', '.join(shares)}"
 
 
 def backward_and_saved(root: Part) -> Iterator[str]:
@@ -333,10 +353,8 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     """How much of the program was stepped, in one line."""
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
-            cut = sum(map(_is_of_stepping, trail.findings))
             told = finding.text.partition(" of operator calls")[0]
-            part = f", {cut} of them in part" if cut else ""
-            yield f"stepped through C++: {told}{part} (--view tree); --native-budget SECONDS for more"
+            yield f"C++ inside operators: --view tree has it for {told}; --native-budget SECONDS for more"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

@@ -15,7 +15,7 @@ from ptexplore.view.trace.native_names import display
 from ptexplore.view.trace.native_rules import ACTIONS, Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
-LONG = 5.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
+LONG = 1.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
 COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"

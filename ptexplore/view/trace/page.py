@@ -190,6 +190,7 @@ class TrailView:
     view: ViewName = "tree"
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
+    name: str = "what ran"  # the heading of the rows' names
     told: str = "what it is, or why"  # the heading of what rows say of themselves
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
 

@@ -118,20 +118,28 @@ def path_view(
         next_steps=_next_steps(trail, options, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=_left_out(rows),
+        left_out=_left_out(rows, maker),
+        name="what ran, in order",
         view="path",
         table=rows,
         legend=legend(trail, rows),
     )
 
 
-def _left_out(rows: Sequence[ScreenRow]) -> tuple[str, ...]:
+def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     """What the shares are parts of, and what is in none of them; () where no row below the first has one."""
     if not any(row.own is not None and row.level for row in rows):
         return ()
     phases = [row.name for row in rows if row.heading]
     functions = any(row.what == "Python" for row in rows)
-    return (SHARES, *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []))
+    small = [
+        f"under {SMALL:.0%}: no row, but for what you called; a kernel has a row, or is named in that of its caller"
+    ]
+    return (
+        SHARES,
+        *(small if maker.least == SMALL * maker.whole else []),
+        *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
+    )
 
 
 def _with_own(rows: Sequence[ScreenRow], whole: int) -> Iterator[ScreenRow]:
@@ -381,7 +389,9 @@ class _Steps:
             return made
         asked = self._asked(hop)
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if hop.id in self.kernels else ""
-        made = self._step(hop, name, f"chooses the backend: {asked}" if asked else self._what(hop), around)
+        made = self._step(
+            hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
+        )
         made.is_choice = bool(asked)
         if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
             made.inner = [step for step in made.inner if step.is_work and (step.cost >= self.least or step.is_loop)]

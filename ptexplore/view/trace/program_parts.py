@@ -86,6 +86,7 @@ class _Gathered:
     outer: _Gathered | None = None
     calls: int = 0
     time: int = 0
+    recording: int = 0  # what was taken off its time
     backward: int = 0
     saved: int = 0
     operators: int = 0
@@ -119,7 +120,8 @@ def parts_of(program: Program, script: str) -> Part:
         _count(program, owners[calls.path], number, calls, backward[number])
     for path, owner in zip(program.paths, owners, strict=True):
         for part in _outwards(owner) if path.recording else ():
-            part.time = max(part.time - path.recording, 0)
+            taken = min(path.recording, part.time)
+            part.time, part.recording = part.time - taken, part.recording + taken
             if part.kind in ("imports", "thread"):  # their time is in no other's
                 break
     return _finished(root)[0]
@@ -136,8 +138,9 @@ def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls
     kind = program.kinds[program.routes[calls.route].kind]
     called = calls.calls * (_called_by_node(program, kind) if kind.type in NODES else int(kind.type == "op"))
     if kind.type not in ("user", "script"):
+        time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
         told = OwnOperators(
-            operator_name(kind), calls.calls, calls.time, (calls.route,), called, calls.saved, backward, number
+            operator_name(kind), calls.calls, time, (calls.route,), called, calls.saved, backward, number
         )
         owner.own.setdefault(told.name, []).append(told)
     owner.sizes.append((calls.route, calls.shape, calls.calls))
@@ -246,7 +249,8 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
     own = list(sum_of_own(part.own.values()))
     beside = ("imports", "thread")  # their time is in no other's
     least = sum(o.time for o in own) + sum(inner.time for inner, _ in inside if inner.kind not in beside)
-    part.time = max(part.time, least) if part.kind not in beside else part.time  # what recording took is sampled
+    if part.kind not in beside:  # what recording took is sampled, and can be too much for a part that took little
+        part.time = max(part.time, min(least, part.time + part.recording))
     finished = Part(
         kind=part.kind,
         name=part.name,
@@ -257,12 +261,24 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
         operators=part.operators,
         saved=part.saved,
         source=part.source,
-        own=tuple(sorted(own, key=lambda operators: -operators.time)),
-        parts=tuple(joined(inside)),
+        own=tuple(own),
+        parts=(),
         first=part.first or 0,
     )
-    same = (part.kind, part.path.type if part.kind == "module" else part.name, part.source)
-    return finished, (*same, part.calls, tuple(sorted(part.sizes)), tuple(signature for _, signature in inside))
+    return with_inside(finished, inside, tuple(sorted(part.sizes)))
+
+
+def with_inside(
+    part: Part, inside: Sequence[tuple[Part, Signature]], ran: tuple[object, ...]
+) -> tuple[Part, Signature]:
+    """A part with what is inside of it, alike ones joined, its costliest operators first; and its signature.
+
+    `ran` says which operators it ran itself, and on what.
+    """
+    own = sorted(part.own, key=lambda operators: -operators.time)
+    same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
+    signature = (*same, part.calls, ran, tuple(signature for _, signature in inside))
+    return replace(part, own=tuple(own), parts=tuple(joined(inside))), signature
 
 
 def joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:

@@ -107,12 +107,13 @@ def bound_names(trail: Trail) -> tuple[str, ...]:
 def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     """How much was stepped, in one line, or why nothing was."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
-    which = "the very first call" if trail.captured.cold else "one warm call"
+    which = "the very first call" if trail.captured.cold else "warm call"
     whole = [part for part in parts if part.part != "operator"]
     if whole:
         count = f"{sum(part.instructions for part in whole):,} instructions"
         names = " (forward + backward)" if len(whole) > 1 else ""
-        yield f"{count}{names}: {which}, single-stepped"
+        threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
+        yield f"{count}{names}: {which} on {threads}, single-stepped"
     if parts and trail.program is not None:
         each = "an operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind,"
         was = "was" if len(parts) == 1 else "were"

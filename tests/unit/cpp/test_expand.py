@@ -221,12 +221,12 @@ def written(files: list[Text]) -> dict[Define, str]:
 def test_the_macros_of_pytorch_expand_as_the_preprocessor_expands_them() -> None:
     """Every macro a file uses, in its first use there: the tokens are those of `cpp -P`.
 
-    Of every fourth file; of all where thoroughness was asked for.
+    Of every twelfth file; of all where thoroughness was asked for.
     """
     every = list(cpp_files(Path(str(SOURCE))))
     table = collect((text.path, text.raw) for text in every)
     lines = written(every)
-    files = every if THOROUGH else every[::4]
+    files = every if THOROUGH else every[::12]
     now: dict[str, Define | None] = {}  # what the preprocessor has each name for
     given = ["#undef __FILE__\n#undef __LINE__\n#define __LINE__ 7\n"]
     mine: list[tuple[str, str, list[str]]] = []
@@ -265,5 +265,5 @@ def test_the_macros_of_pytorch_expand_as_the_preprocessor_expands_them() -> None
         if theirs[at + 1 : end] != made:
             different.append((path, code, made, theirs[at + 1 : end]))
         at = end
-    assert len(mine) > (8_000 if THOROUGH else 2_000)
+    assert len(mine) > (8_000 if THOROUGH else 500)
     assert not different, different[:3]

@@ -341,6 +341,13 @@ def test_other_words_hand_nothing_on(text: str) -> None:
     assert handed_on(text) is None
 
 
+@pytest.mark.parametrize("piece", ["Exception raised from ", "by an inplace operation: ["])
+def test_text_of_any_length_is_read_in_one_go(small: Small, piece: str) -> None:
+    """A megabyte of what a pattern begins with, in one line: to try each piece on to its end would take minutes."""
+    with ends(20.0):
+        read_message(small.lookup, "2.13.0", f"{piece * (1_000_000 // len(piece))}\nend")
+
+
 def test_a_long_message_is_read_in_one_go() -> None:
     """A missing kernel's message lists every key: 16,000 characters. This one would take hours, tried from each."""
     with ends(20.0):

@@ -47,7 +47,9 @@ EXPRESSIONS = {
     "raises": "attempt(lambda: torch.mm(a, x[0]))",
 }
 CODE = """
-import base64, importlib, json, sys, torch
+import base64, importlib, json, os, sys, torch
+if os.fork():  # what is imported has threads, beside which each instruction is stepped by itself
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 S = importlib.import_module("ptexplore.probe.stepper")
 F, t = torch.nn.functional, torch.randn
 torch.set_num_threads(1)

@@ -96,7 +96,7 @@ def test_instructions_of_rows_add_up_to_the_row_that_they_are_in() -> None:
         assert sum(row.share or 0 for row in below) == pytest.approx(
             sum(row.share or 0 for row in above if row.name.startswith(("m", "backward")))
         )
-    assert rows_of(stepped(), told)["itself: Python"].cells[0] == "70"
+    assert rows_of(stepped(), told)["the rest: Python"].cells[0] == "70"
 
 
 def test_siblings_fold_where_they_ran_the_same_on_the_same_sizes() -> None:

@@ -62,6 +62,13 @@ def test_what_nests_otherwise_stays_unmatched() -> None:
     assert matched([op("add.T", op("mul.T"))], f"{ADD}\n{MUL}\n") == [0, None]
 
 
+def test_what_an_operator_called_is_not_taken_for_what_a_later_one_calls() -> None:
+    """Stepping was cut inside of the first, before its end; the second calls functions alike."""
+    claims = [op("add.T", binding("h"), binding("f")), op("mul.T", binding("f"), binding("g"))]
+    told = matched(claims, f"{ADD}\n torch::autograd::f()\n torch::autograd::g()\n")
+    assert told == [0, None, None, None, None, None]
+
+
 def test_a_boxed_call_is_the_one_event_that_is_left() -> None:
     assert matched([op("add.T"), op("own"), op("add.T")], f"{ADD}\n{BOXED}\n{ADD}") == [0, 1, 2]
     assert matched([op("add.T"), op("own"), op("other")], f"{ADD}\n{BOXED}\n") == [0, None, None]

@@ -1,0 +1,56 @@
+"""The parts of a program made here: what recording took is taken off, rows stand in the order of the calls."""
+
+from __future__ import annotations
+
+from ptexplore.model.places import SourceRef
+from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
+from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
+from ptexplore.view.trace.page import Options, ScreenRow
+from ptexplore.view.trace.program_parts import parts_of
+from ptexplore.view.trace.views import view
+
+PLACE = SourceRef("net.py", 7, None, "located")
+LINEAR, RELU = 0, 1
+
+
+def program() -> Program:
+    """A module calls `a`, relu and `b`; recording took some of each, of `b` more than it has without its operator."""
+    paths = (
+        CallPath("program", "program", 1, 10_000),
+        CallPath("module", "net", 1, 9_000, recording=1_000, parent=0, type="Net", source=PLACE),
+        CallPath("module", "net.a", 1, 3_000, recording=500, parent=1, type="Linear", line=1),
+        CallPath("module", "net.b", 1, 2_000, recording=1_900, parent=1, type="Head", line=2),
+        CallPath("thread", "torch's own threads", 1, 0, parent=0),
+        CallPath("user", "compiled", 1, 400, recording=100, parent=0, source=PLACE, file="net.py"),
+    )
+    calls = (
+        OperatorCalls(2, LINEAR, 0, 1, 2_000),
+        OperatorCalls(1, RELU, 0, 2, 1_000, saved=8),
+        OperatorCalls(3, LINEAR, 0, 1, 600),
+        OperatorCalls(4, RELU, 0, 1, 300),
+        OperatorCalls(5, RELU, 0, 9, 5_000, python=4_700),  # each calls Python, which calls the next one
+    )
+    kinds = (OperatorKind("op", "aten::linear"), OperatorKind("op", "aten::relu"))
+    routes = (OperatorRoute(LINEAR, 0), OperatorRoute(RELU, 0))
+    return Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 10_000, 3_400)
+
+
+def test_what_recording_took_is_in_no_row_and_no_row_has_less_than_what_is_inside_it() -> None:
+    whole = parts_of(program(), "net.py")
+    times = {part.name: part.time for part in whole.walk()}
+    assert times["net.a"] == 2_500
+    assert times["net.b"] == 600, "its operator's own time: what recording took is sampled"
+    assert times["compiled"] == 300, "what its operators called in Python counts once"
+    assert times["net"] == 9_000 - 3_400
+    assert times["net.py"] == 10_000 - 3_500
+    assert times["torch's own threads"] == 300
+
+
+def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> None:
+    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
+    rows: tuple[ScreenRow, ...] = view(trail, Options(view="modules")).table
+    names = [row.name.partition("  ")[0] for row in rows]
+    inside = ["net", "a", "relu", "b", "the rest: Python", "torch's own threads", "compiled", "the rest: Python"]
+    assert names == ["net.py", *inside]
+    ops = {row.name.partition("  ")[0]: row.cells[3] for row in rows}
+    assert (ops["net"], ops["relu"], ops["torch's own threads"]) == ("4", "2", "1")
