@@ -209,7 +209,7 @@ def case(op: str, trial: Trial, channel: Any) -> None:
     wanted = torch._C._parse_dispatch_key(trial.key)
     guilty = [name for name, given in trial.values.items() if brings(given, wanted)]
     channel.send({"type": "case", "op": op, "key": trial.key, "expression": trial.expression, "message": trial.error,
-                  "guilty": guilty or ["device"]})  # fmt: skip
+                  "arguments": list(trial.values), "guilty": guilty or ["device"]})  # fmt: skip
 
 
 def trace(call: Any, trial: Trial, channel: Any) -> None:
