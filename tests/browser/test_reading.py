@@ -350,7 +350,7 @@ def test_a_browser_that_keeps_nothing(make_reader: Callable[..., Reader]) -> Non
 
 
 def test_open_a_trace(reader: Reader, site: Path) -> None:
-    trace = next(one for one in sorted((site / "traces").glob("*.html")) if one.name != "index.html")
+    (trace,) = (one for one in (site / "traces").glob("*trace.html"))
     page = reader.open(f"traces/{trace.name}")
     page.click("#fold")
     inner = page.locator(".trace [data-hop='3']")

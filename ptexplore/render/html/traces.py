@@ -56,7 +56,7 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
         "where",
     ]
     out = [
-        "<div class=wide><table class=steps><thead><tr>",
+        "<div class=wide><table class=steps tabindex=0><thead><tr>",
         *(f"<th scope=col>{escaped(heading)}</th>" for heading in headings),
         "</tr></thead><tbody>\n",
     ]
