@@ -290,7 +290,7 @@ class Stepper:
     def _breakable(self) -> Iterator[ctypes.Array[ctypes.c_uint64]]:
         """Pairs of addresses between which breakpoints can be set for the time of a block; two zeros end them.
 
-        That is all code of this process's own, as far as the system lets it be written to. Other threads would run into
+        That is all code from files, as far as the system lets it be written to. Other threads would run into
         a breakpoint: where there are some, and where the system refuses, the trap flag does it all.
         """
         ours: list[tuple[int, int]] = []
@@ -337,11 +337,14 @@ def _threads() -> int:
 
 
 def _private_code() -> Iterator[tuple[int, int, bool]]:
-    """Where this process's code lies that no other shares, and whether it can be written to; not the kernel's."""
+    """Where this process's code lies that came from files and that no other shares, and whether it can be written to.
+
+    What was made while the program ran may be made anew meanwhile, elsewhere or here.
+    """
     with open("/proc/self/maps") as lines:
         mapped = [line.split(maxsplit=5) for line in lines]
     for addresses, access, *_, name in (row if len(row) > 5 else [*row, ""] for row in mapped):
-        if access[0] == "r" and access[2:] == "xp" and not name.startswith("[v"):
+        if access[0] == "r" and access[2:] == "xp" and name.startswith("/"):
             start, _, end = addresses.partition("-")
             yield int(start, 16), int(end, 16), access[1] == "w"
 

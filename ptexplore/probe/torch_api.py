@@ -13,7 +13,7 @@ import hashlib
 import operator
 import os
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import CodeType
@@ -497,14 +497,8 @@ def refused_tensor(
     where they hold several. What has hooks of its own is not asked for.
     """
     refused: list[RefusedTensor] = []
-    pending, known = list(starts), set[Any]()
     with without_overrides():
-        while pending and len(known) < limit:
-            node = pending.pop()
-            if node is None or node in known:
-                continue
-            known.add(node)
-            pending += [following for following, _ in node.next_functions]
+        for node in nodes_of(starts, limit):
             for tensor in _refused_by(node, text):
                 kind, place = kind_and_sizes(tensor), memory(tensor)
                 if place and kind.partition(" [")[2] in text:
@@ -688,17 +682,22 @@ def sequence_number(node: Any) -> int:
     return number if 0 <= number < 1 << 62 else -1
 
 
-def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
-    """How many nodes of each name a graph has. No node over `limit` is looked at."""
-    names: dict[str, int] = {}
-    known: set[Any] = set()
-    pending = list(starts)
+def nodes_of(starts: Iterable[Any], limit: int) -> Iterator[Any]:
+    """The nodes of an autograd graph, each once; no more than `limit`."""
+    known, pending = set[Any](), list(starts)
     while pending and len(known) < limit:
         node = pending.pop()
         if node is not None and node not in known:
             known.add(node)
-            names[node.name()] = names.get(node.name(), 0) + 1
             pending += [following for following, _ in node.next_functions]
+            yield node
+
+
+def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
+    """How many nodes of each name a graph has. No node over `limit` is looked at."""
+    names: dict[str, int] = {}
+    for node in nodes_of(starts, limit):
+        names[node.name()] = names.get(node.name(), 0) + 1
     return names
 
 
@@ -720,16 +719,9 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, in
     views of it: parameters are there anyway. No node over `limit` is looked at.
     """
     told: list[tuple[int, int, int]] = []
-    known: set[Any] = set()
     of_leaves: set[int] = set()
-    pending = list(starts)
     with without_overrides():
-        while pending and len(known) < limit:
-            node = pending.pop()
-            if node is None or node in known:
-                continue
-            known.add(node)
-            pending += [following for following, _ in node.next_functions]
+        for node in nodes_of(starts, limit):
             leaf = getattr(node, "variable", None)
             with suppress(RuntimeError, NotImplementedError):
                 of_leaves.add(int(TENSOR_BASE.untyped_storage(leaf)._cdata) if leaf is not None else 0)

@@ -62,7 +62,7 @@ ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
 NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
-NESTED = "NestedTensor"  # how the keys of nested tensors begin
+NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 ON_STACK = "C++'s stack held it when the error was thrown"
 
@@ -521,7 +521,7 @@ def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | 
         return
     held = [a.name.partition("[")[0] for a in call.arguments if key in context.keys.names(a.raw)] if call else []
     own, skipped = tuple(dict.fromkeys(held)), _skipped(asked) if asked is not None else ()
-    if key.startswith(NESTED) and skipped and len(own) in (0, len(skipped)):
+    if NESTED in key and skipped and len(own) in (0, len(skipped)):
         yield from skipped  # of an operator's tensors the profiler passes over those that are nested
     elif own or asked is None:
         yield from (f"{f'argument {int(name) + 1}' if name.isdigit() else name} of your call" for name in own)

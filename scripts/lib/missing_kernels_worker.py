@@ -96,10 +96,11 @@ class Trial:
         return function(*(v for _, v in given[: self.positional]), **dict(given[self.positional :]))
 
 
-def value(kind: str, tensor: Callable[[], Any]) -> Any:
-    """A value of a schema's type. Raises KeyError for a type that none is known of."""
+def value(argument: Any, tensor: Callable[[], Any]) -> Any:
+    """A value of an argument's type. Raises KeyError for a type that none is known of."""
     import torch
 
+    kind = str(argument.type)
     if kind == "Tensor":
         return tensor()
     if kind.startswith("Optional["):
@@ -108,7 +109,7 @@ def value(kind: str, tensor: Callable[[], Any]) -> Any:
     if kind in ("List[Tensor]", "List[Optional[Tensor]]"):
         return [tensor(), tensor()]
     if kind in LISTS:
-        return [LISTS[kind]] * 2
+        return [LISTS[kind]] * (argument.N or 2)
     if kind == "List[List[Tensor]]":
         return [[tensor()], [tensor()]]
     if kind == "Device":
@@ -122,7 +123,7 @@ def trials(call: Any, key: str, make: Callable[[], Any], plain: Callable[[], Any
     tensors = [a.name for a in needed if "Tensor" in str(a.type)]
     ways = [{name} for name in tensors] if key != "CPU" else []
     for chosen in [*ways, set(tensors)] if tensors else []:
-        values = {a.name: value(str(a.type), make if a.name in chosen else plain) for a in needed}
+        values = {a.name: value(a, make if a.name in chosen else plain) for a in needed}
         yield Trial(key, values, sum(not a.kwarg_only for a in needed))
 
 
@@ -135,7 +136,7 @@ def device_trials(call: Any, plain: Callable[[], Any]) -> Iterator[Trial]:
         return
     needed = [a for a in arguments if not a.has_default_value() and a.name != "device"]
     for key, device in DEVICES.items():
-        values = {a.name: value(str(a.type), plain) for a in needed}
+        values = {a.name: value(a, plain) for a in needed}
         yield Trial(key, {**values, "device": torch.device(device)}, sum(not a.kwarg_only for a in needed))
 
 
@@ -208,7 +209,7 @@ def case(op: str, trial: Trial, channel: Any) -> None:
     wanted = torch._C._parse_dispatch_key(trial.key)
     guilty = [name for name, given in trial.values.items() if brings(given, wanted)]
     channel.send({"type": "case", "op": op, "key": trial.key, "expression": trial.expression, "message": trial.error,
-                  "guilty": guilty or ["device"]})  # fmt: skip
+                  "arguments": list(trial.values), "guilty": guilty or ["device"]})  # fmt: skip
 
 
 def trace(call: Any, trial: Trial, channel: Any) -> None:

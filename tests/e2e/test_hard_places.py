@@ -105,7 +105,7 @@ def test_public_names_lead_where_python_finds_them(runtime: Runtime) -> None:
     found = torch_says(PYTHON_FINDS)
     assert len(found) > 5000
     unknown, elsewhere = [], []
-    for name, (path, lines) in found.items():
+    for name, (path, lines) in list(found.items())[:: 1 if THOROUGH else 4]:
         places = [(definition.kind, definition.path, definition.line) for definition in names.definitions(name)]
         if not places:
             unknown.append(name)

@@ -112,7 +112,7 @@ def test_the_same_bytes_for_any_number_of_processes(mini, noted: Path, site: Pat
     assert hashes(other) == hashes(site)
 
 
-def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini, noted: Path, site: Path, tmp_path: Path) -> None:
+def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini_here, noted: Path, site: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(site, copy)
     page = next(one for one in copy.rglob("*.html") if "/src/" in one.as_posix() and one.name != "index.html")
@@ -121,7 +121,7 @@ def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini, noted: Path, si
     pages["pages"]["tours/gone.html"] = ["", 4]
     (copy / "ptexplore-site.json").write_text(json.dumps(pages), encoding="utf-8")
     (copy / "tours/gone.html").write_text("gone", encoding="utf-8")
-    result = mini("html", str(copy), "--notes", str(noted), "--scope", "all")
+    result = mini_here("html", str(copy), "--notes", str(noted), "--scope", "all", "--jobs", "1")
     assert result.code == 0, result
     assert "1 files written" in result.out, "what has the bytes it had is not written"
     assert "1 removed" in result.out
@@ -140,26 +140,26 @@ def test_a_broken_link_is_found(site: Path, tmp_path: Path) -> None:
     assert any("about.html" in one and "no such file" in one for one in found)
 
 
-def test_what_is_not_ours_is_refused(mini, tmp_path: Path) -> None:
+def test_what_is_not_ours_is_refused(mini_here, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("mine", encoding="utf-8")
-    result = mini("html", str(out))
+    result = mini_here("html", str(out))
     assert result.code == 2
     assert "thesis.tex" in result.err
-    inside = mini("html", str(mini.root / "site"))
+    inside = mini_here("html", str(mini_here.root / "site"))
     assert inside.code == 2
     assert "source is read from" in inside.err
-    assert not (mini.root / "site").exists()
+    assert not (mini_here.root / "site").exists()
 
 
-def test_a_lost_stop_is_shown_as_lost_and_strict_fails(mini, tmp_path: Path) -> None:
+def test_a_lost_stop_is_shown_as_lost_and_strict_fails(mini_here, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     path = PATH
     (notes / "mine.md").write_text(NOTE.format(path=path, symbol="nobody_wrote_this", yaml=YAML), encoding="utf-8")
     out = tmp_path / "out"
-    result = mini("html", str(out), "--notes", str(notes), "--strict")
+    result = mini_here("html", str(out), "--notes", str(notes), "--strict", "--jobs", "1")
     assert result.code == 3
     assert "have no place in this source" in result.err
     assert "has no place in this source" in (out / "tours/mine/here.html").read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ def _said(process: subprocess.Popen[str]) -> str:
     return out + err
 
 
-def test_a_full_disk_is_told_of_and_what_is_written_is_kept(mini, fresh: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_of_and_what_is_written_is_kept(mini_here, fresh: Path, tmp_path: Path) -> None:
     """A file system of our own where this user may mount one, else a limit of the size of any file."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -49,7 +49,7 @@ def test_a_full_disk_is_told_of_and_what_is_written_is_kept(mini, fresh: Path, t
     mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
     small = None if mounted else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
     try:
-        process = _start(mini, disk / "out", "--scope", "all", "--jobs", "1", preexec_fn=small)
+        process = _start(mini_here, disk / "out", "--scope", "all", "--jobs", "1", preexec_fn=small)
         said = _said(process)
         whole = hashes(fresh)
         own = (ASIDE, "ptexplore-site.json")
@@ -63,15 +63,15 @@ def test_a_full_disk_is_told_of_and_what_is_written_is_kept(mini, fresh: Path, t
     if mounted:
         assert "No space left on device" in said
         assert pages
-    again = mini("html", str(disk / "out"), "--scope", "all")
+    again = mini_here("html", str(disk / "out"), "--scope", "all", "--jobs", "1")
     assert again.code == 0, again
     assert hashes(disk / "out") == whole
 
 
-def test_a_killed_build_leaves_nothing_that_the_next_one_does_not_know(mini, fresh: Path, tmp_path: Path) -> None:
+def test_a_killed_build_leaves_nothing_that_the_next_one_does_not_know(mini_here, fresh: Path, tmp_path: Path) -> None:
     for arguments, jobs in ((("--scope", "all"), "2"), (("--scope", "tours"), "1")):
         out = tmp_path / f"killed{jobs}"
-        process = _start(mini, out, "--scope", "all", "--jobs", jobs)
+        process = _start(mini_here, out, "--scope", "all", "--jobs", jobs)
         deadline = time.monotonic() + 60
         while not (out / "src").exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
@@ -79,14 +79,14 @@ def test_a_killed_build_leaves_nothing_that_the_next_one_does_not_know(mini, fre
         process.communicate(timeout=60)
         assert (out / ASIDE).is_dir()
         assert (out / "src").exists()
-        again = mini("html", str(out), *arguments)
+        again = mini_here("html", str(out), *arguments, "--jobs", "1")
         assert again.code == 0, again
         assert not (out / ASIDE).exists()
         if arguments[1] == "all":
             assert hashes(out) == hashes(fresh)
         else:
             other = tmp_path / "other"
-            assert mini("html", str(other), *arguments).code == 0
+            assert mini_here("html", str(other), *arguments, "--jobs", "1").code == 0
             assert hashes(out) == hashes(other), "pages of the killed build's scope are gone"
 
 
@@ -130,36 +130,36 @@ def test_a_page_that_was_not_made_of_the_indexed_text_is_made_again(
     assert hashes(out) == hashes(fresh)
 
 
-def test_two_builds_do_not_write_into_one_folder(mini, fresh: Path) -> None:
+def test_two_builds_do_not_write_into_one_folder(mini_here, fresh: Path) -> None:
     before = hashes(fresh)
     with open_output(fresh, (), force=False):
-        second = mini("html", str(fresh), "--scope", "all")
+        second = mini_here("html", str(fresh), "--scope", "all", "--jobs", "1")
     assert second.code == 1
     assert "another ptexplore html is writing there" in second.err
     assert hashes(fresh) == before
 
 
-def test_a_folder_that_became_a_link_is_not_written_through(mini, fresh: Path, tmp_path: Path) -> None:
+def test_a_folder_that_became_a_link_is_not_written_through(mini_here, fresh: Path, tmp_path: Path) -> None:
     elsewhere, out = tmp_path / "elsewhere", tmp_path / "out"
     subprocess.run(["cp", "-r", fresh, out], check=True)
     (out / "src").rename(elsewhere)
     (out / "src").symlink_to(elsewhere)
     before = hashes(elsewhere)
     for arguments in ((), ("--title", "Other")):  # with nothing to write, and with every page
-        result = mini("html", str(out), "--scope", "all", *arguments)
+        result = mini_here("html", str(out), "--scope", "all", "--jobs", "1", *arguments)
         assert result.code == 2
         assert "src is a link, and a site is written into its own folder alone" in result.err
     assert hashes(elsewhere) == before
 
 
-def test_out_may_be_a_link_to_a_folder_but_not_into_the_checkout(mini, fresh: Path, tmp_path: Path) -> None:
+def test_out_may_be_a_link_to_a_folder_but_not_into_the_checkout(mini_here, fresh: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(fresh)
-    result = mini("html", str(link), "--scope", "all")
+    result = mini_here("html", str(link), "--scope", "all", "--jobs", "1")
     assert result.code == 0, result
     assert "0 files written" in result.out
     inside = tmp_path / "inside"
-    inside.symlink_to(mini.root / "aten")
-    refused = mini("html", str(inside), "--force")
+    inside.symlink_to(mini_here.root / "aten")
+    refused = mini_here("html", str(inside), "--force")
     assert refused.code == 2
     assert "source is read from" in refused.err

@@ -122,7 +122,7 @@ def _fits(argument: Argument, value: RecordedInput) -> bool:
             return argument.type.startswith("Tensor") and argument.type.endswith("]")
         return argument.type.endswith("]") or argument.type.endswith("]?")
     if value is None:
-        return argument.type not in _ALWAYS_RECORDED and not argument.type.startswith("Tensor[")
+        return argument.type not in _ALWAYS_RECORDED
     if isinstance(value, str):
         number = value in _NOT_FINITE and argument.type.rstrip("?") in ("Scalar", "float")
         return number or argument.type.startswith("str")

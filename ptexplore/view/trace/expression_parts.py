@@ -15,7 +15,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
-from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, joined, sum_of_own
+from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, sum_of_own, with_inside
 from ptexplore.view.trace.screen import bare, counted_parts, outermost_counted, place_of
 
 Unit = Literal["instructions", "nanoseconds", ""]
@@ -193,7 +193,6 @@ class _Gathering:
     def finished(self, part: _Gathered) -> tuple[Part, Signature]:
         """A part with its parts, alike ones joined; and its signature."""
         inside = [self.finished(inner) for inner in part.inside.values()]
-        own = list(sum_of_own(part.own.values()))
         finished = Part(
             kind=part.kind,
             name=part.name,
@@ -204,12 +203,11 @@ class _Gathering:
             operators=part.operators,
             saved=part.saved,
             source=part.source,
-            own=tuple(sorted(own, key=lambda operators: -operators.time)),
-            parts=tuple(joined(inside)),
+            own=tuple(sum_of_own(part.own.values())),
+            parts=(),
             first=part.first,
         )
-        same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
-        return finished, (*same, part.calls, tuple(part.ran), tuple(signature for _, signature in inside))
+        return with_inside(finished, inside, tuple(part.ran))
 
 
 def _sizes(value: object) -> object:

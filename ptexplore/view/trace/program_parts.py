@@ -261,12 +261,24 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
         operators=part.operators,
         saved=part.saved,
         source=part.source,
-        own=tuple(sorted(own, key=lambda operators: -operators.time)),
-        parts=tuple(joined(inside)),
+        own=tuple(own),
+        parts=(),
         first=part.first or 0,
     )
-    same = (part.kind, part.path.type if part.kind == "module" else part.name, part.source)
-    return finished, (*same, part.calls, tuple(sorted(part.sizes)), tuple(signature for _, signature in inside))
+    return with_inside(finished, inside, tuple(sorted(part.sizes)))
+
+
+def with_inside(
+    part: Part, inside: Sequence[tuple[Part, Signature]], ran: tuple[object, ...]
+) -> tuple[Part, Signature]:
+    """A part with what is inside of it, alike ones joined, its costliest operators first; and its signature.
+
+    `ran` says which operators it ran itself, and on what.
+    """
+    own = sorted(part.own, key=lambda operators: -operators.time)
+    same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
+    signature = (*same, part.calls, ran, tuple(signature for _, signature in inside))
+    return replace(part, own=tuple(own), parts=tuple(joined(inside))), signature
 
 
 def joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:

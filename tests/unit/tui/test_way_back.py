@@ -163,11 +163,11 @@ def test_one_key_walks_the_stop_about_a_line_and_no_key_at_the_foot_is_cut(drive
 
     async def reading(app, pilot):
         await until(pilot, lambda: app.library.marked and app.reader.notes.marks)
-        await until(pilot, lambda: "Stop" in foot(app))
+        await until(pilot, lambda: "Open the stop" in foot(app))
         assert foot(app)[-1] == "Keys"
         await pilot.press("S")
         await until(pilot, lambda: app.touring.walk is not None)
-        await until(pilot, lambda: "Next stop" in foot(app) and "Stop" not in foot(app))
+        await until(pilot, lambda: "Next stop" in foot(app) and "Open the stop" not in foot(app))
         assert foot(app)[-1] == "Keys"
         await until(pilot, lambda: app.reader.place.path == KERNEL)
 

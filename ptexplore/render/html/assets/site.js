@@ -152,6 +152,7 @@
     opening = false;
     placeNotes();
     arrive();
+    comeBack();
     whereAmI();
   }
   function arrive() {
@@ -209,6 +210,19 @@
     setTimeout(() => { still = null; }, 500); // the hash was that one already
   }
   let still = null;
+  /* Going back leads to where the reader was: which line was at the top, and how far down, is kept with the address. */
+  function keepPlace() {
+    if (!$("#code") || opening) return;
+    const line = topLine(), li = line && lineAt(line);
+    if (li) history.replaceState({ ...history.state, at: [line, li.getBoundingClientRect().top] }, "");
+  }
+  function comeBack() {
+    const at = history.state?.at;
+    if (!at || !$("#code") || opening || fragment().startsWith("u")) return;
+    const place = () => { const li = lineAt(at[0]); if (li) scrollBy(0, li.getBoundingClientRect().top - at[1]); };
+    place();
+    requestAnimationFrame(() => { place(); setTimeout(place, 60); }); // lines that were not laid out before may move it
+  }
   async function copyLink() {
     let link = location.href;
     const lines = range(fragment()), hop = doc.activeElement.closest(".trace [data-hop]");
@@ -285,7 +299,7 @@
     let waiting = false, settled;
     addEventListener("scroll", () => {
       clearTimeout(settled);
-      settled = setTimeout(whereAmI, 150); // lines that were not laid out before may have moved what is seen
+      settled = setTimeout(() => { whereAmI(); keepPlace(); }, 150); // lines that were not laid out before may have moved what is seen
       if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; whereAmI(); }); }
     }, { passive: true });
   }
@@ -665,8 +679,10 @@
     $("#imported")?.addEventListener("change", (e) => { importProgress(e.target.files[0]); e.target.value = ""; });
     doc.addEventListener("keydown", key);
     doc.addEventListener("click", lineClicked);
-    addEventListener("hashchange", () => { arrive(); still?.(); still = null; });
-    setTimeout(arrive); // search.js, which is deferred too, is there by then
+    if ($("#code")) history.scrollRestoration = "manual";
+    doc.addEventListener("click", (e) => { if (e.target.closest("a[href]")) keepPlace(); }, true);
+    addEventListener("hashchange", () => { arrive(); still?.(); still = null; comeBack(); });
+    setTimeout(() => { arrive(); comeBack(); }); // search.js, which is deferred too, is there by then
   });
   addEventListener("pageshow", (e) => { if (e.persisted) { paint(keep.get("theme")); showProgress(); } });
 })();

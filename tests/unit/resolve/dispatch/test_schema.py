@@ -43,12 +43,12 @@ def test_no_arguments() -> None:
         ("a::b(Scalar? value) -> Tensor", [None], True),
         ("a::b(str mode) -> Tensor", [None], True),
         ("a::b(int[] size) -> Tensor", [None], True),
-        # What it always keeps is never None; neither is a list of tensors.
+        # What it always keeps is never None; of a list with a nested or undefined tensor nothing is kept.
         ("a::b(int dim) -> Tensor", [None], False),
         ("a::b(SymInt size) -> Tensor", [None], False),
         ("a::b(bool keepdim) -> Tensor", [None], False),
         ("a::b(float eps) -> Tensor", [None], False),
-        ("a::b(Tensor[] tensors) -> Tensor", [None], False),
+        ("a::b(Tensor[] tensors) -> Tensor", [None], True),
         ("a::b(Tensor?[] indices) -> Tensor", [[TENSOR, None]], True),
         ("a::b(Tensor self) -> Tensor", [[TENSOR]], False),
         ("a::b(int[] size) -> Tensor", [[TENSOR]], False),
