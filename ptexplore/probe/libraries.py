@@ -62,7 +62,7 @@ def read(line: str) -> dict[str, Any] | None:
     if mkl is None:
         return None
     words = [word.strip() for word in re.split(r", ?0x", mkl[2], maxsplit=1)[0].split(",")]
-    problem = [word for word in words if ":0x" not in word]
+    problem = [word for word in words if "0x" not in word]
     return {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
 
 

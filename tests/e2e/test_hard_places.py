@@ -1268,6 +1268,19 @@ def test_the_path_says_what_backend_select_goes_by(command: InProcess, runtime: 
     assert all(count <= by_tensors.count(kind) for kind, count in told.items())
 
 
+def test_only_the_fallback_hands_a_call_to_the_transform(command: InProcess) -> None:
+    """functorch's own kernels of that key (`linear_hack`) call operators instead: the binary names which one it is."""
+    given = ("trace", "torch.func.grad(lambda w: F.linear(a, w).sum())(b)", "--no-native")
+    front = [hop for hop in command(*given, "--json").hops if hop["key"] == "FuncTorchDynamicLayerFrontMode"]
+    kernels = [hop["name"].rpartition("::")[2] for hop in front if hop["kind"] == "kernel"]
+    assert kernels[0] == "linear_hack"
+    assert "dynamicLayerFrontFallback" in kernels
+    path = " ".join(command(*given, "--view", "path").out.split())
+    row = path.partition("linear_hack")[2].partition("aten::")[0]
+    assert "innermost function transform" not in row
+    assert "calls other operators" in row
+
+
 def test_a_batched_kernel_is_a_decomposition() -> None:
     """So the path calls it (tests/unit/view): of all operators the table says that of those alone."""
     tables = torch_says(

@@ -18,6 +18,7 @@ REORDER = (  # as oneDNN 3.5 writes it
     "64x8x3x3,0.0100098"
 )
 SGEMM = "MKL_VERBOSE SGEMM(N,N,3,3,3,0x7fff,0x55ee,3,0x55ee,3,0x7fff,0x55ee,3) 20.21us CNR:OFF Dyn:0 FastMM:1"
+CDOTC = "MKL_VERBOSE CDOTC(0x7ffd,3,0x55ee,1,0x55ff,1) 0.3us CNR:OFF Dyn:0 FastMM:1"
 COPIED = "MKL_VERBOSE MKL_SOMATCOPY(R, N, 3, 3, 1.000000, 0x55ee, 4, 0x55ff, 3) 0.4us CNR:OFF Dyn:0 FastMM:1"
 
 
@@ -27,6 +28,7 @@ COPIED = "MKL_VERBOSE MKL_SOMATCOPY(R, N, 3, 3, 1.000000, 0x55ee, 4, 0x55ff, 3) 
         (MATMUL, ("oneDNN", "matmul", "brg_matmul:avx512_core_bf16", "64x64:64x64")),
         (REORDER, ("oneDNN", "reorder", "jit:uni", "64x8x3x3")),
         (SGEMM, ("MKL", "SGEMM", None, "N,N,3,3,3")),
+        (CDOTC, ("MKL", "CDOTC", None, "3")),
         (COPIED, ("MKL", "MKL_SOMATCOPY", None, "R,N,3,3,1.000000")),
     ],
 )

@@ -442,6 +442,8 @@ class _Steps:
         if len(calls) == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
             told = f"keys {keys_of(calls[0])}" if is_namesake else f"{told}: {keys_of(calls[0])}"
+        elif calls:
+            told += ", …"
         made = self._step(hop, python, "binding" + (f"; {told}" if told else ""), replace(around, binding=hop))
         made.opened = "binding"
         return made
@@ -507,6 +509,9 @@ class _Steps:
             told = _OPTIONS_AND_TENSORS
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
             told = "calls other operators"
+        if name == "FuncTorchDynamicLayerFrontMode" and dispatch.entry != "backend fallback":
+            # functorch's own kernel (of `linear`, `dropout`) is asked before any transform, and calls other operators
+            told = "calls other operators" if any(outermost_operators(hop.children)) else None
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
         if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
