@@ -204,6 +204,34 @@ def test_a_packed_page_is_read_as_any_other(file_reader: Reader, site: Path) -> 
     assert page.evaluate("[window.__ran ?? 0, document.querySelectorAll('#code img, #code script').length]") == [0, 0]
 
 
+# Which line is the first one in the middle of the screen that calls mix().
+IN_SIGHT = """() => {
+  const links = [...document.querySelectorAll("#code a")].filter((a) => a.textContent === "mix");
+  const li = links.find((a) => a.getBoundingClientRect().top > 300).closest("li");
+  return [...document.querySelectorAll("#code li")].indexOf(li);
+}"""
+
+
+def test_the_page_stays_where_it_is_while_you_search_and_is_there_again_after_a_link(file_reader: Reader) -> None:
+    page = file_reader.open(f"{BIG}#L1001")
+    file_reader.until("() => document.querySelector('.on') && scrollY > 1000")
+    page.mouse.wheel(0, 437)
+    file_reader.until("(y) => Math.abs(scrollY - y) < 1", page.evaluate("scrollY") + 437)
+    before = page.evaluate("scrollY")
+    file_reader.search("mix")
+    assert page.evaluate("scrollY") == before, "each letter brings its field into sight, which is in sight"
+    page.keyboard.press("Escape")
+    line = page.evaluate(IN_SIGHT)
+    top = "(n) => document.querySelectorAll('#code li')[n]?.getBoundingClientRect().top"
+    at = page.evaluate(top, line)
+    page.locator("#code li").nth(line).locator("a", has_text="mix").click()  # a choice: the card has it
+    page.locator("#card a[href*='Mix.cpp']").first.click()
+    page.wait_for_url("**/Mix.cpp.html#*")
+    page.go_back()
+    page.wait_for_url("**/thousands.cpp.html#*")
+    file_reader.until(f"([n, at]) => Math.abs(({top})(n) - at) < 3", [line, at])
+
+
 def test_a_browser_that_cannot_unpack_says_so(make_reader: Callable[..., Reader]) -> None:
     reader = make_reader()
     reader.page.add_init_script("delete window.DecompressionStream")

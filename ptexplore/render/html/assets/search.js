@@ -179,12 +179,12 @@
     if (!button) return;
     kinds = button.dataset.kinds;
     for (const one of choice.children) one.setAttribute("aria-pressed", String(one === button));
-    input.focus();
+    input.focus({ preventScroll: true });
     look();
   });
   const ours = (node) => node && (box.contains(node) || input.form.contains(node));
   for (const part of [box, input.form]) part.addEventListener("focusout", (e) => { if (e.relatedTarget && !ours(e.relatedTarget)) open(false); });
   document.addEventListener("pointerdown", (e) => { if (!ours(e.target)) open(false); });
   input.form.addEventListener("submit", (e) => e.preventDefault());
-  ptx.ask = (text) => { input.value = text; input.focus(); look(); };
+  ptx.ask = (text) => { input.value = text; input.focus({ preventScroll: true }); look(); };
 })();

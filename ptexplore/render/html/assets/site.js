@@ -640,7 +640,7 @@
     clearTimeout(beforeTimer);
     beforeTimer = setTimeout(() => { before = ""; }, 1000);
     const act = {
-      "/": () => { const field = $("#q"); field?.focus(); field?.select(); }, "?": help, t: switchTheme, c: copyLink, d: toggleDone,
+      "/": () => { const field = $("#q"); field?.focus({ preventScroll: true }); field?.select(); }, "?": help, t: switchTheme, c: copyLink, d: toggleDone,
       u: () => { const line = (range(fragment()) || [from])[0]; if ($("#code") && line) location.hash = `u${line}`; },
       j: () => walk(1), k: () => walk(-1), n: () => stepNote(1), p: () => stepNote(-1),
       o: () => openAll(!$(".trace details[open]")), "g h": () => { location.href = address("index.html"); },
