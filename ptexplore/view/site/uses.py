@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from heapq import nsmallest
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ptexplore.lazy import remembered
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
@@ -303,9 +303,10 @@ class SiteUses:
             others[path].update((line, number) for line in numbers)
         counts.close()
         near = definitions[0].path if definitions else ""
-        files, more = _within(by_file, near)
+        files, more = _listed({path: [lines[key] for key in sorted(lines)] for path, lines in by_file.items()}, near)
+        outside = _listed({path: sorted(lines) for path, lines in others.items()}, near)
         rows = [self._row(place.path, place.definition, spellings, counts) for place in definitions]
-        return NameEntry(name, files, more, counts.all, rows, list(spellings.resolved), *_outside(others, near))
+        return NameEntry(name, files, more, counts.all, rows, list(spellings.resolved), *outside)
 
     def _row(self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts) -> DefinitionRow:
         at = (path, definition.line)
@@ -529,38 +530,22 @@ class NameEntry(NamedTuple):
     outside_more: tuple[int, int]  # lines and files of those that are left out
 
 
-def _outside(
-    others: Mapping[str, set[tuple[int, int]]], near: str
-) -> tuple[list[tuple[str, list[tuple[int, int]]]], tuple[int, int]]:
-    """The files that are not on the site with the lines that are listed; how many lines and files are left out."""
-    files: list[tuple[str, list[tuple[int, int]]]] = []
-    room = LISTED
-    left = [0, 0]
-    for path in sorted(others, key=lambda path: rank(path, near)):
-        lines = sorted(others[path])
-        if room:
-            files.append((path, lines[:room]))
-        left[0] += max(0, len(lines) - room)
-        left[1] += not room
-        room = max(0, room - len(lines))
-    return files, (left[0], left[1])
+Line = TypeVar("Line")
 
 
-def _within(
-    by_file: Mapping[str, Mapping[tuple[int, int], LineOfUse]], near: str
-) -> tuple[list[tuple[str, list[LineOfUse]]], tuple[int, int]]:
+def _listed(by_file: Mapping[str, list[Line]], near: str) -> tuple[list[tuple[str, list[Line]]], tuple[int, int]]:
     """The files that are listed, with all their lines but in the last; how many lines and files are left out."""
-    files: list[tuple[str, list[LineOfUse]]] = []
+    files: list[tuple[str, list[Line]]] = []
     room = LISTED
-    left = [0, 0]
+    lines_left = files_left = 0
     for path in sorted(by_file, key=lambda path: rank(path, near)):
-        lines = [by_file[path][key] for key in sorted(by_file[path])]
+        lines = by_file[path]
         if room:
             files.append((path, lines[:room]))
-        left[0] += max(0, len(lines) - room)
-        left[1] += not room
+        lines_left += max(0, len(lines) - room)
+        files_left += not room
         room = max(0, room - len(lines))
-    return files, (left[0], left[1])
+    return files, (lines_left, files_left)
 
 
 # --- entries as shards ---
