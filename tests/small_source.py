@@ -6,7 +6,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
+from ptexplore.source.listing import files_of
+from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.trees import IndexedTree
 
 FILES = {
     "version.txt": "2.99.0a0\n",
@@ -111,3 +117,11 @@ def rows(database: Path) -> dict[str, Any]:
         } | {"counts": store.counts(), "names": store.names("", 10**6)}
     finally:
         store.close()
+
+
+def indexed(root: Path) -> IndexedTree:
+    """The tree in a folder as a checkout, indexed; the index lies beside the folder."""
+    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0", release="2.99.0")
+    file = root.with_name(f"{root.name}.sqlite")
+    build(IndexInput("mini", str(root), files_of(checkout)), file, jobs=1)
+    return IndexedTree(checkout_tree(checkout), IndexStore.open(file), checkout)

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.index.build import build
-from ptexplore.index.reading_plan import IndexInput
-from ptexplore.model.places import Checkout
-from ptexplore.source.listing import files_of
-from ptexplore.source.tree import checkout_tree
-from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.search.calls import CallNode, CallReader, CallsView, rank
-from ptexplore.view.trees import IndexedTree
+from tests import small_source
 
 NATIVE = "aten/src/ATen/native"
 FILES = {
@@ -55,13 +49,8 @@ VALUE = helper(1)
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> CallReader:
     folder = tmp_path_factory.mktemp("calls")
-    for path, text in FILES.items():
-        (folder / "mini" / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "mini" / path).write_text(text, encoding="utf-8")
-    root = str(folder / "mini")
-    checkout = Checkout("mini", "folder", root, root, version="2.99.0", release="2.99.0")
-    build(IndexInput("mini", root, files_of(checkout)), folder / "mini.sqlite", jobs=1)
-    return CallReader([IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)])
+    small_source.write(folder / "mini", FILES)
+    return CallReader([small_source.indexed(folder / "mini")])
 
 
 def around(reader: CallReader, path: str, text: str, **limits: int) -> CallsView:

@@ -10,12 +10,6 @@ import pytest
 from ptexplore.annotations.folders import FolderPages, load_folders
 from ptexplore.annotations.load import NoteLibrary, layers, load
 from ptexplore.errors import PtexploreError
-from ptexplore.index.build import build
-from ptexplore.index.reading_plan import IndexInput
-from ptexplore.model.places import Checkout
-from ptexplore.source.listing import files_of
-from ptexplore.source.tree import checkout_tree
-from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.notes.folder import (
     SHORT_NAMES,
     check_pages,
@@ -25,7 +19,7 @@ from ptexplore.view.notes.folder import (
     map_rows,
 )
 from ptexplore.view.trees import IndexedTree
-from tests import searched_source
+from tests import searched_source, small_source
 
 NATIVE = "aten/src/ATen/native"
 NOTES = Path(__file__).resolve().parents[2] / "data/tours"
@@ -34,10 +28,8 @@ NOTES = Path(__file__).resolve().parents[2] / "data/tours"
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
     folder = tmp_path_factory.mktemp("folders")
-    root = searched_source.write(folder / "mini")
-    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0", release="2.99.0")
-    build(IndexInput("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
-    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)
+    searched_source.write(folder / "mini")
+    return small_source.indexed(folder / "mini")
 
 
 @pytest.fixture(scope="module")

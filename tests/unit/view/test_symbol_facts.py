@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.index.build import build
-from ptexplore.index.reading_plan import IndexInput
-from ptexplore.model.places import Checkout, SourceRef, TreeInfo
+from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
-from ptexplore.source.listing import files_of
-from ptexplore.source.tree import checkout_tree
-from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.search.symbol_facts import (
     SymbolFacts,
     head_lines,
@@ -48,10 +43,7 @@ int unsaid(int a) { return a; }
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
     folder = tmp_path_factory.mktemp("facts")
-    small_source.write(folder / "mini", small_source.FILES | DOCUMENTED)
-    checkout = Checkout("mini", "folder", str(folder / "mini"), str(folder / "mini"), version="2.99.0")
-    build(IndexInput("mini", checkout.root, files_of(checkout)), folder / "mini.sqlite", jobs=1)
-    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)
+    return small_source.indexed(small_source.write(folder / "mini", small_source.FILES | DOCUMENTED))
 
 
 def of(tree: IndexedTree, name: str) -> SymbolFacts:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.index.build import build
-from ptexplore.index.reading_plan import IndexInput
-from ptexplore.model.places import Checkout
-from ptexplore.source.listing import files_of
-from ptexplore.source.tree import checkout_tree
-from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.link_targets import is_local_name, local_names
 from ptexplore.view.search.refs import RefsView, refs
 from ptexplore.view.trees import IndexedTree
 from ptexplore.view.use_meaning import MANY, arguments_given, arguments_taken
+from tests import small_source
 
 ITERATOR = "aten/src/ATen/Iterator.h"
 USES = "aten/src/ATen/Uses.cpp"
@@ -69,13 +64,8 @@ int clear(int x) { return weigh(x, 3); }
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
     folder = tmp_path_factory.mktemp("meaning")
-    for path, text in FILES.items():
-        (folder / "mini" / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "mini" / path).write_text(text, encoding="utf-8")
-    root = str(folder / "mini")
-    checkout = Checkout("mini", "folder", root, root, version="2.99.0", release="2.99.0")
-    build(IndexInput("mini", root, files_of(checkout)), folder / "mini.sqlite", jobs=1)
-    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)
+    small_source.write(folder / "mini", FILES)
+    return small_source.indexed(folder / "mini")
 
 
 def told(view: RefsView, *, certain: bool) -> set[tuple[str, int]]:

@@ -7,20 +7,14 @@ import json
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.index.build import build
-from ptexplore.index.reading_plan import IndexInput
-from ptexplore.model.places import Checkout
 from ptexplore.model.symbols import DIALECT_KINDS
-from ptexplore.source.listing import files_of
-from ptexplore.source.tree import checkout_tree
-from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.refs import asked_for, refs
 from ptexplore.view.site.site import source_url
 from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, SiteUses, file_uses, shard_of
 from ptexplore.view.trees import IndexedTree
 from ptexplore.view.use_meaning import UseReader
-from tests import searched_source
+from tests import searched_source, small_source
 
 MIX = "aten/src/ATen/native/Mix.cpp"
 MORE = "aten/src/ATen/native/More.cpp"
@@ -38,9 +32,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
     folder = tmp_path_factory.mktemp("uses")
     root = searched_source.write(folder / "mini")
     (root / MORE).write_text(TEXT, encoding="utf-8")
-    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0", release="2.99.0")
-    build(IndexInput("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
-    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)
+    return small_source.indexed(folder / "mini")
 
 
 @pytest.fixture(scope="module")
