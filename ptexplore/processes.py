@@ -230,9 +230,10 @@ def _decode(line: bytes) -> dict[str, Any]:
 def _ends_with_us() -> dict[str, str]:
     """The variable that has a child end when we do, however we end.
 
-    The system tells a child that the thread is gone which started it: only the first thread lives as long as we do.
+    The system tells a child that the thread is gone which started it: whoever starts a child waits for it in that
+    thread.
     """
-    return {PARENT: str(os.getpid())} if threading.current_thread() is threading.main_thread() else {}
+    return {PARENT: str(os.getpid())}
 
 
 def start(

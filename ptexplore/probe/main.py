@@ -94,7 +94,8 @@ def main() -> None:
     end_with_parent(on=True)
     request = json.loads(sys.stdin.buffer.readline())  # a line: a survey's operators follow on others
     imported = import_torch(request, channel)
-    end_with_parent(on=False)  # from now on `isolate` notices, and takes along what the user's code started
+    if request.get("work") != "catalogue":  # of which nothing is written until all of it is read
+        end_with_parent(on=False)  # from now on `isolate` notices, and takes along what the user's code started
     os.environ.pop("PTEXPLORE_PARENT", None)
     if imported:
         try:
