@@ -86,11 +86,13 @@ def answer(recorder: str, asked: list[dict[str, Any]]) -> bytes:
         ctypes.CDLL(None).mallopt(M_PERTURB, 0x5A)
     if recorder != "program":
         return json.dumps(list(digests(recorder, asked))).encode()
+    import torch
     from _ptexplore_probe.recording import Recorder
 
     recording = Recorder((__file__,))
     recording.start()
     try:
+        torch.ones(1)  # what is recorded however few of the samples run
         told = list(digests(recorder, asked))
     finally:
         recording.stop()
