@@ -136,7 +136,8 @@ class _Run:
             except (OSError, GeneratorError) as error:
                 self.failure = error
             except processes.ChannelTimeout:
-                self.failure = GeneratorError(f"the {self.name} generator did not end within {_TIMEOUT:.0f} s", late=True)
+                why = f"the {self.name} generator did not end within {_TIMEOUT:.0f} s"
+                self.failure = GeneratorError(why, late=True)
             except processes.ChannelError as error:
                 self.failure = GeneratorError(f"the {self.name} generator broke its channel: {error}")
             finally:
