@@ -84,6 +84,7 @@ class _Step:
     is_key: bool = False
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_open: bool = False
+    is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
 
     @property
@@ -344,10 +345,13 @@ class _Steps:
                 out[-1] = _sum(out[-1], step)
             else:
                 out.append(step)
+        # Of calls that were not counted none is known to be small: all of them have rows, or none has.
+        uncounted = any(step.is_uncounted and step.is_kept for step in out)
         listed = (
-            [step] if step.is_kept or step.cost >= self.least else [inner for inner in step.inner if inner.is_call]
+            [step] if step.is_kept or step.cost >= self.least or (uncounted and step.is_uncounted)
+            else [inner for inner in step.inner if inner.is_call]
             for step in out
-        )
+        )  # fmt: skip
         return [step for steps in listed for step in steps]  # calls have rows where what is around them has none
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
@@ -459,6 +463,7 @@ class _Steps:
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
         made.opened = "operator"
+        made.is_uncounted = bool(self.whole) and not made.cost
         made.is_call = around.op is None
         return made
 

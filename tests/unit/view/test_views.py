@@ -196,6 +196,19 @@ def test_a_closed_call_runs_the_kernels_that_were_seen(status: str) -> None:
     assert told == ("operator; runs add_kernel" if status == "observed" else "operator; keys AutogradCPU")
 
 
+def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
+    """That the kernel of one of them is predicted makes it no dearer than its neighbours."""
+    kernel = Hop(9, "native", "add_kernel", "predicted", ref(9), stub_kernel=StubKernelRef())
+    calls = [
+        an_operator(10, "aten::linear"),
+        an_operator(20, "aten::add_.Tensor", kernel),
+        an_operator(30, "aten::chunk"),
+    ]
+    trail = a_trail(an_operator(50, "aten::gru.input", *calls), an_operator(90, "aten::zeros", instructions=1000))
+    names = [row.name for row in view(trail, Options(view="path")).table if row.name.startswith("aten::")]
+    assert names == ["aten::gru.input", "aten::linear", "aten::add_.Tensor", "aten::chunk", "aten::zeros"]
+
+
 def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
     call = Hop(2, "op", "aten::matmul", "observed", ref(2), op="aten::matmul")
     binding = Hop(1, "binding", "THPVariable_matmul", "observed", ref(1), children=(call,),
