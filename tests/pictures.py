@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from textual.pilot import Pilot
 
 from ptexplore.annotations.folders import load_folders
+from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import NoteLibrary as Notes
-from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.load import load
 from ptexplore.annotations.marks import marks
 from ptexplore.annotations.topics import topics
 from ptexplore.cli.browse import run_child

@@ -49,7 +49,7 @@ def test_what_ran_in_the_libraries(command: InProcess) -> None:
         pytest.skip("no native pass here")
     told = [hop["library"] for hop in made.hops if hop["library"]]
     found = [(said["library"], said["what"], said["implementation"], said["problem"]) for said in told]
-    assert found == printed()
+    assert found == printed(), [finding["text"] for finding in made.data["findings"]]
     assert {what for _, what, _, _ in found} >= {"SGEMM", "MKL_SOMATCOPY", "SGEMM_BATCH"}
     for hop in made.hops:
         if hop["library"]:
