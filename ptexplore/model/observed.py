@@ -77,6 +77,7 @@ class Event(Recorded, frozen=True):
     name: str | None = None  # of an `op`, `node`, `engine`, `user` or `script`
     overload: str | None = None  # of an `op`, where torch records it
     inputs: tuple[RecordedInput, ...] = ()  # of an `op`
+    read: tuple[tuple[Count, ...], ...] = ()  # of a program's `op`: by input the key sets that were read before calls
     sequence: int | None = None  # of an `op`, `node` or `engine`: the autograd sequence number
     file: str | None = None  # of a `frame`
     line: Count | None = None  # of a `frame`: the line of its `def`

@@ -17,7 +17,7 @@ from ptexplore.resolve.dispatch import operator_calls as operators
 from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
-from ptexplore.resolve.dispatch.starting_sets import FRESH
+from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import ChainStep, steps
 from ptexplore.resolve.native.seen import Seen
@@ -402,7 +402,7 @@ class Conclusions:
         predicted, sentences = key.hop.dispatch or Dispatch("", "", "", ()), key.hop.why
         if predicted.assumed and predicted.raw != raw:
             predicted = without_assumed(predicted)
-            sentences = tuple(sentence for sentence in sentences if FRESH not in sentence)
+            sentences = tuple(sentence for sentence in sentences if FRESH not in sentence and NOT_READ not in sentence)
         dispatch = replace(predicted, set=self.context.keys.show(step.set), raw=raw, observed_raw=raw)
         why = f"{shown} was given the set {raw} ({step.register}): {step.key} is its highest key"
         evidence = self.seen.evidence(key)
