@@ -55,13 +55,13 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
 def stepped(
     program: Program, observations: Sequence[Observation], steps: Iterable[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """The probe's observations of stepped calls, each with the observation of the call that it is.
+    """The probe's observations of stepped calls, and of what libraries told of them, each with that of the call it is.
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
     """
     for seen in steps:
         data = seen["data"]
-        if seen["kind"] == "steps":
+        if seen["kind"] in ("steps", "libraries"):
             events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
             data = {**data, "event": next(event.id for event in events if event.data["type"] == data["at"])}
         yield {**seen, "data": data}

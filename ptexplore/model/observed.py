@@ -289,10 +289,11 @@ class LibraryCall(Struct, frozen=True):
 
 
 class LibraryCalls(Recorded, frozen=True):
-    """What oneDNN and MKL say of their own calls, in order; of a run of its own."""
+    """What oneDNN and MKL say of their own calls, in order; of a run of its own, or of a program's call in a fork."""
 
     calls: tuple[LibraryCall, ...]  # the calls
     cut: bool = False  # there were more
+    event: Count | None = None  # of a program: the id of the observation of the call that was stepped
 
 
 class LeftFrame(Struct, frozen=True):

@@ -949,8 +949,13 @@ class Recorder:
         """What was stepped, as observations of the native pass, kind and data; behind `told`."""
         from . import native
 
-        parts = self._fold.steps()
-        return [*(("steps", part) for part in parts), ("maps", {"text": native.maps()})] if parts else []
+        seen: list[tuple[str, dict[str, Any]]] = []
+        for part in self._fold.steps():
+            calls = [{"phase": "forward", **call} for call in part.pop("libraries")]
+            seen.append(("steps", part))
+            if calls:
+                seen.append(("libraries", {"calls": calls, "at": part["at"], "route": part["route"]}))
+        return [*seen, ("maps", {"text": native.maps()})] if seen else []
 
     def _told_of_stepping(self) -> dict[str, Any] | None:
         if self.stepping is None:
