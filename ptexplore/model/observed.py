@@ -77,6 +77,7 @@ class Event(Recorded, frozen=True):
     name: str | None = None  # of an `op`, `node`, `engine`, `user` or `script`
     overload: str | None = None  # of an `op`, where torch records it
     inputs: tuple[RecordedInput, ...] = ()  # of an `op`
+    read: tuple[tuple[Count, ...], ...] = ()  # of a program's `op`: by input the key sets that were read before calls
     sequence: int | None = None  # of an `op`, `node` or `engine`: the autograd sequence number
     file: str | None = None  # of a `frame`
     line: Count | None = None  # of a `frame`: the line of its `def`
@@ -288,10 +289,11 @@ class LibraryCall(Struct, frozen=True):
 
 
 class LibraryCalls(Recorded, frozen=True):
-    """What oneDNN and MKL say of their own calls, in order; of a run of its own."""
+    """What oneDNN and MKL say of their own calls, in order; of a run of its own, or of a program's call in a fork."""
 
     calls: tuple[LibraryCall, ...]  # the calls
     cut: bool = False  # there were more
+    event: Count | None = None  # of a program: the id of the observation of the call that was stepped
 
 
 class LeftFrame(Struct, frozen=True):
