@@ -133,7 +133,7 @@ def _counts(contents: SiteContents, site: Site) -> list[str]:
 
 def _base(contents: SiteContents, site: Site) -> str:
     """A hash of what every page depends on: our own code, the settings, the source, which pages there are."""
-    parts: list[object] = [_code(), site.settings]
+    parts: list[object] = [_code(), site.settings, site.traces]
     for indexed in contents.trees:
         files = sorted((path, known.sha) for path, known in indexed.store.known().items())
         parts += [indexed.tree.info, indexed.store.meta("recipe"), digest(*files)]

@@ -190,6 +190,8 @@ class Traces:
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)
+        if not self.given:
+            return
         rows = [(trail.expression, self.url(name), trail.torch.version) for name, trail, _session in self.given]
         url = "traces/index.html"
         self.out.write(url, render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows))
