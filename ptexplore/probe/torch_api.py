@@ -148,6 +148,12 @@ def raw_key_set(tensor: Any) -> int:
     return int(torch._C._dispatch_keys(tensor).raw_repr())
 
 
+def key_sets(tensors: Iterable[Any]) -> dict[int, int]:
+    """The key sets of tensors by the address of their TensorImpl, which the profiler records as impl_ptr."""
+    with without_overrides():
+        return {int(tensor._cdata): raw_key_set(tensor) for tensor in tensors}
+
+
 def tensors_have_names() -> bool:
     """Whether a tensor that is a Python object now has names for its dimensions. Newer torches have no such names."""
     key = getattr(torch._C.DispatchKey, "Named", None)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptexplore.lazy import uncollected
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, digest, in_processes, write_pages
 from ptexplore.render.html.source_pages import pack
@@ -98,9 +99,10 @@ class UsesWriter:
 
         uses = SiteUses(reader, self.site.sources)
         files = list(self.names.owner)
-        gathered = [
-            file for some in in_processes(files, make, "looking for uses", progress, jobs, _FILES) for file in some
-        ]
+        with uncollected():
+            gathered = [
+                file for some in in_processes(files, make, "looking for uses", progress, jobs, _FILES) for file in some
+            ]
         for file in sorted(gathered, key=lambda file: file.path):
             uses.take(file)
         self._whole = all(file.with_text for file in gathered)
@@ -111,8 +113,11 @@ class UsesWriter:
     def _text(self, path: str) -> str | None:
         """The text of a file of the trees, if the index is of that text."""
         indexed = self.site.trees[self.names.owner[path][0]]
+        if changed(indexed, path):  # asked first: it keeps the text that it reads, if it reads one
+            return None
         file = indexed.tree.glance(path)
-        return file.text if file is not None and not changed(indexed, path) else None
+        indexed.tree.forget()
+        return file.text if file is not None else None
 
     def _rows(self) -> list[Dialect]:
         """The dialect's rows of every file, each of the first tree that has the file."""

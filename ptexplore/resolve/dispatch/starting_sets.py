@@ -29,7 +29,7 @@ from ptexplore.model.program import LocalSets
 from ptexplore.model.tensors import RecordedInput, RecordedTensor, TensorLayer, Transform
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
-from ptexplore.resolve.keyset import BACKENDS, KeySets, union
+from ptexplore.resolve.keyset import BACKENDS, KeySets, intersection, union
 
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
@@ -42,6 +42,8 @@ FRESH = (
 )
 KEPT = "a graph that torch.func.vjp kept holds the tensors that it had wrapped"
 NOT_READ = "no recorder read the tensor; one of its device and layout carries these keys"
+READ = "as a name of Python's held it before the first such call from each place"
+DIFFER = "calls from several places were given tensors with different sets"
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
 UNLISTED = "the profiler tells nothing of its tensors; an undefined one carries AutogradOther and ADInplaceOrView"
 VIEW = "what it is a view of may"
@@ -162,16 +164,20 @@ class KnownTensors:
         unread: list[str] = []
         layers: dict[str, tuple[TensorLayer, ...]] = {}
         evidence: list[int] = []
-        doubt = 0
-        doubtful: dict[str, str] = {}
+        read = _read_of_calls(names, claim)
+        doubt = union(union(raws) & ~intersection(raws) for raws in read.values())
+        doubtful = {name: DIFFER for name, raws in read.items() if len(raws) > 1}
         inference = inference or self._of_inference
-        both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
-        for (name, tensor), (_name, of_base) in both:
+        for (name, tensor), (_name, of_base) in zip_longest(
+            _tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor())
+        ):
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
             last = self._last_reading(of_base.impl, claim.event.event, position)
             if last is not None and self._may_be(last.layers[0].raw, of_base):
                 known, since, seen = last.layers[0].raw, last.since, last.observation
                 layers[name] = last.layers
+            if name in read:
+                known, since, seen = intersection(read[name]), -1, claim.event.observation
             if known is not None and since <= position:
                 evidence.append(seen)
             elif transformed:
@@ -190,15 +196,20 @@ class KnownTensors:
         doubt |= union(why.keys for why in untold.values())
         doubtful |= {name: why.reason for name, why in untold.items()}
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
-        why = (f"{', '.join(certain)}: {NOT_READ if self.nothing_read else FRESH}",) if certain else ()
-        if unread:
-            why = (*why, f"{', '.join(dict.fromkeys(unread))}: not read, and {WRAPPED}")
-        seen_in = tuple(dict.fromkeys(evidence))
+        why = tuple(
+            f"{', '.join(of)}: {text}"
+            for of, text in (
+                (certain, NOT_READ if self.nothing_read else FRESH),
+                (read, READ),
+                (dict.fromkeys(unread), f"not read, and {WRAPPED}"),
+            )
+            if of
+        )
         return Arguments(
             sets,
             not assumed,
             why,
-            seen_in,
+            tuple(dict.fromkeys(evidence)),
             doubt,
             assumed=tuple(certain),
             doubtful=doubtful,
@@ -317,6 +328,12 @@ class KnownTensors:
         if layout == "_mkldnn":
             return self.keys.raw((f"Mkldnn{backend}", "ADInplaceOrView", "AutogradOther"))
         return self.keys.raw((f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"))
+
+
+def _read_of_calls(names: Sequence[str], claim: Claim) -> dict[str, tuple[int, ...]]:
+    """The key sets that were read before calls of a program's, by the names of the schema's arguments."""
+    text = claim.hop.operator.schema if claim.hop.operator is not None else ""
+    return {name: raws for name, raws in zip(names, schema.own_inputs(text, claim.event.read), strict=False) if raws}
 
 
 def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
