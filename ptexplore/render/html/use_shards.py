@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptexplore.lazy import uncollected
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, digest, in_processes, write_pages
 from ptexplore.render.html.source_pages import pack
@@ -99,10 +98,9 @@ class UsesWriter:
 
         uses = SiteUses(reader, self.site.sources)
         files = list(self.names.owner)
-        with uncollected():
-            gathered = [
-                file for some in in_processes(files, make, "looking for uses", progress, jobs, _FILES) for file in some
-            ]
+        gathered = [
+            file for some in in_processes(files, make, "looking for uses", progress, jobs, _FILES) for file in some
+        ]
         for file in sorted(gathered, key=lambda file: file.path):
             uses.take(file)
         self._whole = all(file.with_text for file in gathered)

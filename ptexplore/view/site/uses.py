@@ -409,6 +409,7 @@ class _Spellings:
         self._by_last: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self.overriding: set[str] = set()
         self.resolved: list[int] = []
+        self._fitting: dict[tuple[str, bool, bool, bool], tuple[list[int] | None, list[int] | None]] = {}
 
     def number(self, way: Way, *, python: bool, overriding: bool) -> int:
         """The number of a way; an overriding function's spelling is its own qualified name."""
@@ -439,8 +440,16 @@ class _Spellings:
         self, definition: SiteDefinition, *, python: bool, member: bool
     ) -> tuple[list[int] | None, list[int] | None]:
         """The numbers of the ways that can mean a definition, None where all can; and of those that mean nothing else,
-        None where nothing tells.
+        None where nothing tells. Every way has its number by then.
         """
+        key = (definition.qualified, python, member, definition.kind in VALUES)
+        if key not in self._fitting:
+            self._fitting[key] = self._fit(definition, python=python, member=member)
+        return self._fitting[key]
+
+    def _fit(
+        self, definition: SiteDefinition, *, python: bool, member: bool
+    ) -> tuple[list[int] | None, list[int] | None]:
         asked = asked_exactly(definition.qualified, definition.name, python=python, member=member)
         if not asked.qualified:
             if self._bearers.others(definition.qualified):
