@@ -31,6 +31,8 @@ _LETTERS = {b"\\b": 8, b"\\f": 12, b"\\r": 13}
 
 def clean(text: str) -> str:
     """One line of text that is safe to show: source, notes and sessions are data."""
+    if text.isascii() and text.isprintable():
+        return text  # as nearly all are
     return _UNSAFE.sub(INSTEAD, text).replace("\n", " ").replace("\t", " ")
 
 

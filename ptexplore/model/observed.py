@@ -369,6 +369,20 @@ class SavedTensorWrites(Recorded, frozen=True):
     certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
+class LeftProcess(Struct, frozen=True):
+    """A process that the traced code started, and that ran on when the last run of it had ended."""
+
+    pid: Count  # its number
+    command: str  # its command line; empty of a fork of the run's process that runs no other program
+    ended: bool  # whether it was ended with the trace; else it lives on
+
+
+class LeftRunning(Recorded, frozen=True):
+    """What the traced code left running. Processes of its own session or group live on: they are their user's."""
+
+    processes: tuple[LeftProcess, ...]  # the processes
+
+
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
@@ -394,6 +408,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "raised": RaisedError,
     "thrown": ThrownError,
     "saved": SavedTensorWrites,
+    "left-running": LeftRunning,
     "nondeterministic": Remark,
     "perturbed": Remark,
 }

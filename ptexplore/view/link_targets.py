@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
+from ptexplore.lazy import uncollected
 from ptexplore.store.index import site as index_site
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition, SiteUse
@@ -30,6 +31,7 @@ _PYTHON = (".py", ".pyi")
 _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
 # What PyTorch puts there stands beside the library's own, which no index of ours has: most uses of std::log are not it.
 _FOREIGN = "std::"
+_OWN_FILE = ("", "self.", "cls.")  # what stands before a name of Python that its own file is asked for first
 NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 
 # Two expressions, each of which begins with what is rare: a megabyte of text is looked through in 30 ms.
@@ -97,6 +99,7 @@ class _Group(NamedTuple):
     members: Meaning | None
     has_members: bool
     only_macros: bool
+    own: frozenset[str]  # in C++ the files that alone see some of them; in Python those that have one
 
 
 class DefinitionsByName:
@@ -130,9 +133,7 @@ class DefinitionsByName:
             return
         by_file: defaultdict[str, list[SiteDefinition]] = defaultdict(list)
         by_name: defaultdict[str, list[LinkTarget]] = defaultdict(list)
-        collects = gc.isenabled()
-        gc.disable()  # half a million records that all stay: looking for circles takes twice as long as reading
-        try:
+        with uncollected():  # half a million
             for number, store in enumerate(self._stores):
                 files = self._files[number]
                 for definition in index_site.definitions(store):
@@ -141,9 +142,6 @@ class DefinitionsByName:
                         by_file[path].append(definition)
                         if definition.kind != "namespace":
                             by_name[definition.name].append(LinkTarget(path, number, definition))
-        finally:
-            if collects:
-                gc.enable()
         self._by_name, self._by_file, self._whole = dict(by_name), dict(by_file), True
         self._classes = {name: True for store in self._stores for name in index_site.classes(store)}
 
@@ -201,12 +199,15 @@ class DefinitionsByName:
         if group is None:
             return None
         if python:
-            key: tuple[object, ...] = (use.kind, use.text, path)
+            in_file = use.text[: -len(use.name)] in _OWN_FILE and path in group.own
+            key: tuple[object, ...] = (use.kind, use.text, path if in_file else "")
         elif use.target is None and ("." in use.text or "->" in use.text) and "operator" not in use.text:
             return group.members
         else:
             written = written_before(use)
-            key = (use.kind, written, use.target, path, "" if written or group.only_macros else scope)
+            # Where it is written matters by the folders of one device or of tests, and to what its own file alone sees.
+            where = path if path in group.own else _alone(path)
+            key = (use.kind, written, use.target, where, "" if written or group.only_macros else scope)
         known = self._known.setdefault((use.name, python), {})
         if key not in known:
             if len(known) > _KEPT:
@@ -231,10 +232,10 @@ class DefinitionsByName:
             kinds = _KINDS.get(kind, _CALLED)
             named = [place for place in self.places(name) if place.definition.kind in kinds]
             places = linkable([place for place in named if place.path.endswith(_PYTHON) == python])
-            self._groups[key] = self._grouped(places) if places else None
+            self._groups[key] = self._grouped(places, python=python) if places else None
         return self._groups[key]
 
-    def _grouped(self, places: list[LinkTarget]) -> _Group:
+    def _grouped(self, places: list[LinkTarget], *, python: bool) -> _Group:
         inside: defaultdict[str, list[LinkTarget]] = defaultdict(list)
         for place in places:
             inside[place.definition.container].append(place)
@@ -246,8 +247,9 @@ class DefinitionsByName:
             (members if self.is_class(container[:-2]) else free).extend(contained)
         # nobody knows the object's type: what is no member cannot be meant, of members the name alone speaks
         only_macros = all(place.definition.kind == "macro" for place in places)
+        own = frozenset(place.path for place in places if python or not seen_from("", (place,)))
         return _Group(
-            places, dict(inside), free, dict(ends), {}, _choice(members, sure=False), bool(members), only_macros
+            places, dict(inside), free, dict(ends), {}, _choice(members, sure=False), bool(members), only_macros, own
         )
 
     def _in_cpp(self, group: _Group, use: SiteUse, path: str, scope: str) -> tuple[list[LinkTarget], bool]:
@@ -300,7 +302,7 @@ def _in_python(places: list[LinkTarget], use: SiteUse, path: str) -> tuple[list[
     if not before:
         top = [place for place in own if _top(place)]
         return (top, True) if top else ([place for place in places if _top(place)], False)
-    if before in ("self.", "cls."):
+    if before in _OWN_FILE:
         members = [place for place in own if not _top(place)]
         return members or [place for place in places if not _top(place)], False
     named = [place for place in places if f".{place.definition.container}".endswith(f".{before}")]
@@ -347,9 +349,16 @@ def _is_constructor(definition: SiteDefinition) -> bool:
 # --- what a name cannot mean ---
 
 
+@cache
+def _alone(path: str) -> frozenset[str]:
+    """The folders around a file whose headers hardly anything else includes."""
+    return _ALONE.intersection(path.split("/")[:-1])
+
+
 def of_another_kind(target: str, path: str) -> bool:
     """Whether a name written in `path` hardly means what stands in `target`, where no qualifier says that it does."""
-    return bool(_ALONE.intersection(target.split("/")[:-1]).difference(path.split("/")))
+    folders = _alone(target)
+    return bool(folders) and not folders <= _alone(path)
 
 
 def local_names(text: str, *, python: bool) -> set[str]:
@@ -391,19 +400,28 @@ def linkable(places: list[LinkTarget]) -> list[LinkTarget]:
 
 def _bodiless(places: Sequence[LinkTarget], defined: Sequence[LinkTarget]) -> list[LinkTarget]:
     """Overloads without a body, as pure virtual ones are, beside the one that has one: which is meant is not known."""
+    declared = [
+        place
+        for place in places
+        if place.definition.declared and place.definition.kind == "function" and place.definition.container
+    ]
+    if not declared:
+        return []
+    asked = {place.definition.container for place in declared}
     times = Counter(place.definition.container for place in defined)
     with_body = {
         place.definition.container: parameters(place.definition.signature)
         for place in defined
-        if times[place.definition.container] == 1 and place.definition.kind == "function"
+        if place.definition.container in asked
+        and times[place.definition.container] == 1
+        and place.definition.kind == "function"
     }
     return [
         place
-        for place in places
-        if place.definition.declared and place.definition.kind == "function" and place.definition.container
-        and (count := with_body.get(place.definition.container)) is not None
+        for place in declared
+        if (count := with_body.get(place.definition.container)) is not None
         and parameters(place.definition.signature) not in (None, count)
-    ]  # fmt: skip
+    ]
 
 
 def parameters(signature: str) -> int | None:

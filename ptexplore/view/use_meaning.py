@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
 from ptexplore.cpp.brackets import Brackets, closing_of, split
-from ptexplore.cpp.text import Text, words
+from ptexplore.cpp.text import COMMENT_OR_STRING, Text, words
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 from ptexplore.view.link_targets import (
     CLASSES,
@@ -37,6 +37,7 @@ _NOTHING = re.compile(r"\(\s*(?:void\s*)?\)")
 _SPAN = 4000  # letters of a call that are looked at
 _FEW = re.compile(r"\(\s*(?:(?P<some>[a-z_]\w*(?:\.\w+)*(?:\s*,\s*[a-z_]\w*(?:\.\w+)*)*)\s*)?\)")
 _SIGN = re.compile(r"""[()\[\]{},"'#]|//|/\*""")
+_LITERAL_OR_BRACKET = re.compile(rf"{COMMENT_OR_STRING.pattern}|[()\[\]{{}}]", re.DOTALL)
 _MACRO_ALONE = re.compile(r"[A-Z][A-Z0-9_]+\s*(?:\(.*\))?", re.DOTALL)
 _CALLABLE = frozenset({*CLASSES, "function", "macro", "variable", "typedef", "concept", "member"})
 _TYPES = frozenset({*CLASSES, "enum", "typedef", "concept"})
@@ -110,7 +111,10 @@ def _counted(text: str) -> Arguments | None:
     pieces = _pieces(text)
     if pieces is not None:
         return _number(text[1 : pieces[-1][1]], [text[start:stop].strip() for start, stop in pieces])
-    bare = Text("", text).bare
+    end = _end_of_call(text)
+    if end < 0:
+        return None
+    bare = Text("", text[:end]).bare
     brackets = Brackets(bare)
     close = brackets.closing(0)
     if close < 0 or re.search(r"^\s*#", bare[:close], re.MULTILINE):
@@ -138,6 +142,22 @@ def _pieces(text: str) -> list[tuple[int, int]] | None:
             pieces.append((begin, match.start()))
             begin = match.end()
     return None
+
+
+def _end_of_call(text: str) -> int:
+    """Behind the bracket that closes the one that a text begins with; -1 where none does. Literals and comments are
+    passed over, so that what stands behind the call need not be read.
+    """
+    depth = 0
+    for match in _LITERAL_OR_BRACKET.finditer(text):
+        sign = match[0]
+        if sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+            if not depth:
+                return match.end()
+    return -1
 
 
 def _number(inside: str, pieces: Sequence[str]) -> Arguments | None:
@@ -191,21 +211,25 @@ class Bearers:
     def __init__(self, names: DefinitionsByName, name: str) -> None:
         self._name = name
         self.taken: dict[str, list[Arguments]] = {}
-        self.members: set[str] = set()
         self.types: set[str] = set()
-        self.all = {place.definition.qualified for place in names.places(name)}
+        self.all: set[str] = set()
         self.places: dict[str, list[tuple[str, SiteDefinition]]] = {}
-        for place in names.places(name):
-            definition = place.definition
-            if place.path.endswith(_PYTHON) or (definition.kind not in _CALLABLE and definition.kind not in _TYPES):
+        known: dict[str, str] = {}  # of a container: most names are borne by many things in a few of them
+        for path, _tree, definition in names.places(name):
+            kind, container = definition.kind, definition.container
+            if container not in known:
+                self.all.add(definition.qualified)
+                known[container] = bearer(definition)
+            if path.endswith(_PYTHON) or (kind not in _CALLABLE and kind not in _TYPES):
                 continue
-            qualified = bearer(definition)
-            self.taken.setdefault(qualified, []).append(arguments_taken(definition.signature, definition.kind))
-            self.places.setdefault(qualified, []).append((place.path, definition))
-            if definition.kind in _TYPES:
+            qualified = known[container]
+            if qualified not in self.taken:
+                self.taken[qualified], self.places[qualified] = [], []
+            self.taken[qualified].append(arguments_taken(definition.signature, kind))
+            self.places[qualified].append((path, definition))
+            if kind in _TYPES:
                 self.types.add(qualified)
-            if names.is_class(qualified.rpartition("::")[0]):
-                self.members.add(qualified)
+        self.members = {qualified for qualified in self.taken if names.is_class(qualified.rpartition("::")[0])}
         self._told: dict[Arguments, Arguments | None] = {}
         self._fitting: dict[tuple[str, bool, Arguments | None], str | None] = {}
         self._ends: defaultdict[str, list[str]] = defaultdict(list)
@@ -413,20 +437,37 @@ class FileReader:
 
     def read(self, use: SiteUse, line: int) -> Reading:
         """What a line says of a use on it."""
+        return next(iter(self.read_lines(use._replace(lines=[line]))))
+
+    def read_lines(self, use: SiteUse) -> dict[Reading, list[int]]:
+        """The lines of a use, in order, by what each says of it."""
         if use.target is not None or use.kind == "override":
-            return PLAIN
+            return {PLAIN: sorted(use.lines)}
         if self._python:
-            return self._read_python(use)
-        given = None
+            return {self._read_python(use): sorted(use.lines)}
+        told = None
         if use.kind == "call" and self._text is not None:
             bearers = self._reader.bearers(use.name)
-            given = bearers.told(self._given(use.name, line)) if not bearers.any_number else None
-        plain = use.text == use.name
-        scope = self._scope(line) if plain or use.text.startswith("this->") else ""
+            told = bearers.told if not bearers.any_number else None
+        in_place = use.text == use.name or use.text.startswith("this->")
+        known: dict[tuple[str, Arguments | None], list[int]] = {}
+        by_reading: dict[Reading, list[int]] = {}
+        for line in sorted(use.lines):
+            given = told(self._given(use.name, line)) if told is not None else None
+            scope = self._scope(line) if in_place else ""
+            lines = known.get((scope, given))
+            if lines is None:
+                reading = self._in_scope(use, scope, given)
+                lines = known[scope, given] = by_reading.setdefault(reading, [])
+            lines.append(line)
+        return by_reading
+
+    def _in_scope(self, use: SiteUse, scope: str, given: Arguments | None) -> Reading:
+        """What is said of a use inside a scope with so many arguments."""
         if use.kind == "inherit":  # a base is looked up where the class stands, not inside of it
             scope = scope.rpartition("::")[0]
         sole = self._reader.in_scope(use, self._path, scope, given)
-        if sole is not None and plain and self._is_hidden(use.name):
+        if sole is not None and use.text == use.name and self._is_hidden(use.name):
             sole = None
         return Reading(sole, given) if sole or given else PLAIN
 
@@ -455,17 +496,20 @@ class FileReader:
             self._scopes = scopes_by_line(symbols, max((s.end_line for s in symbols), default=0) + 2)
         return self._scopes[line] if line < len(self._scopes) else ""
 
+    def local_names(self) -> Set[str]:
+        """The names that functions of the file declare themselves; none without its text."""
+        if self._local is None:
+            self._local = local_names(self._text or "", python=self._python)
+        return self._local
+
     def _is_hidden(self, name: str) -> bool:
         """Whether a local name of the file may hide what is called so elsewhere."""
-        if name not in self._hidden:
-            text = self._text
-            if text is None:
-                return True
-            if self._python:
-                self._local = local_names(text, python=True) if self._local is None else self._local
-                self._hidden[name] = name in self._local
-            else:
-                self._hidden[name] = is_local_name(text, name)
+        if self._text is None:
+            return True
+        if self._python or self._local is not None:
+            return name in self.local_names()
+        if name not in self._hidden:  # of one name of C++ it is known much sooner
+            self._hidden[name] = is_local_name(self._text, name)
         return self._hidden[name]
 
 

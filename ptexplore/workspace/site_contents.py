@@ -108,7 +108,7 @@ def plan_site(
                 path for path in around(names, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
             }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
-    site = Site(settings, trees, apart(paths, source_url), owner, operators)
+    site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=bool(contents.traces))
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)
     site.at = _generated(contents, site)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 from tests.browser.conftest import Reader, bare
@@ -107,6 +108,15 @@ def test_a_definitions_own_name_leads_to_its_uses(reader: Reader, built: Path) -
     page.keyboard.press("Escape")
     assert not page.is_visible("#uses")
     assert reader.at == f"{MIX}#L23"
+    # the list stays while its links are followed, and goes with the place where it was asked for
+    page.locator("#code li").nth(22).locator("a", has_text="turn").first.click()
+    page.wait_for_selector("#uses details li")
+    page.locator("#uses li a[href*='Mix.cpp.html#L']").first.click()
+    reader.until("() => location.hash.startsWith('#L')")
+    assert page.is_visible("#uses")
+    for _back in range(2):
+        page.go_back()
+    reader.until("() => location.hash === '#L23' && document.querySelector('#uses').hidden")
 
 
 def test_calls_are_drawn_classes_and_overrides_listed(file_reader: Reader) -> None:
@@ -130,15 +140,28 @@ def test_calls_are_drawn_classes_and_overrides_listed(file_reader: Reader) -> No
     page.wait_for_url(f"**/{MIX}#L28")
 
 
+NAMED_IN_SIGHT = """() => {
+  const line = +document.querySelector("#inside a")?.getAttribute("href").slice(2);
+  const bar = document.querySelector(".crumb").getBoundingClientRect().bottom;
+  const top = line && document.querySelectorAll("#code li")[line - 1].getBoundingClientRect().top;
+  return top >= bar - 10 && top < innerHeight / 2;
+}"""
+
+
 def test_where_one_is_stands_above_and_beside_the_source(file_reader: Reader) -> None:
     page = file_reader.open(BIG)
     file_reader.until("() => document.querySelectorAll('.outline li').length > 100")
+    tops = page.evaluate("[...document.querySelectorAll('#code ol.c')].map((list) => list.getBoundingClientRect().top)")
+    assert len(tops) == 20
+    lists = {round(after - before, 1) for before, after in pairwise(tops)}
+    assert lists == {page.evaluate("100 * document.querySelector('#code li').getBoundingClientRect().height")}, (
+        "what is not laid out is as high as what is: notes stand beside their lines"
+    )
     page.evaluate("scrollTo(0, 9000)")
-    for _line in range(6):  # two of five lines are between functions
+    for _line in range(5):  # where a function only ends at the top, the next one is named
         page.evaluate("scrollBy(0, 20)")
-        page.wait_for_timeout(300)
-        if page.inner_text("#inside"):
-            break
+        page.wait_for_timeout(200)
+        file_reader.until(NAMED_IN_SIGHT)
     assert re.search(r"part_\d+", page.inner_text("#inside"))
     assert page.locator(".crumb").bounding_box()["y"] < 60
     assert "thousands.cpp" in page.inner_text(".crumb")
@@ -215,8 +238,9 @@ IN_SIGHT = """() => {
 def test_the_page_stays_where_it_is_while_you_search_and_is_there_again_after_a_link(file_reader: Reader) -> None:
     page = file_reader.open(f"{BIG}#L1001")
     file_reader.until("() => document.querySelector('.on') && scrollY > 1000")
+    start = page.evaluate("scrollY")
     page.mouse.wheel(0, 437)
-    file_reader.until("(y) => Math.abs(scrollY - y) < 1", page.evaluate("scrollY") + 437)
+    file_reader.until("(y) => Math.abs(scrollY - y) < 1", start + 437)
     before = page.evaluate("scrollY")
     file_reader.search("mix")
     assert page.evaluate("scrollY") == before, "each letter brings its field into sight, which is in sight"

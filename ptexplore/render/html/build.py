@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.annotations.concepts import load_path
 from ptexplore.index.build import available
+from ptexplore.lazy import uncollected
 from ptexplore.render.html import lists
 from ptexplore.render.html.cards import Cards
 from ptexplore.render.html.output import Output, digest, open_output
@@ -100,7 +101,8 @@ def _write(
         return [tree.reopened().store for tree in contents.trees]
 
     Sources(site, contents.names, out, reopen, base).write(jobs, progress)
-    UsesWriter(site, contents.names, out, reopen, base).write(jobs, progress)
+    with uncollected():
+        UsesWriter(site, contents.names, out, reopen, base).write(jobs, progress)
     titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in library.stops()}
     traces = Traces(site, out, contents.traces, titles)
     if site.operators:
@@ -121,7 +123,8 @@ def _write(
     lists.folders(site, out, contents.folder_pages, library)
     lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
     lists.about(site, out, problems)
-    write_search(site, out, contents, tours, traces, base, progress)
+    with uncollected():
+        write_search(site, out, contents, tours, traces, base, progress)
     write_assets(out)
     return tours.lost, problems
 
@@ -133,7 +136,7 @@ def _counts(contents: SiteContents, site: Site) -> list[str]:
 
 def _base(contents: SiteContents, site: Site) -> str:
     """A hash of what every page depends on: our own code, the settings, the source, which pages there are."""
-    parts: list[object] = [_code(), site.settings]
+    parts: list[object] = [_code(), site.settings, site.traces]
     for indexed in contents.trees:
         files = sorted((path, known.sha) for path, known in indexed.store.known().items())
         parts += [indexed.tree.info, indexed.store.meta("recipe"), digest(*files)]

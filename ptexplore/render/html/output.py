@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import gc
 import hashlib
 import json
 import multiprocessing
@@ -352,6 +353,8 @@ def _begin(make: Callable[[Sequence[Any]], list[Any]]) -> None:
     """Begin a process. If its parent were killed, it would wait for work for ever, and hold the site's folder."""
     global _make  # noqa: PLW0603  (`make` comes with the fork: it cannot be sent)
     _make = make
+    gc.freeze()  # what came with the fork stays: looking for circles in it would also copy it
+    gc.set_threshold(5_000_000)  # next to nothing here is a circle
     end_with_parent()
 
 

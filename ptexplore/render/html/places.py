@@ -36,7 +36,9 @@ def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -
 
 def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> str:
     path = ref.path or ""
-    text = escaped(f"{path}:{ref.line}" if ref.line else path)
+    folder, slash, name = path.rpartition("/")
+    # A narrow page breaks a place before the file's name, never inside of a line's number.
+    text = f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{escaped(f'{name}:{ref.line}' if ref.line else name)}"
     outside = ref.url if ref.url and ref.url.startswith("https://") else None
     if _has_text(site, ref, trees):
         where = site.place(page, path, ref.line)

@@ -64,7 +64,7 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
         times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
         name = f"{'&nbsp;' * (2 * row.level)}<code>{escaped(row.name)}</code>{times}"
         cells = [f"<td>{_share(row)}</td>"] if has_shares else []
-        cells += [f"<td>{percent(row.own)}</td>"] if has_own else []
+        cells += [f"<td class=own>{percent(row.own)}</td>"] if has_own else []
         cells.append(f"<th scope=row>{f'<strong>{name}</strong>' if row.heading else name}</th>")
         cells += [
             f"<td>{escaped(cell)}</td>" for cell in (*row.cells, *[""] * len(shown.columns))[: len(shown.columns)]
@@ -190,6 +190,8 @@ class Traces:
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)
+        if not self.given:
+            return
         rows = [(trail.expression, self.url(name), trail.torch.version) for name, trail, _session in self.given]
         url = "traces/index.html"
         self.out.write(url, render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows))

@@ -111,8 +111,11 @@ class UsesWriter:
     def _text(self, path: str) -> str | None:
         """The text of a file of the trees, if the index is of that text."""
         indexed = self.site.trees[self.names.owner[path][0]]
+        if changed(indexed, path):  # asked first: it keeps the text that it reads, if it reads one
+            return None
         file = indexed.tree.glance(path)
-        return file.text if file is not None and not changed(indexed, path) else None
+        indexed.tree.forget()
+        return file.text if file is not None else None
 
     def _rows(self) -> list[Dialect]:
         """The dialect's rows of every file, each of the first tree that has the file."""

@@ -280,7 +280,7 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         registration = registration_of(context.store, op, key, entry)
         by_hand = registration is None and key.startswith("Autograd")
         custom = by_hand and (CUSTOM_OP in entry.raw or _frame_inside(claim, *CUSTOM_AUTOGRAD) is not None)
-        then = onward(registration, key, schema, by_custom_op=custom)
+        then = onward(registration, entry, key, schema, by_custom_op=custom)
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
         if then is not None and then.computed and context.session.program is None:

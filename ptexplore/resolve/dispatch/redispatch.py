@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.model.operators import Registration
+from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.dispatch.schema import is_aliasing
 from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.source.tree import SourceTree
@@ -22,6 +22,10 @@ _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
 # (torch/csrc/autograd/autograd_not_implemented_fallback.cpp) asks the schema: what writes an output or takes one
 # argument's alias goes on below autograd, all else below ADInplaceOrView as well; a guard is held either way.
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
+
+# What operators without an autograd kernel of their own have: it asks basicAutogradNotImplementedFallbackImpl of the
+# same file, which in each of its modes redispatches below autograd, and holds no guard meanwhile.
+AUTOGRAD_FALLBACK = "aten/src/ATen/core/VariableFallbackKernel.cpp"
 
 # What torch.library.custom_op registers under autograd keys, and the kernel in Python that it registers: that one
 # redispatches with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
@@ -62,9 +66,9 @@ class Onward:
 
 
 def onward(
-    registration: Registration | None, key: str, schema: str = "", *, by_custom_op: bool = False
+    registration: Registration | None, entry: TableEntry, key: str, schema: str = "", *, by_custom_op: bool = False
 ) -> Onward | None:
-    """Where a kernel sends the call, None when it ends there (or calls operators anew).
+    """Where the kernel of a table's entry sends the call, None when it ends there (or calls operators anew).
 
     `schema` is the operator's; `by_custom_op` says that torch.library.custom_op registered the operator.
     """
@@ -72,7 +76,7 @@ def onward(
         why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd ({CUSTOM_AUTOGRAD[0]})"
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     if registration is None:
-        return None
+        return _fallback() if key.startswith("Autograd") and entry.path == AUTOGRAD_FALLBACK else None
     if registration.redispatch:
         after = _after(registration.redispatch)
         if after:
@@ -93,6 +97,11 @@ def _not_implemented(schema: str) -> Onward:
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     why = f"{NOT_IMPLEMENTED} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
     return Onward("ADInplaceOrView", False, why, guard=BELOW)
+
+
+def _fallback() -> Onward:
+    why = f"autograd's fallback ({AUTOGRAD_FALLBACK}) is hand-written; it redispatches below autograd"
+    return Onward("AutogradOther", False, why)
 
 
 def _manual(registration: Registration, key: str) -> Onward | None:

@@ -43,6 +43,7 @@ class Site:
     at: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     notes: Mapping[str, Sequence[Mark]] = field(default_factory=dict)  # the stops beside each file, by its path
     stops: Mapping[str, str] = field(default_factory=dict)  # "tour#stop" -> URL
+    traces: bool = False  # whether there are saved traces on it
 
     @property
     def id(self) -> str:

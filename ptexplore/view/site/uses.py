@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from heapq import nsmallest
 from typing import NamedTuple, TypeVar
 
-from ptexplore.lazy import remembered
+from ptexplore.lazy import lazy, remembered
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, is_own, local_names, scopes_by_line
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, is_own, scopes_by_line
 from ptexplore.view.search.calls import MOST, rank
 from ptexplore.view.search.refs import VALUES, asked_exactly, fits, spelling
 from ptexplore.view.site.site import source_url
@@ -79,15 +79,15 @@ class Way(NamedTuple):
 class UsesOfFile:
     """What one file uses: by name, each with kind, way of writing and lines; calls by caller; bases by class.
 
-    `elsewhere` is the same as `uses` of a file whose text is not shown, with the numbers of the lines alone.
+    `lines` has the function around each of these lines with its text; None for a file whose text is not shown.
     """
 
     path: str
     with_text: bool = True
-    uses: list[tuple[str, str, Way, list[tuple[int, str, str]]]] = field(default_factory=list)
+    uses: list[tuple[str, str, Way, list[int]]] = field(default_factory=list)
+    lines: dict[int, tuple[str, str]] | None = None
     calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
     bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
-    elsewhere: list[tuple[str, str, Way, list[int]]] = field(default_factory=list)
 
 
 def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[str], *, on_site: bool) -> UsesOfFile:
@@ -99,20 +99,19 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
     names = reader.names
     uses = [use for use in names.uses(path) if use.kind in _LETTERS]
     file = reader.of_file(path, text)
-    if text is None or not on_site:
-        for use in uses:
-            if use.name in wanted:
-                gathered.elsewhere += [(use.name, _LETTERS[use.kind], *way) for way in _ways(file, path, use)]
+    shown = text is not None and on_site
+    local = file.local_names() if shown else frozenset()  # all of them at once: the calls ask, too
+    gathered.uses = [
+        (use.name, _LETTERS[use.kind], *way) for use in uses if use.name in wanted for way in _ways(file, path, use)
+    ]
+    if text is None or not shown:
         return gathered
     lines = text.split("\n")
     symbols = names.defined(path)
     around = _around(symbols, _CALLER, len(lines) + 2)
-    for use in uses:
-        if use.name in wanted:
-            for way, numbers in _ways(file, path, use):
-                shown = [(n, _qualified(around, n), _shown(lines, n)) for n in numbers]
-                gathered.uses.append((use.name, _LETTERS[use.kind], way, shown))
-    _add_calls(gathered, names, uses, text, symbols, around)
+    used = {line for _name, _letter, _way, numbers in gathered.uses for line in numbers}
+    gathered.lines = {line: (_qualified(around, line), _shown(lines, line)) for line in sorted(used)}
+    _add_calls(gathered, names, uses, local, symbols, around)
     _add_bases(gathered, names, uses, symbols, len(lines) + 2)
     return gathered
 
@@ -120,10 +119,7 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
 def _ways(file: FileReader, path: str, use: SiteUse) -> Iterable[tuple[Way, list[int]]]:
     """The lines of a use by what they say of it."""
     spelled = spelling(use.name, use.text, python=path.endswith(_PYTHON))
-    by_reading: defaultdict[Reading, list[int]] = defaultdict(list)
-    for line in sorted(use.lines):
-        by_reading[file.read(use, line)].append(line)
-    return [(Way(spelled, use.target, reading), lines) for reading, lines in by_reading.items()]
+    return [(Way(spelled, use.target, reading), lines) for reading, lines in file.read_lines(use).items()]
 
 
 def _around(symbols: Sequence[SiteDefinition], kinds: frozenset[str], lines: int) -> list[SiteDefinition | None]:
@@ -151,30 +147,29 @@ def _shortened(line: str) -> str:
 
 
 def _add_calls(
-    gathered: UsesOfFile, names: DefinitionsByName, uses: Sequence[SiteUse], text: str,
+    gathered: UsesOfFile, names: DefinitionsByName, uses: Sequence[SiteUse], local: Collection[str],
     symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None],
 ) -> None:  # fmt: skip
     """The first call of each definition in each function."""
     path = gathered.path
-    python = path.endswith(_PYTHON)
-    local = local_names(text, python=python)
-    scopes = [] if python else scopes_by_line(symbols, len(around))
+    scopes = [] if path.endswith(_PYTHON) else scopes_by_line(symbols, len(around))
     seen: set[tuple[int, tuple[At, ...]]] = set()
     for use in uses:
         if use.kind != "call":
             continue
         hidden = use.text == use.name and use.name in local
-        known: dict[str, Meaning | None] = {}
+        known: dict[str, tuple[Meaning, tuple[At, ...]] | None] = {}
         for line in use.lines:
             scope = scopes[line] if line < len(scopes) else ""
             if scope not in known:
-                known[scope] = names.meant(use, path, scope)
-            meant = known[scope]
-            if meant is None:
+                meaning = names.meant(use, path, scope)
+                known[scope] = (meaning, _places(meaning)) if meaning is not None else None
+            meant_there = known[scope]
+            if meant_there is None:
                 continue
+            meant, places = meant_there
             caller = around[line] if line < len(around) else None
             at = (path, caller.line if caller is not None else 0)
-            places = _places(meant)
             if (at[1], places) not in seen:
                 seen.add((at[1], places))
                 sure = meant.sure and not hidden
@@ -230,8 +225,10 @@ class SiteUses:
         self._reader = reader
         self._names = reader.names
         self._pages = pages
-        self._uses: defaultdict[str, list[tuple[str, str, Way, list[tuple[int, str, str]]]]] = defaultdict(list)
+        self._uses: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
         self._elsewhere: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
+        self._lines: dict[str, dict[int, tuple[str, str]]] = {}  # by path: the function around a line, its text
+        self._rows: dict[tuple[str, int, Way], tuple[str, str]] = {}  # what a row is, and the text of its line
         self._callers: defaultdict[At, list[CallingPlace]] = defaultdict(list)
         self._callees: defaultdict[At, list[CalledPlace]] = defaultdict(list)
         self._bases: defaultdict[At, list[CalledPlace]] = defaultdict(list)
@@ -239,10 +236,11 @@ class SiteUses:
 
     def take(self, file: UsesOfFile) -> None:
         """Take what one file uses."""
-        for name, letter, way, lines in file.uses:
-            self._uses[name].append((file.path, letter, way, lines))
-        for name, letter, way, numbers in file.elsewhere:
-            self._elsewhere[name].append((file.path, letter, way, numbers))
+        uses = self._elsewhere if file.lines is None else self._uses
+        for name, letter, way, numbers in file.uses:
+            uses[name].append((file.path, letter, way, numbers))
+        if file.lines is not None:
+            self._lines[file.path] = file.lines
         for caller, called, places in file.calls:
             self._callees[caller.at].append(called)
             for place in places:
@@ -265,7 +263,8 @@ class SiteUses:
                 if text is None:
                     self._elsewhere[last].append((row.path, REGISTRATION, way, [row.line]))
                     continue
-                self._uses[last].append((row.path, REGISTRATION, way, [(row.line, detail, _shortened(text))]))
+                self._uses[last].append((row.path, REGISTRATION, way, [row.line]))
+                self._rows.setdefault((row.path, row.line, way), (detail, _shortened(text)))
 
     def names(self) -> list[str]:
         """The names that have an entry: something uses them, or a definition that bears one calls or inherits."""
@@ -287,26 +286,35 @@ class SiteUses:
         ]
         spellings = _Spellings(name, self._reader.bearers(name))
         counts = _Counts()
-        by_file: defaultdict[str, dict[tuple[int, int], LineOfUse]] = defaultdict(dict)
-        for path, letter, way, lines in self._uses.get(name, ()):
+        by_file: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
+        for path, letter, way, numbers in self._uses.get(name, ()):
             number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
-            counts.take(number, path, [line for line, _inside, _text in lines])
-            of_file = by_file[path]
-            for line, inside, text in lines:
-                known = of_file.get((line, number))
-                if known is None or _ORDER[letter] < _ORDER[known.kind]:
-                    of_file[line, number] = LineOfUse(line, letter, number, inside, text)
+            counts.take(number, path, numbers)
+            kinds = by_file[path]
+            for line in numbers:
+                known = kinds.setdefault((line, number), letter)
+                if known != letter and _ORDER[letter] < _ORDER[known]:
+                    kinds[line, number] = letter
         others: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
         for path, letter, way, numbers in self._elsewhere.get(name, ()):
             number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
             counts.take(number, path, numbers)
-            others[path].update((line, number) for line in numbers)
+            others[path].update([(line, number) for line in numbers])
         counts.close()
         near = definitions[0].path if definitions else ""
-        files, more = _listed({path: [lines[key] for key in sorted(lines)] for path, lines in by_file.items()}, near)
-        outside = _listed({path: sorted(lines) for path, lines in others.items()}, near)
+        listed, more = _listed(by_file, near)
+        files = [
+            (path, [self._line(path, key, by_file[path][key], spellings.way(key[1])) for key in keys])
+            for path, keys in listed
+        ]
+        outside = _listed(others, near)
         rows = [self._row(place.path, place.definition, spellings, counts) for place in definitions]
         return NameEntry(name, files, more, counts.all, rows, list(spellings.resolved), *outside)
+
+    def _line(self, path: str, key: tuple[int, int], kind: str, way: Way) -> LineOfUse:
+        line, number = key
+        inside, text = self._rows[path, line, way] if way.is_row else self._lines[path][line]
+        return LineOfUse(line, kind, number, inside, text)
 
     def _row(self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts) -> DefinitionRow:
         at = (path, definition.line)
@@ -401,6 +409,7 @@ class _Spellings:
         self._by_last: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self.overriding: set[str] = set()
         self.resolved: list[int] = []
+        self._fitting: dict[tuple[str, bool, bool, bool], tuple[list[int] | None, list[int] | None]] = {}
 
     def number(self, way: Way, *, python: bool, overriding: bool) -> int:
         """The number of a way; an overriding function's spelling is its own qualified name."""
@@ -423,12 +432,24 @@ class _Spellings:
                 self._by_last[container.rpartition("::")[2]].append((number, spelled))
         return number
 
+    def way(self, number: int) -> Way:
+        """The way of a number."""
+        return self._ways[number][1]
+
     def fitting(
         self, definition: SiteDefinition, *, python: bool, member: bool
     ) -> tuple[list[int] | None, list[int] | None]:
         """The numbers of the ways that can mean a definition, None where all can; and of those that mean nothing else,
-        None where nothing tells.
+        None where nothing tells. Every way has its number by then.
         """
+        key = (definition.qualified, python, member, definition.kind in VALUES)
+        if key not in self._fitting:
+            self._fitting[key] = self._fit(definition, python=python, member=member)
+        return self._fitting[key]
+
+    def _fit(
+        self, definition: SiteDefinition, *, python: bool, member: bool
+    ) -> tuple[list[int] | None, list[int] | None]:
         asked = asked_exactly(definition.qualified, definition.name, python=python, member=member)
         if not asked.qualified:
             if self._bearers.others(definition.qualified):
@@ -456,32 +477,42 @@ class _Counts:
     """On how many lines a name is used, by the ways in which it is written."""
 
     def __init__(self) -> None:
-        self._at: defaultdict[At, set[int]] = defaultdict(set)
+        self._at: defaultdict[str, dict[int, frozenset[int]]] = defaultdict(dict)  # by path and line
         self._lines: Counter[int] = Counter()
         self._several: Counter[frozenset[int]] = Counter()  # lines that write it in several ways, by these
 
     def take(self, number: int, path: str, lines: Sequence[int]) -> None:
         """Take the lines of one file that write it in the way of this number."""
+        alone = frozenset((number,))
+        taken = self._at[path]
         for line in lines:
-            self._at[path, line].add(number)
+            before = taken.setdefault(line, alone)
+            if before is not alone:
+                taken[line] = before | alone
 
     def close(self) -> None:
         """Everything was taken."""
-        for numbers in self._at.values():
-            self._lines.update(numbers)
-            if len(numbers) > 1:
-                self._several[frozenset(numbers)] += 1
+        together: Counter[frozenset[int]] = Counter()
+        for taken in self._at.values():
+            together.update(taken.values())
+        for numbers, lines in together.items():
+            for number in numbers:
+                self._lines[number] += lines
+        self._several = Counter({numbers: lines for numbers, lines in together.items() if len(numbers) > 1})
 
-    @property
+    @lazy
     def all(self) -> int:
         """The lines that have the name, however it is written."""
-        return len(self._at)
+        return sum(map(len, self._at.values()))
 
     def of(self, fitting: Sequence[int] | None, only: str = "") -> int:
         """The lines that are written in one of these ways; None: in any. With `only`, those of that file."""
         if only:
-            some = [numbers for (path, _line), numbers in self._at.items() if path == only]
-            return len(some) if fitting is None else sum(bool(numbers & set(fitting)) for numbers in some)
+            some = self._at[only].values() if only in self._at else ()
+            if fitting is None:
+                return len(some)
+            ways = set(fitting)
+            return sum(not ways.isdisjoint(numbers) for numbers in some)
         if fitting is None:
             return self.all
         ways = set(fitting)
@@ -530,10 +561,10 @@ class NameEntry(NamedTuple):
     outside_more: tuple[int, int]  # lines and files of those that are left out
 
 
-Line = TypeVar("Line")
+Line = TypeVar("Line", bound=tuple[int, int])
 
 
-def _listed(by_file: Mapping[str, list[Line]], near: str) -> tuple[list[tuple[str, list[Line]]], tuple[int, int]]:
+def _listed(by_file: Mapping[str, Collection[Line]], near: str) -> tuple[list[tuple[str, list[Line]]], tuple[int, int]]:
     """The files that are listed, with all their lines but in the last; how many lines and files are left out."""
     files: list[tuple[str, list[Line]]] = []
     room = LISTED
@@ -541,7 +572,7 @@ def _listed(by_file: Mapping[str, list[Line]], near: str) -> tuple[list[tuple[st
     for path in sorted(by_file, key=lambda path: rank(path, near)):
         lines = by_file[path]
         if room:
-            files.append((path, lines[:room]))
+            files.append((path, sorted(lines)[:room]))
         lines_left += max(0, len(lines) - room)
         files_left += not room
         room = max(0, room - len(lines))

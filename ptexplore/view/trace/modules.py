@@ -238,7 +238,7 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
         time = sum(own.time for own in rest)
         calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
         cells = (shown.told(time) if time else "", "", calls, *_sums(rest))
-        what = "kinds of nodes and operators" if shown.of_expression else "kinds of nodes"
+        what = f"kind{'s' * (len(rest) != 1)} of nodes{' and operators' if shown.of_expression else ''}"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if between >= NOTHING * shown.wall:

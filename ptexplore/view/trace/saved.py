@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from operator import attrgetter
@@ -26,6 +24,7 @@ from ptexplore.capture.session import (
     to_json,
     unpacked,
 )
+from ptexplore.lazy import uncollected
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, Program
 from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
@@ -66,20 +65,8 @@ def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
 
     Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING where a newer ptexplore wrote it.
     """
-    with _all_stays():
+    with uncollected():
         return _read(unpacked(data, name), name)
-
-
-@contextmanager
-def _all_stays() -> Iterator[None]:
-    """Much is built here and nothing is freed: looking for garbage meanwhile takes a quarter of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:

@@ -3,7 +3,8 @@
   "use strict";
   const { load, address, make } = ptx;
   const { read, parts, lowered, ranked } = ptx.ranking;
-  const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"], ["x", "traces"]];
+  const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"]];
+  if (document.querySelector("header nav a[href$='traces/index.html']")) KINDS.push(["x", "traces"]);
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
     n: "stop", h: "heading", k: "concept", x: "trace" };
   const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4, ALIKE = 3;

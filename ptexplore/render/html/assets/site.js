@@ -214,7 +214,7 @@
   function keepPlace() {
     if (!$("#code") || opening) return;
     const line = topLine(), li = line && lineAt(line);
-    if (li) history.replaceState({ ...history.state, at: [line, li.getBoundingClientRect().top] }, "");
+    history.replaceState({ ...history.state, at: li ? [line, li.getBoundingClientRect().top] : null }, "");
   }
   function comeBack() {
     const at = history.state?.at;
@@ -222,6 +222,13 @@
     const place = () => { const li = lineAt(at[0]); if (li) scrollBy(0, li.getBoundingClientRect().top - at[1]); };
     place();
     requestAnimationFrame(() => { place(); setTimeout(place, 60); }); // lines that were not laid out before may move it
+  }
+  /* The list of uses belongs to the place where it was asked for: it stays while one follows links, and going back to a
+     place before it shuts it. Where one comes to for the first time, nothing is kept yet. */
+  function keepUses() {
+    if (!$("#code") || fragment().startsWith("u")) return;
+    if (!history.state) { if (page.classList.contains("with-uses")) history.replaceState({ uses: true }, ""); }
+    else if (!history.state.uses) ptx.closeUses?.();
   }
   async function copyLink() {
     let link = location.href;
@@ -243,7 +250,7 @@
     }
   }
 
-  /* --- where the reader is: the function at the top of the window, and the outline beside the source --- */
+  /* --- where the reader is: the function that is read, and the outline beside the source --- */
 
   let outlined = [], current = null;
   const SHOWN_KINDS = "fcmte";
@@ -267,20 +274,27 @@
     whereAmI();
   }
   const OUTLINED = 600;
-  function topLine() {
+  /* The line at the top of the window, or at a part of its height. */
+  function topLine(part = 0) {
     const code = $("#code").getBoundingClientRect(), bar = $(".crumb").getBoundingClientRect();
-    const li = doc.elementFromPoint(code.right - 40, Math.max(bar.bottom, code.top, 0) + 10)?.closest("#code ol.c > li");
+    const top = Math.max(bar.bottom, code.top, 0);
+    const li = doc.elementFromPoint(code.right - 40, top + 10 + (innerHeight - top) * part)?.closest("#code ol.c > li");
     return li ? numberOf(li) : 0;
   }
   function whereAmI() {
     const inside = $("#inside");
     if (!inside || opening) return;
     const aimed = range(fragment().replace(/^u/, "L")), box = aimed && lineAt(aimed[0])?.getBoundingClientRect(); // the marked line, while it is seen
-    const line = box && box.top >= 0 && box.bottom <= innerHeight ? aimed[0] : topLine();
+    const marked = box && box.top >= 0 && box.bottom <= innerHeight ? aimed[0] : 0, line = marked || topLine();
     let found = null; // the innermost begins last
     for (const row of outlined) {
       if (row[0] > line) break;
       if (row[5] && row[5] >= line) found = row;
+    }
+    /* Of what only ends at the top nobody reads: the first function that begins in the upper third is it then. */
+    const third = marked ? 0 : topLine(1 / 3);
+    if (!found || (found[0] < line && (found[2] !== "f" || found[5] < third))) {
+      found = outlined.find(([first, , kind, , , last]) => first > line && first <= third && last && kind === "f") || found;
     }
     if (found === current) return;
     current = found;
@@ -317,12 +331,12 @@
   function placeNotes() {
     const margin = $(".margin"), line = $("#code ol.c > li");
     if (!margin || !line) return;
-    const high = line.getBoundingClientRect().height;
-    const top = line.getBoundingClientRect().top - margin.getBoundingClientRect().top;
+    const high = line.getBoundingClientRect().height, top = margin.getBoundingClientRect().top;
+    const topOf = (li) => { const list = li.parentElement; return list.getBoundingClientRect().top - top + [...list.children].indexOf(li) * high; };
     margin.classList.add("placed");
     let free = 0;
     for (const note of $$(".note", margin)) {
-      const at = Math.max(free, top + (note.dataset.line - 1) * high);
+      const at = Math.max(free, topOf(lineAt(+note.dataset.line) || line));
       note.style.top = `${at}px`;
       free = at + note.offsetHeight + 8;
     }
@@ -641,7 +655,7 @@
     beforeTimer = setTimeout(() => { before = ""; }, 1000);
     const act = {
       "/": () => { const field = $("#q"); field?.focus({ preventScroll: true }); field?.select(); }, "?": help, t: switchTheme, c: copyLink, d: toggleDone,
-      u: () => { const line = (range(fragment()) || [from])[0]; if ($("#code") && line) location.hash = `u${line}`; },
+      u: () => { const line = (range(fragment()) || [from])[0]; if ($("#code") && line) { keepPlace(); location.hash = `u${line}`; } },
       j: () => walk(1), k: () => walk(-1), n: () => stepNote(1), p: () => stepNote(-1),
       o: () => openAll(!$(".trace details[open]")), "g h": () => { location.href = address("index.html"); },
     }[pressed];
@@ -681,7 +695,7 @@
     doc.addEventListener("click", lineClicked);
     if ($("#code")) history.scrollRestoration = "manual";
     doc.addEventListener("click", (e) => { if (e.target.closest("a[href]")) keepPlace(); }, true);
-    addEventListener("hashchange", () => { arrive(); still?.(); still = null; comeBack(); });
+    addEventListener("hashchange", () => { keepUses(); arrive(); still?.(); still = null; comeBack(); });
     setTimeout(() => { arrive(); comeBack(); }); // search.js, which is deferred too, is there by then
   });
   addEventListener("pageshow", (e) => { if (e.persisted) { paint(keep.get("theme")); showProgress(); } });
