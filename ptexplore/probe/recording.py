@@ -105,7 +105,7 @@ class Slot:
     """An open path of one thread: its frame, whether a builtin that the frame calls, and its marker, if it has one.
 
     `own`: the path ends with this very function, and not with one around it.
-    `held`, where it is set: tensors that were read before it, which keep their addresses as long as it is open.
+    `held`: tensors that were read before it, which keep their addresses as long as it is open; None where none were.
     """
 
     __slots__ = ("builtin", "frame", "held", "mark", "own", "path", "sets")

@@ -18,10 +18,9 @@ from typing import Any
 
 from raising_worker import forked, load_probe
 
-# Without any recorder; `unwritten` too, in memory that is full of another byte than zero when it is given out.
-PLAIN = ("plain", "unwritten")
 RECORDERS = ("ops", "frames", "dispatch", "once", "program")
-M_PERTURB = -6  # of mallopt (glibc's malloc.h)
+M_PERTURB = -6  # of mallopt (glibc's malloc.h): memory is full of a byte when it is given out
+FILLS = (0x5A, 0xFF)  # two such bytes, as mallopt takes them: what is given out is full of 0xA5, or of zeros
 LIMIT = 300.0  # seconds for all samples of an operator under one recorder
 
 
@@ -70,7 +69,7 @@ def digests(recorder: str, asked: list[dict[str, Any]]) -> Iterator[str | None]:
     """One digest a sample; of one that raises, what it raises."""
     from _ptexplore_probe.raising import Raised
 
-    run = evaluated if recorder in (*PLAIN, "program") else partial(recorded, recorder)
+    run = evaluated if recorder in ("plain", "program") else partial(recorded, recorder)
     for request in asked:
         try:
             yield run(request)
@@ -80,10 +79,10 @@ def digests(recorder: str, asked: list[dict[str, Any]]) -> Iterator[str | None]:
             yield f"raises {type(error).__name__}: {error}"[:200]
 
 
-def answer(recorder: str, asked: list[dict[str, Any]]) -> bytes:
-    """All digests of one recorder, as JSON."""
-    if recorder == "unwritten":
-        ctypes.CDLL(None).mallopt(M_PERTURB, 0x5A)
+def answer(recorder: str, asked: list[dict[str, Any]], fill: int | None = None) -> bytes:
+    """All digests of one recorder, as JSON; `fill` is for M_PERTURB."""
+    if fill is not None:
+        ctypes.CDLL(None).mallopt(M_PERTURB, fill)
     if recorder != "program":
         return json.dumps(list(digests(recorder, asked))).encode()
     import torch
@@ -107,8 +106,8 @@ def compared(op: Any, backward: bool, most: int) -> Iterator[dict[str, Any]]:
     dtype, asked = requests(op, backward, most)
     row = {"op": op.full_name, "phase": "backward" if backward else "forward", "dtype": dtype, "samples": len(asked)}
 
-    def run(recorder: str, some: list[dict[str, Any]]) -> list[Any]:
-        outcome = isolated(lambda: answer(recorder, some), sys.stdout.fileno(), LIMIT)
+    def run(recorder: str, some: list[dict[str, Any]], fill: int | None = None) -> list[Any]:
+        outcome = isolated(lambda: answer(recorder, some, fill), sys.stdout.fileno(), LIMIT)
         if outcome.status or not outcome.answer:
             how = outcome.signal or f"status {outcome.exit_code}: {outcome.printed[-300:]}"
             return [f"dies by {how}"] * len(some)
@@ -119,11 +118,12 @@ def compared(op: Any, backward: bool, most: int) -> Iterator[dict[str, Any]]:
     again = {}
     for number in [n for n in range(len(asked)) if len({told[n] for told in table.values()}) > 1]:
         other = [recorder for recorder in RECORDERS if table[recorder][number] != table["plain"][number]]
+        some = asked[: number + 1]
         again[number] = {
             "expression": asked[number]["expression"][:200],
-            "plain": [run("plain", asked[: number + 1])[-1] for _ in range(5)],
-            "unwritten": [run("unwritten", asked[: number + 1])[-1]],
-            **{recorder: [run(recorder, asked[: number + 1])[-1] for _ in range(2)] for recorder in other},
+            "plain": [run("plain", some)[-1] for _ in range(5)],
+            **{recorder: [run(recorder, some)[-1] for _ in range(2)] for recorder in other},
+            "filled": {name: [run(name, some, fill)[-1] for fill in FILLS] for name in ("plain", *other)},
         }
     yield {**row, "digests": table, "again": again}
 

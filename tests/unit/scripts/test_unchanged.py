@@ -28,19 +28,23 @@ def row(again: dict[str, Any] | None = None, **other: str | None) -> dict[str, A
     return {"digests": {name: [other.get(name, "x")] for name in RECORDERS}, "again": {"0": again} if again else {}}
 
 
+def again(*plain: str, fills: tuple[str, str] = ("x", "x"), changed: str = "", **other: list[str]) -> dict[str, Any]:
+    """Further runs: without a recorder, with those that differed, and of both in memory full of one of two bytes."""
+    filled = {"plain": list(fills), **{name: [changed or fills[0], fills[1]] for name in other}}
+    return {"plain": list(plain), **other, "filled": filled}
+
+
 @pytest.mark.parametrize(
     ("sample", "expected"),
     [
         (row(), "equal"),
         (row(**dict.fromkeys(RECORDERS)), "not compared"),
         (row(**dict.fromkeys(RECORDERS, "raises ValueError: no")), "raises alike"),
-        (row({"plain": ["x", "y"], "unwritten": ["x"], "ops": ["y"]}, ops="y"), "differs from run to run"),
-        (row({"plain": ["x"], "unwritten": ["y"], "ops": ["y"]}, ops="y"), "shows memory that nobody wrote"),
-        (row({"plain": ["x"], "unwritten": ["x"], "ops": ["x"]}, ops="y"), "differed once"),
-        (
-            row({"plain": ["x"], "unwritten": ["x"], "ops": ["y"], "once": ["x", "z"]}, ops="y", once="z"),
-            "changed by once, ops",
-        ),
+        (row(again("x", "y", ops=["y"]), ops="y"), "differs from run to run"),
+        (row(again("x", ops=["y"], fills=("p", "q")), ops="y"), "shows memory that nobody wrote"),
+        (row(again("x", ops=["y"], fills=("p", "q"), changed="r"), ops="y"), "changed by ops"),
+        (row(again("x", ops=["x"]), ops="y"), "differed once"),
+        (row(again("x", ops=["y"], once=["x", "z"]), ops="y", once="z"), "changed by once, ops"),
     ],
 )
 def test_a_verdict(unchanged: Any, sample: dict[str, Any], expected: str) -> None:
