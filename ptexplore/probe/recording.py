@@ -113,7 +113,7 @@ class Slot:
     def __init__(self, frame: FrameType | None, builtin: bool, path: Path, sets: int, own: bool = True) -> None:
         self.frame, self.builtin, self.path, self.sets, self.own = frame, builtin, path, sets, own
         self.mark: Mark | None = None
-        self.held: list[Any] | None = None
+        self.held: list[Any] | None
 
 
 @dataclass
