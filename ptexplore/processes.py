@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,9 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
-from ptexplore.safe_text import clean_json
+from ptexplore.safe_text import clean, clean_json
 
 PARENT = "PTEXPLORE_PARENT"  # names the variable that tells a child who started it
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
@@ -100,6 +101,15 @@ def end_with_parent(last: Callable[[], None] = lambda: None) -> None:
             ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
+@dataclass(frozen=True, slots=True)
+class Descendant:
+    """A process that a child of ours started, itself or through others."""
+
+    pid: int
+    command: str  # its command line; empty where it is a fork of the child that runs no other program
+    in_group: bool  # whether `Child.stop` ends it
+
+
 @dataclass
 class Child:
     """A running child: its process (leader of a process group of its own) and our end of its channel."""
@@ -146,6 +156,24 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGINT)
 
+    def descendants(self) -> list[Descendant]:
+        """What the child started, itself or through others, and what still runs; the child is not among it.
+
+        What another process has adopted is not known of: the child must do that itself. [] where the system has no
+        `/proc`.
+        """
+        states = {int(entry.name): state for entry in _processes() if (state := _state(entry)) is not None}
+        family, further = {self.process.pid}, {self.process.pid}
+        while further:
+            further = {pid for pid, state in states.items() if state.parent in further} - family
+            family |= further
+        own = _command(self.process.pid)
+        return [
+            Descendant(pid, "" if (command := _command(pid)) == own else command, states[pid].group == self.process.pid)
+            for pid in sorted(family - {self.process.pid})
+            if states[pid].letter not in "ZX"  # it has ended
+        ]
+
     def stop(self) -> int:
         """Kill whatever is left of the child's process group, reap it, close the channel; its exit status."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -154,6 +182,39 @@ class Child:
         with contextlib.suppress(OSError):
             os.close(self.channel)
         return status
+
+
+class _State(NamedTuple):
+    """What Linux tells of a process."""
+
+    letter: str  # R, S, Z, …
+    parent: int
+    group: int
+
+
+def _processes() -> list[Path]:
+    try:
+        return [entry for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _state(entry: Path) -> _State | None:
+    """None where it is gone."""
+    try:
+        letter, parent, group, *_ = (entry / "stat").read_text("utf-8", "replace").rpartition(") ")[2].split()
+        return _State(letter, int(parent), int(group))
+    except (OSError, ValueError):
+        return None
+
+
+def _command(pid: int) -> str:
+    """The command line of a process, as one would type it; empty where it is gone or has none."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    except OSError:
+        return ""
+    return clean(shlex.join(word.decode("utf-8", "replace") for word in words)) if words != [b""] else ""
 
 
 def _decode(line: bytes) -> dict[str, Any]:
@@ -169,9 +230,10 @@ def _decode(line: bytes) -> dict[str, Any]:
 def _ends_with_us() -> dict[str, str]:
     """The variable that has a child end when we do, however we end.
 
-    The system tells a child that the thread is gone which started it: only the first thread lives as long as we do.
+    The system tells a child that the thread is gone which started it: whoever starts a child waits for it in that
+    thread.
     """
-    return {PARENT: str(os.getpid())} if threading.current_thread() is threading.main_thread() else {}
+    return {PARENT: str(os.getpid())}
 
 
 def start(

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from textual.pilot import Pilot
 
 from ptexplore.annotations.folders import load_folders
+from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import NoteLibrary as Notes
-from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.load import load
 from ptexplore.annotations.marks import marks
 from ptexplore.annotations.topics import topics
 from ptexplore.cli.browse import run_child
@@ -43,6 +44,14 @@ Reading = Callable[[Browser, "Pilot[None]"], Awaitable[None]]
 _TEXT = re.compile(r'<text class="[^"]*" x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)</text>')
 
 
+class WithoutOperators(Library):
+    """Else a search would have the real torch's operators collected, in a process of its own and the user's cache."""
+
+    @property
+    def lacks_operators(self) -> bool:
+        return False
+
+
 def small_library(folder: Path) -> Library:
     """The small tree with the small tour, indexed below `folder`."""
     root = searched_source.write(folder / "mini")
@@ -59,7 +68,7 @@ def library_over(folder: Path, notes_dir: Path) -> Library:
     notes = load(layers([str(notes_dir)], shipped=False))
     workspace = Workspace()
     workspace.catalogue_at_hand = lambda trees: None  # type: ignore[method-assign]
-    return with_notes(Library(workspace, trees, run_child, open_in_editor, "2.13.0"), notes)
+    return with_notes(WithoutOperators(workspace, trees, run_child, open_in_editor, "2.13.0"), notes)
 
 
 def with_notes(library: Library, notes: Notes) -> Library:

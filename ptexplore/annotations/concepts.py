@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from ptexplore.annotations import blocks
 from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.format import LARGEST, decode, without_controls
-from ptexplore.annotations.load import Layer, NoteLibrary
+from ptexplore.annotations.layers import Layer
+from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.records import Problem, Unreadable, Where
 

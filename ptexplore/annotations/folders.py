@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.format import LARGEST, decode, front_matter, without_controls
-from ptexplore.annotations.load import Layer
+from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.records import Problem, Unreadable, Where
 from ptexplore.source.tree import is_plain

@@ -18,7 +18,7 @@ from ptexplore.writing import keep_whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ptexplore.annotations.load import Layer
+    from ptexplore.annotations.layers import Layer
 
 _KEPT = 50  # files; older ones go
 _T = TypeVar("_T")

@@ -1,4 +1,4 @@
-"""Find and read all notes: those that came with ptexplore, then the project's own or --notes, in layers."""
+"""Read all notes, layer by layer: a later layer's tour replaces an earlier one's of the same id."""
 
 from __future__ import annotations
 
@@ -9,24 +9,12 @@ from pathlib import Path
 
 from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.format import LARGEST, Kind, Origin, is_note, parse
+from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.lock import LOCK, LockEntry, read_lock
 from ptexplore.annotations.records import Problem, Stop, Tour, Where
-from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.source.fetch.project_file import find_project
 
-OWN = "notes"  # the folder that is looked into where nothing else is said
 NOT_NOTES = ("readme.md", "concepts.md")
 _MOST = 2000  # files of one folder
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One folder of notes. `shown` is its name in messages; a `quiet` one may hold Markdown that is none of ours."""
-
-    root: Path
-    shown: str
-    shipped: bool = False
-    quiet: bool = False
 
 
 @dataclass
@@ -50,44 +38,6 @@ class NoteLibrary:
         tour_id, _, stop_id = name.partition("#")
         tour = self.tours.get(tour_id)
         return next(((tour, stop) for stop in tour.stops if stop.id == stop_id), None) if tour is not None else None
-
-
-def shipped_folder() -> Path | None:
-    """The notes that came with ptexplore: inside the installed package, or beside it in a working copy."""
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "data" / "annotations", package.parent / "annotations"):
-        if folder.is_dir():
-            return folder
-    return None
-
-
-def is_installed(layer: Layer) -> bool:
-    """Whether a folder is part of an installed package, where nothing is written."""
-    return layer.shipped and layer.root.parent.name == "data"
-
-
-def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: bool = True) -> tuple[Layer, ...]:
-    """The folders to read, lowest first: the shipped ones, then `notes`; where none is given the project's own.
-
-    Those are what ptexplore.toml names, else ./notes where it is there. Raises PtexploreError (MISSING) where a
-    folder that was asked for is not there, and as `find_project` does.
-    """
-    start = start or Path.cwd()
-    folder = shipped_folder() if shipped else None
-    own = [Layer(folder, "annotations", shipped=True)] if folder is not None else []
-    if notes:
-        return (*own, *(_asked(start / name, name, "--notes names it") for name in notes))
-    project = find_project(start)
-    if project is not None and project.notes:
-        why = f"{project.file} names it"
-        return (*own, *(_asked(path, os.path.relpath(path, start), why) for path in project.notes))
-    return (*own, Layer(start / OWN, OWN, quiet=True)) if (start / OWN).is_dir() else tuple(own)
-
-
-def _asked(path: Path, shown: str, why: str) -> Layer:
-    if not path.is_dir():
-        raise PtexploreError(f"there is no folder of notes {shown}", why, "ptexplore notes check --notes DIR", MISSING)
-    return Layer(path, shown.rstrip("/") or "/")
 
 
 def load(folders: Sequence[Layer]) -> NoteLibrary:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from ptexplore.annotations.kept import keep, kept, notes_key, stamp
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.load import Layer, NoteLibrary
+    from ptexplore.annotations.layers import Layer
+    from ptexplore.annotations.load import NoteLibrary
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
 

@@ -11,7 +11,8 @@ from ptexplore.annotations.plain_words import distinct_stems, stems
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
-    from ptexplore.annotations.load import Layer, NoteLibrary
+    from ptexplore.annotations.layers import Layer
+    from ptexplore.annotations.load import NoteLibrary
 
 FORMAT = 2
 TopicKind = Literal["tour", "stop", "note", "concept", "folder"]

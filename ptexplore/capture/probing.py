@@ -8,13 +8,15 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from ptexplore import processes
+from ptexplore.capture.left_running import left_running
 from ptexplore.errors import FAILED, MISSING, PtexploreError
+from ptexplore.model.observed import LeftProcess
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import TraceOptions
 
@@ -59,11 +61,15 @@ class Stopped(PtexploreError):
 
 
 def ask(
-    runtime: Runtime, request: dict[str, Any], timeout: float, environment: Mapping[str, str] | None = None
-) -> Iterator[dict[str, Any]]:
+    runtime: Runtime,
+    request: dict[str, Any],
+    timeout: float,
+    environment: Mapping[str, str] | None = None,
+    left: list[LeftProcess] | None = None,
+) -> Generator[dict[str, Any]]:
     """Yield the probe's messages after its "ready"; each run that it begins may take `timeout` seconds.
 
-    `environment` are variables that it gets besides ours.
+    `environment` are variables that it gets besides ours. When the iterator ends, `left` has what runs left running.
 
     Raises PtexploreError for a probe that cannot start, has no torch or another one or breaks the channel, Stopped for
     one that takes too long or dies. The probe's whole process group is gone when the iterator ends, however it ends.
@@ -72,10 +78,12 @@ def ask(
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given, environment)
-    yield from _heard(child, runtime, timeout, _allowed(timeout, timeout))
+    yield from _heard(child, runtime, timeout, _allowed(timeout, timeout), left)
 
 
-def ask_of_program(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any]]:
+def ask_of_program(
+    runtime: Runtime, request: dict[str, Any], timeout: float, left: list[LeftProcess] | None = None
+) -> Generator[dict[str, Any]]:
     """As `ask`, of a program: one that is interrupted, or takes too long, tells what it did until then.
 
     A message "stopped" says which of the two it was. What does not answer within seconds is ended as `ask` ends it.
@@ -84,7 +92,7 @@ def ask_of_program(runtime: Runtime, request: dict[str, Any], timeout: float) ->
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
-    yield from _heard(_Patient(child), runtime, timeout, _allowed(timeout, timeout))
+    yield from _heard(_Patient(child), runtime, timeout, _allowed(timeout, timeout), left)
 
 
 @dataclass
@@ -108,6 +116,10 @@ class _Patient:
         yield {"type": "stopped", "by": stopped}
         self.child.interrupt()
         yield from self.child.messages(GRACE, lambda _: None)
+
+    def descendants(self) -> list[processes.Descendant]:
+        """As `processes.Child.descendants`."""
+        return self.child.descendants()
 
     def stop(self) -> int:
         """As `processes.Child.stop`."""
@@ -142,13 +154,18 @@ def _allowed(timeout: float, ready: float) -> dict[str, float]:
 
 
 def _heard(
-    child: processes.Child | _Patient, runtime: Runtime, timeout: float, allowed: Mapping[str, float]
-) -> Iterator[dict[str, Any]]:
+    child: processes.Child | _Patient,
+    runtime: Runtime,
+    timeout: float,
+    allowed: Mapping[str, float],
+    left: list[LeftProcess] | None = None,
+) -> Generator[dict[str, Any]]:
     """First the import's own time, then what is `allowed` from each kind of message on."""
-    running = "import torch"
+    running, ended, is_alone = "import torch", False, False
     try:
         for message in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type")))):
             if message.get("type") == "end":
+                ended, is_alone = True, not message.get("left")
                 return
             if message.get("type") == "begin":
                 running = f"the {message.get('recorder')} pass"
@@ -159,6 +176,8 @@ def _heard(
     except processes.ChannelError as error:
         raise PtexploreError("the probe's answer cannot be read", str(error), DEBUG) from error
     finally:
+        if left is not None and not is_alone:
+            left += left_running(child, ended=ended)
         status = child.stop()
     raise Stopped("the probe died", f"{_how(status)} during {running}, before it was done", DEBUG, FAILED)
 
@@ -196,5 +215,5 @@ def _too_slow(timeout: float, running: str) -> PtexploreError:
     if running == "import torch":
         why = f"it took more than {IMPORT_TIMEOUT:g} s"
         return PtexploreError("torch was not imported in time", why, "is the disk that holds it slow?", FAILED)
-    why = f"{running} was stopped, and whatever it had started with it"
+    why = f"{running} was stopped, and what ran in its process group"
     return Stopped(f"the expression did not end within {timeout:g} s", why, "--timeout S gives it longer", FAILED)

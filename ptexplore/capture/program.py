@@ -32,6 +32,7 @@ class _Events:
     """Events of one tree as they are made, numbered as observations are."""
 
     observations: list[Observation] = field(default_factory=list)
+    read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))  # of a route's operators
 
     def add(self, parent: int | None, phase: str, data: dict[str, Any]) -> int:
         """Add an event inside of another; its number."""
@@ -54,13 +55,13 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
 def stepped(
     program: Program, observations: Sequence[Observation], steps: Iterable[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """The probe's observations of stepped calls, each with the observation of the call that it is.
+    """The probe's observations of stepped calls, and of what libraries told of them, each with that of the call it is.
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
     """
     for seen in steps:
         data = seen["data"]
-        if seen["kind"] == "steps":
+        if seen["kind"] in ("steps", "libraries"):
             events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
             data = {**data, "event": next(event.id for event in events if event.data["type"] == data["at"])}
         yield {**seen, "data": data}
@@ -80,6 +81,7 @@ def _route(program: Program, number: int, route: OperatorRoute, events: _Events)
     parent = events.add(None, phase, data)
     maker = route.recorded if is_node else number
     base = (maker + 1) * APART + (route.offset or 0 if is_node else 0) if maker is not None else None
+    events.read = iter(route.read)
     _kind(program, kind, base, (number + 1) * APART, phase, parent, events)
 
 
@@ -91,12 +93,14 @@ def _python_name(program: Program, route: OperatorRoute) -> str | None:
 def _kind(
     program: Program, kind: OperatorKind, sequence: int | None, own: int, phase: str, parent: int, events: _Events
 ) -> None:
-    """The events of a kind and of all that it called.
+    """The events of a kind and of all that it called, each with what is next in `events.read`.
 
     `sequence` is its autograd sequence number, or that which its parts count from. What a node calls has no part in
     that of the call that recorded the node: it counts from `own`.
     """
     data: dict[str, Any] = {"type": kind.type, "name": kind.name}
+    of_inputs = next(events.read, ())
+    data |= {"read": of_inputs} if any(of_inputs) else {}
     if kind.type == "op":
         own = sequence if kind.counted and sequence is not None else -1
         data |= {"overload": kind.overload, "sequence": own, "inputs": to_builtins(kind.inputs)}

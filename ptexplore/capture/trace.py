@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from ptexplore.capture.failures import failure, is_told, no_native
+from ptexplore.capture.left_running import sentences
 from ptexplore.capture.probing import Stopped, TraceRequest, ask, ask_of_program
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
+from ptexplore.model.observed import LeftProcess
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
 from ptexplore.model.trace import (
@@ -69,6 +73,8 @@ PROGRAM = "program"
 TWICE = "twice"
 LIBRARIES = "libraries"
 WRITES = "writes"
+PROCESSES = "processes"
+LEFT = "left-running"
 NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
 NOT_ASKED = "the native pass was not asked for"
 FIRST_AND = {
@@ -93,13 +99,32 @@ def capture(
     check(request)
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
+    left: list[LeftProcess] = []
+    try:
+        session = _captured(request, asked, runtime, left, raising=raising)
+    except PtexploreError as error:
+        error.why = "; ".join((error.why, *sentences(left, is_script=request.script is not None)))
+        raise
+    if not left:
+        return session
+    seen = Observation(len(session.observations) + 1, PROCESSES, LEFT, {"processes": to_builtins(left)})
+    return replace(session, observations=(*session.observations, seen))
+
+
+def _captured(
+    request: TraceRequest, asked: dict[str, Any], runtime: Runtime, left: list[LeftProcess], *, raising: bool
+) -> Session:
+    """The session of what is asked; `left` gets what its runs left running."""
     if request.script is not None:
         timeout = request.timeout + (request.native_budget if request.native else 0.0)  # of each run
-        return gather(ask_of_program(runtime, asked, timeout), request, runtime, raising=raising)
-    session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
+        with closing(ask_of_program(runtime, asked, timeout, left)) as messages:
+            return gather(messages, request, runtime, raising=raising)
+    with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
+        session = gather(messages, request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
-    return with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
+    with closing(ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT, left)) as messages:
+        return with_throw(session, messages)
 
 
 def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:

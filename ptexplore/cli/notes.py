@@ -120,7 +120,7 @@ def new_notes(
 
 def _own_folder() -> Path:
     """The folder of the reader's own notes: the project's first, else the usual one."""
-    from ptexplore.annotations.load import OWN
+    from ptexplore.annotations.layers import OWN
     from ptexplore.source.fetch.project_file import find_project
 
     project = find_project(Path.cwd())
@@ -203,7 +203,8 @@ def trust_notes(
 def _tours(path: Path, shown: str) -> tuple[list[Tour], list[Problem]]:
     from ptexplore.annotations.files import read_bytes
     from ptexplore.annotations.format import LARGEST, Origin, parse
-    from ptexplore.annotations.load import Layer, load
+    from ptexplore.annotations.layers import Layer
+    from ptexplore.annotations.load import load
 
     if path.is_dir():
         library = load([Layer(path, shown.rstrip("/") or "/")])

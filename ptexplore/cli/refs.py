@@ -42,7 +42,7 @@ def refs(
         if as_json:
             print_json(refs_to_document(view))
         else:
-            from ptexplore.render.terminal.search import print_refs
+            from ptexplore.render.terminal.refs import print_refs
 
             print_refs(open_console(), view, linking(workspace.locate))
     return 0

@@ -22,6 +22,8 @@ _KEYWORD = re.compile(r"\b(?:typename|class|struct|enum)\s+")
 _LEADING_CONST = re.compile(r"^const (.*?)([&*]*)$")
 _SUFFIX = re.compile(r"^(.*?)(\s*(?:const\b|&&?|\*))$")
 _WORD = re.compile(r"\w+")
+_VALUED = re.compile(r"\(((?:\w+::)*\w+)\)(-?\d+)")  # as the demangler writes an enumerator
+_ENUMERATOR = re.compile(r"(\w+)\s*(?:=\s*(.+))?", re.DOTALL)
 # What a pattern may say that is more than a form: a type that is computed, a value that is.
 _COMPUTED = re.compile(
     r"\b(?:enable_if\w*|conditional\w*|void_t|decltype|sizeof|is_\w+|\w+_v)\b|::type\b|[!+|?]|&&.*&&"
@@ -80,6 +82,26 @@ def chosen(heads: Sequence[Specialisation | None], arguments: Sequence[str]) -> 
     return best if len(best) == 1 else left
 
 
+def valued(argument: str) -> tuple[str, int] | None:
+    """The enumeration and the value of an argument that the demangler writes by these; None for any other."""
+    match = _VALUED.fullmatch(argument.strip())
+    return (match[1], int(match[2])) if match is not None else None
+
+
+def enumerators(text: str) -> dict[int, str]:
+    """The name of each value that has one, of an enumeration's text without comments; empty if a value is computed."""
+    names: dict[int, str] = {}
+    following = 0
+    for item in split(text.partition("{")[2].partition("}")[0].strip().removesuffix(",")):
+        match = _ENUMERATOR.fullmatch(item.strip())
+        if match is None or (match[2] and not match[2].strip().isdecimal()):
+            return {}
+        following = int(match[2]) if match[2] else following
+        names[following] = "" if following in names else match[1]
+        following += 1
+    return {value: name for value, name in names.items() if name}
+
+
 def fits(head: Specialisation | None, arguments: Sequence[str]) -> bool | None:
     """Whether arguments fit a pattern; None where that is not decided."""
     if head is None:
@@ -122,10 +144,10 @@ def _deduced(pattern: str, argument: str, deduction: Deduction) -> bool:
         return False
     if pattern in deduction.parameters:
         return deduction.bound.setdefault(pattern, argument) == argument
-    if _COMPUTED.search(pattern):
-        deduction.sure = False
+    if pattern == argument and not _COMPUTED.search(pattern):
         return True
-    if pattern == argument:
+    if _COMPUTED.search(pattern) or (valued(argument) is not None and _WORD.fullmatch(pattern)):
+        deduction.sure = False  # a computed type or value, or an enumerator whose name is not known
         return True
     mine, theirs = _function(pattern), _function(argument)
     if mine is not None or theirs is not None:

@@ -77,6 +77,7 @@ class Event(Recorded, frozen=True):
     name: str | None = None  # of an `op`, `node`, `engine`, `user` or `script`
     overload: str | None = None  # of an `op`, where torch records it
     inputs: tuple[RecordedInput, ...] = ()  # of an `op`
+    read: tuple[tuple[Count, ...], ...] = ()  # of a program's `op`: by input the key sets that were read before calls
     sequence: int | None = None  # of an `op`, `node` or `engine`: the autograd sequence number
     file: str | None = None  # of a `frame`
     line: Count | None = None  # of a `frame`: the line of its `def`
@@ -288,10 +289,11 @@ class LibraryCall(Struct, frozen=True):
 
 
 class LibraryCalls(Recorded, frozen=True):
-    """What oneDNN and MKL say of their own calls, in order; of a run of its own."""
+    """What oneDNN and MKL say of their own calls, in order; of a run of its own, or of a program's call in a fork."""
 
     calls: tuple[LibraryCall, ...]  # the calls
     cut: bool = False  # there were more
+    event: Count | None = None  # of a program: the id of the observation of the call that was stepped
 
 
 class LeftFrame(Struct, frozen=True):
@@ -367,6 +369,20 @@ class SavedTensorWrites(Recorded, frozen=True):
     certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
+class LeftProcess(Struct, frozen=True):
+    """A process that the traced code started, and that ran on when the last run of it had ended."""
+
+    pid: Count  # its number
+    command: str  # its command line; empty of a fork of the run's process that runs no other program
+    ended: bool  # whether it was ended with the trace; else it lives on
+
+
+class LeftRunning(Recorded, frozen=True):
+    """What the traced code left running. Processes of its own session or group live on: they are their user's."""
+
+    processes: tuple[LeftProcess, ...]  # the processes
+
+
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
@@ -392,6 +408,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "raised": RaisedError,
     "thrown": ThrownError,
     "saved": SavedTensorWrites,
+    "left-running": LeftRunning,
     "nondeterministic": Remark,
     "perturbed": Remark,
 }

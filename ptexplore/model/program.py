@@ -70,6 +70,9 @@ class OperatorRoute(Struct, frozen=True):
     offset: int | None = None  # and which of the sequence numbers of that call the node has
     observation: Count | None = None  # the first observation of the session that it was concluded from
     hops: tuple[Count, ...] = ()  # the ids of the hops that show what such a call does
+    read: tuple[tuple[tuple[Count, ...], ...], ...] = ()  # key sets that were read before calls, the first from each
+    # path: of each operator in such a call, itself first, by input the different ones (of a list those of its tensors
+    # together); none of what no name of Python's held
     represented: Count | None = None  # the number of the route of which a call was stepped: this one, or one like it
     unstepped: str | None = None  # why none was, where calls were to be stepped
 

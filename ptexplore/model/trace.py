@@ -34,7 +34,7 @@ class Observation:
     """What one recorder saw, as plain JSON data."""
 
     id: int  # unique in its session
-    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`
+    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
     kind: str  # what kind of thing it saw
     data: dict[str, Any]  # what it saw
 

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 
 from . import torch_api as api
+from .values import tensors_among
 
 LIMIT = 50_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
@@ -355,10 +356,4 @@ def _layers(owner: Any, frame: FrameType) -> list[list[dict[str, Any]]]:
 
     A profile function is not told the arguments of a builtin: the frame is its caller's.
     """
-    tensors: dict[int, Any] = {}
-    for value in (owner, *frame.f_locals.values()):
-        items = value if type(value) in (list, tuple) else value.values() if type(value) is dict else (value,)
-        for item in items:
-            if issubclass(type(item), api.TENSOR_BASE) and len(tensors) < WRAPPED:
-                tensors.setdefault(id(item), item)
-    return [api.layers(tensor) for tensor in tensors.values()]
+    return [api.layers(tensor) for tensor in tensors_among((owner, *frame.f_locals.values()), WRAPPED)]

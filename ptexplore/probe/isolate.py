@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -73,12 +73,60 @@ class Channel:
         """Write a message that a child has encoded already."""
         write(self.descriptor, data)
 
+    def wait_for_reader(self) -> None:
+        """Wait until its reader is gone."""
+        poll = select.poll()
+        poll.register(self.descriptor, 0)  # errors are always told
+        poll.poll()
+
 
 def write(descriptor: int, data: bytes | bytearray) -> None:
     """Write all of it, however much the descriptor takes at a time."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def adopt() -> None:
+    """Have what a child leaves running become a child of this process, however often it forked. Linux alone can.
+
+    Otherwise the system's first process gets it, and nobody can tell who started it.
+    """
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def has_children() -> bool:
+    """Whether a child of this process runs. Those that have ended are reaped."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def reaping(process: int) -> Iterator[None]:
+    """Reap what this process has adopted as soon as it ends, as the system's first process would; but not `process`.
+
+    Otherwise code that waits until its daemon is gone would wait without end.
+    """
+
+    def reap(*_: Any) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if ended.si_pid == process:
+                    return
+                os.waitpid(ended.si_pid, 0)
+
+    before = signal.signal(signal.SIGCHLD, reap)
+    try:
+        reap()
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 class Abandoned(BrokenPipeError):
@@ -103,7 +151,8 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
     outcome = ChildOutcome()
     try:
         sinks = {answers: (outcome.answer, ANSWER_LIMIT), outputs: (outcome.output, OUTPUT_LIMIT)}
-        outcome.status, outcome.late = _wait(process, sinks, guard, limit)
+        with reaping(process):
+            outcome.status, outcome.late = _wait(process, sinks, guard, limit)
     except Abandoned:
         os.kill(process, signal.SIGKILL)
         raise
@@ -183,7 +232,17 @@ def _child(work: Callable[[], bytes], answer: int, output: int, private: tuple[i
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             with contextlib.suppress(Exception):
                 stream.flush()  # type: ignore[union-attr]
+        _end_workers()
         os._exit(status)  # no atexit handlers: this is a fork of a process that goes on
+
+
+def _end_workers() -> None:
+    """End the daemonic workers of multiprocessing, as Python does at its end, which `os._exit` leaves out."""
+    if "multiprocessing.process" in sys.modules:
+        with contextlib.suppress(Exception):
+            for worker in sys.modules["multiprocessing.process"].active_children():
+                if worker.daemon:
+                    worker.terminate()
 
 
 def _settle(output: int, private: tuple[int, ...]) -> None:

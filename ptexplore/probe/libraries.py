@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from typing import Any
+from typing import IO, Any
 
 import torch
 
@@ -23,7 +23,7 @@ from . import torch_api as api
 
 RECORDER = "libraries"
 MOST = 10_000  # calls that are kept
-SLOW = 2.0  # seconds; what takes longer is not stepped whole, and no frame is there for what would be told
+SLOW = 2.0  # seconds of processor time: what takes longer is not stepped whole, and no frame is there for what is told
 BYTES = 16 * 1024 * 1024  # of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
 _ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
@@ -34,9 +34,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     """The pass in this process: one observation, "libraries". Raises Refused or Raised as every pass does."""
     torch.set_num_threads(1)  # as in the native pass: an implementation may be chosen by it
     if not request.get("first"):
-        began = time.monotonic()
+        began = time.process_time()
         _evaluate(request, lambda _, function, *given: function(*given))
-        if time.monotonic() - began > SLOW:
+        if time.process_time() - began > SLOW:
             return {"observations": []}
     calls: list[dict[str, Any]] = []
 
@@ -44,14 +44,19 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         with tempfile.TemporaryFile() as file:
             with _aside(file.fileno()), api.library_output():
                 value = function(*given)
-            file.seek(0)
-            text = file.read(BYTES).decode(errors="replace")
-        calls.extend({"phase": phase, **call} for call in map(read, text.splitlines()) if call is not None)
+            calls.extend({"phase": phase, **call} for call in told_in(file))
         return value
 
     _evaluate(request, listen)
     data = {"calls": calls[:MOST], "cut": len(calls) > MOST}
     return {"observations": [{"recorder": RECORDER, "kind": "libraries", "data": data}]}
+
+
+def told_in(file: IO[bytes]) -> list[dict[str, Any]]:
+    """The calls that a file of output tells of, in order."""
+    file.seek(0)
+    text = file.read(BYTES).decode(errors="replace")
+    return [call for call in map(read, text.splitlines()) if call is not None]
 
 
 def read(line: str) -> dict[str, Any] | None:
@@ -78,18 +83,18 @@ def _evaluate(request: dict[str, Any], perform: Callable[..., Any]) -> None:
 def _aside(descriptor: int) -> Iterator[None]:
     """What C code prints goes to `descriptor`; what Python's print writes goes nowhere."""
     sys.stdout.flush()
-    _flush()
+    flush()
     kept = os.dup(1)
     os.dup2(descriptor, 1)
     try:
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
             yield
     finally:
-        _flush()
+        flush()
         os.dup2(kept, 1)
         os.close(kept)
 
 
-def _flush() -> None:
+def flush() -> None:
     """Write out what the C library's own streams hold."""
     ctypes.CDLL(None).fflush(None)

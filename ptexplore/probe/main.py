@@ -68,8 +68,9 @@ def work(request: dict[str, Any], channel: Any) -> None:
 
         channel.send({"type": "catalogue", **catalogue.record()})
         return
-    from _ptexplore_probe import trace
+    from _ptexplore_probe import isolate, trace
 
+    isolate.adopt()
     with contextlib.suppress(OSError):  # a folder that is gone is no reason not to trace
         os.chdir(request["cwd"])
     sys.path.append(request["cwd"])  # last: a `torch/` that lies there must not be found first
@@ -93,7 +94,8 @@ def main() -> None:
     end_with_parent(on=True)
     request = json.loads(sys.stdin.buffer.readline())  # a line: a survey's operators follow on others
     imported = import_torch(request, channel)
-    end_with_parent(on=False)  # from now on `isolate` notices, and takes along what the user's code started
+    if request.get("work") != "catalogue":  # of which nothing is written until all of it is read
+        end_with_parent(on=False)  # from now on `isolate` notices, and takes along what the user's code started
     os.environ.pop("PTEXPLORE_PARENT", None)
     if imported:
         try:
@@ -105,7 +107,20 @@ def main() -> None:
         except Exception:
             channel.send({"type": "broken", "message": traceback.format_exc()[-4000:]})
             return
-    channel.send({"type": "end"})
+    _end(channel)
+
+
+def _end(channel: Any) -> None:
+    """Say that all is said, and stay as long as ptexplore wants where something that the user's code started runs on.
+
+    When this process is gone, what it has adopted can no longer be told from other processes.
+    """
+    from _ptexplore_probe.isolate import has_children
+
+    left = has_children()
+    channel.send({"type": "end", "left": left})
+    if left:
+        channel.wait_for_reader()
 
 
 if __name__ == "__main__":

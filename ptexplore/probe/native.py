@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import ctypes
 import difflib
+import json
 import math
 import mmap
 import os
@@ -31,12 +32,13 @@ import torch
 from . import autograd, events, passes
 from . import torch_api as api
 from .expression import Refused
+from .isolate import isolated
 from .stepper import Stepper, Steps, Unavailable, rows_of, why_not
 from .values import describe, type_name
 
 RECORDER = "native"
 SPEED = 2e9  # instructions a second that the processor runs at full speed, when caches are cold
-STEPPED = 400_000  # instructions a second that are stepped, about
+STEPPED = 800_000  # instructions a second that are stepped, about: by breakpoints a million, less by the trap flag
 PATIENCE = 1.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
 FURTHER = 5.0  # seconds after which no further operator call is begun
 COLD = 20  # times as long as a warm one that a second run may take
@@ -194,6 +196,28 @@ class _Runs:
         self.count, self.result = self.count + 1, once.result["fingerprint"]
         return given
 
+    def apart(self, work: Callable[[], Any]) -> Any:
+        """What `work` gives, as plain data, done in a fork: in it the profiler runs.
+
+        The profiler starts a thread that stays, and beside another thread nothing is stepped by breakpoints. A fork
+        that comes to nothing counts for nothing: the work is done here, and what it raises is raised.
+        """
+
+        def told() -> bytes:
+            return json.dumps([work(), self.processor, self.wall, self.times, self.timed]).encode()
+
+        reader, guard = os.pipe()  # nobody waits for us by it
+        try:
+            outcome = isolated(told, guard)
+        finally:
+            os.close(reader)
+            os.close(guard)
+        if outcome.exit_code != 0:
+            return work()
+        given, self.processor, self.wall, times, self.timed = json.loads(outcome.answer)
+        self.times = [(name, time) for name, time in times] if times is not None else None
+        return given
+
     def are_short(self) -> bool:
         """Warm up, and tell whether all of it can be stepped: a first run takes far longer than the next ones."""
         while self.count < WARM_UPS or (self.count < AT_MOST and self.projected > self.patience):
@@ -247,7 +271,7 @@ def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
         parts = once.stepped(stepper)
     if once.forward is None or once.forward.cut != stepper.late or len(parts) > 1:
         return once, parts
-    called = runs.profiled()
+    called = runs.apart(runs.profiled)
     addresses = set(of_called(called).values())
     if not addresses or any(row[0] in addresses for row in rows_of(once.forward)):
         return once, parts
@@ -291,11 +315,11 @@ def _further(runs: _Runs, most: int) -> list[dict[str, Any]]:
     """
     parts = []
     began = time.monotonic()
-    for asked in runs.warm_up(_outermost)[1:most] if most > 1 else ():
+    for name, number in runs.apart(lambda: runs.warm_up(_outermost))[1:most] if most > 1 else ():
         if time.monotonic() - began > FURTHER:
             break
         try:
-            parts += _operator_call(runs, asked)[1]
+            parts += _operator_call(runs, (name, number))[1]
         except Refused:  # it has no entry point, or is called past it
             continue
     return parts
@@ -328,9 +352,14 @@ def _called(runs: _Runs) -> tuple[Called, bool]:
     if runs.request.get("script") is None:
         if not runs.count:
             runs.warm_up()
-        return runs.profiled(), True
-    first = runs.profiled()
-    return first, runs.wall >= SLOW or runs.profiled() == first
+        return runs.apart(runs.profiled), True
+
+    def twice() -> tuple[Called, bool]:
+        first = runs.profiled()
+        return first, runs.wall >= SLOW or runs.profiled() == first
+
+    called, alike = runs.apart(twice)
+    return called, alike
 
 
 def _duration(seconds: float) -> str:

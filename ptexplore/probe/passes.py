@@ -129,7 +129,9 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     files = (script,) if script else ()
     is_hooked = running.recorder in ("frames", "once")
     hook = frames.recording(files, running.names.values) if is_hooked else nullcontext(None)
-    profile = api.profiler()
+    # Telling sizes keeps what is told of alive a little longer, and a gradient that something else holds is copied: one
+    # pass does without, so that passes differ where that changes what runs.
+    profile = api.profiler(shapes=running.recorder not in ("ops", "again"))
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
         with profile, hook as hooked, calls or nullcontext():

@@ -10,7 +10,7 @@ class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
     __slots__ = (
-        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent",
+        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent", "read",
         "recording", "seen", "site", "time",
     )  # fmt: skip
 
@@ -18,6 +18,8 @@ class Path:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.marks: dict[int, list[Any]] = {}  # markers that are not open, by thread-local sets
+        # By thread-local sets: key sets of tensors by address, as they were before the first call from here.
+        self.read: dict[int, dict[int, int]] | None = None
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.calls = self.time = self.inside = self.seen = self.recording = 0
         self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module

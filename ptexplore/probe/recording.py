@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import functools
 import gc
 import hashlib
 import importlib
 import inspect
+import operator
 import os
 import re
 import signal
@@ -44,6 +46,7 @@ from .expression import text_of
 from .paths import Label, Path
 from .raising import IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
+from .values import attributes, module_tensors, modules_in, tensors_among
 
 if TYPE_CHECKING:
     from .stepping import Stepped, Stepping
@@ -64,6 +67,7 @@ COLD = 16  # calls of a function of torch's without an operator of its own, afte
 # once they were folded, which tells that there was none
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
+HELD = 1024  # tensors whose key sets are read before one call
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
@@ -101,13 +105,15 @@ class Slot:
     """An open path of one thread: its frame, whether a builtin that the frame calls, and its marker, if it has one.
 
     `own`: the path ends with this very function, and not with one around it.
+    `held`, where it is set: tensors that were read before it, which keep their addresses as long as it is open.
     """
 
-    __slots__ = ("builtin", "frame", "mark", "own", "path", "sets")
+    __slots__ = ("builtin", "frame", "held", "mark", "own", "path", "sets")
 
     def __init__(self, frame: FrameType | None, builtin: bool, path: Path, sets: int, own: bool = True) -> None:
         self.frame, self.builtin, self.path, self.sets, self.own = frame, builtin, path, sets, own
         self.mark: Mark | None = None
+        self.held: list[Any]
 
 
 @dataclass
@@ -448,6 +454,8 @@ class Recorder:
             try:
                 mark = path.marks[sets].pop()
             except (KeyError, IndexError):
+                if sets not in path.marks and threading.get_ident() == self._main:
+                    slot.held = _read_tensors(path, sets, frame, builtin)
                 mark = self._new_mark(path, sets)
             slot.mark = mark
             path.seen += 1
@@ -942,14 +950,52 @@ class Recorder:
         """What was stepped, as observations of the native pass, kind and data; behind `told`."""
         from . import native
 
-        parts = self._fold.steps()
-        return [*(("steps", part) for part in parts), ("maps", {"text": native.maps()})] if parts else []
+        seen: list[tuple[str, dict[str, Any]]] = []
+        for part in self._fold.steps():
+            calls = [{"phase": "forward", **call} for call in part.pop("libraries")]
+            seen.append(("steps", part))
+            if calls:
+                seen.append(("libraries", {"calls": calls, "at": part["at"], "route": part["route"]}))
+        return [*seen, ("maps", {"text": native.maps()})] if seen else []
 
     def _told_of_stepping(self) -> dict[str, Any] | None:
         if self.stepping is None:
             return None if self._no_stepping is None else {"budget": self._budget, "reason": self._no_stepping}
         told = {"budget": self._budget, "spent": self.stepping.spent, "forks": self.stepping.forks}
         return told | ({"reason": self.stepping.reason} if self.stepping.reason is not None else {})
+
+
+def _read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list[Any] | None:
+    """Read the key sets of the tensors that a first call from a path can be given; the tensors.
+
+    A profile function is not told the arguments of a builtin: they are its owner, and what its caller's names hold,
+    and what the object of a method holds. A module's parameters are its own; backward goes through those of all
+    modules that your functions hold.
+    """
+    if not path.label.name:
+        return None  # torch's own helpers
+    values = [getattr(builtin, "__self__", None), *_named_in(frame)]
+    if _is_backward(path.label):
+        outer: FrameType | None = frame.f_back
+        while outer is not None:
+            values += _named_in(outer)
+            outer = outer.f_back
+        values += [module for value in values for module in modules_in(value)]
+    values += [tensor for value in values for tensor in module_tensors(value)]
+    held = tensors_among(values, HELD)
+    if held:
+        path.read = path.read or {}
+        path.read[sets] = api.key_sets(held)
+    return held
+
+
+def _named_in(frame: FrameType) -> Iterator[Any]:
+    """What the names of a function hold: its own, those of modules that it uses, those of a method's object."""
+    own, shared = frame.f_locals, frame.f_globals
+    yield from own.values()
+    if own is not shared:
+        yield from (shared[name] for name in frame.f_code.co_names if name in shared)
+    yield from attributes(own.get("self")).values()
 
 
 def _is_backward(label: Label) -> bool:
@@ -1024,12 +1070,16 @@ def _import_function(recorder: Recorder) -> Callable[..., Any]:
 
 @dataclass
 class Row:
-    """Calls of one kind, of one size, from one path: how many, and their nanoseconds together."""
+    """Calls of one kind, of one size, from one path: how many, and their nanoseconds together.
+
+    `read`: of each operator in the first such call, itself first, the key set of each input, where that was read.
+    """
 
     calls: int = 0
     time: int = 0
     python: int = 0
     saved: int = 0
+    read: list[tuple[int | None, ...]] | None = None
 
 
 @dataclass
@@ -1066,6 +1116,8 @@ class Fold:
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
         self._imported = 0  # nanoseconds of imports that were folded: they are no operator's time
+        self._reading: dict[int, int] = {}  # key sets of tensors that were read before what is folded, by address
+        self._read: list[tuple[int | None, ...]] | None = None  # those of the inputs in the call that is being folded
         self.digest = hashlib.sha1(usedforsecurity=False)
         self.met = 0
         self._names: list[str] = []  # of the operators that were met since the digest was last told
@@ -1127,12 +1179,16 @@ class Fold:
                     inner.time += took
                     if inner.label.kind == "imports":
                         self._imported += took
-                if self.stepping is None:
+                if inner.read:
+                    outer, self._reading = self._reading, inner.read.pop(marked[1], self._reading)
+                    self._walk_marked(event, *marked)
+                    self._reading = outer
+                elif self.stepping is None:
                     children = event.children
                     if children:
                         self._walk(children, inner, marked[1])
                 else:
-                    self._walk_marked(self.stepping, event, *marked)
+                    self._walk_marked(event, *marked)
             elif not name.startswith(api.MARK):
                 call = _read(event, name)
                 if call is None or call[2] == "user":
@@ -1140,10 +1196,10 @@ class Fold:
                 elif self.stepping is not None or not self._met_before(call, path, sets):
                     self._unit(call, path, sets, (path.site, before))
 
-    def _walk_marked(self, stepping: Stepping, event: Any, path: Path, sets: int) -> None:
+    def _walk_marked(self, event: Any, path: Path, sets: int) -> None:
         """Walk what a marker stands for, which may be the builtin that was stepped."""
-        if _is_backward(path.label):
-            stepping.backward_begins()
+        if self.stepping is not None and _is_backward(path.label):
+            self.stepping.backward_begins()
         inside = self._stepped_now
         self._stepped_now = next((call for call in self._stepped if call.path == path.index and not call.met), None)
         if self._stepped_now is not None:
@@ -1179,8 +1235,8 @@ class Fold:
         order = self._order
         position = len(order)
         order.append(END)
-        outer = self._seen, self._first, self._python
-        self._seen, self._first, self._python = [], None, 0
+        outer = self._seen, self._first, self._python, self._read
+        self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
         path.hot = True
         imported = self._imported
         sizes: list[Any] = []
@@ -1192,7 +1248,7 @@ class Fold:
         number = self._rows.get(key)
         if number is None:
             number = self._rows[key] = len(self.rows)
-            self.rows.append(Row())
+            self.rows.append(Row(read=self._read))
         row = self.rows[number]
         row.calls += 1
         row.time += event.duration_time_ns - (self._imported - imported)
@@ -1208,7 +1264,7 @@ class Fold:
             least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
             for seen in self._seen:
                 self._sequences[seen] = number, seen - least, ended
-        self._seen, self._first, self._python = outer
+        self._seen, self._first, self._python, self._read = outer
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
@@ -1244,6 +1300,9 @@ class Fold:
         sequence: int = fields.sequence_number
         if self._stepped:
             self._look_for_stepped(event, type_)
+        if self._read is not None:
+            reading = self._reading
+            self._read.append(tuple([_read_of(value, reading) for value in inputs]) if type_ == "op" else ())
         given: Any = ()
         overload = None
         counted = False
@@ -1365,6 +1424,9 @@ class Fold:
         ]
         self._route_of = route_of
         told = [_route(*key) for key in routes]
+        for row, number in zip(self.rows, route_of, strict=True):
+            if row.read is not None and any(any(read) for read in row.read):
+                _add_read(told[number].setdefault("read", [[[] for _ in read] for read in row.read]), row.read)
         if self.stepping is not None:
             by = {call.key: route_of[call.row] for call in self.stepping.done if call.row is not None}
             for number, key in represents.items():
@@ -1387,6 +1449,24 @@ class Fold:
 def _builtin_of(label: Label) -> tuple[str, str] | None:
     """The builtin that a path ends with, by table and name; None for torch's own helpers, and what is no builtin."""
     return (label.table or "", label.method or "") if label.kind == "builtin" and label.name else None
+
+
+def _add_read(told: list[list[list[int]]], read: list[tuple[int | None, ...]]) -> None:
+    """Add the key sets that were read before one more call to those of its route: each set once."""
+    for sets, given in zip(told, read, strict=True):
+        for known, raw in zip(sets, given, strict=True):
+            if raw is not None and raw not in known:
+                known.append(raw)
+
+
+def _read_of(value: Any, reading: dict[int, int]) -> int | None:
+    """The key set of an operator's input, of a list those of its tensors together; None where one was not read."""
+    if type(value) is _TENSOR:
+        return reading.get(value.impl_ptr)
+    if isinstance(value, (list, tuple)) and value and type(value[0]) is _TENSOR:
+        sets = [_read_of(item, reading) for item in value]
+        return functools.reduce(operator.or_, sets) if None not in sets else None
+    return None
 
 
 def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 The fork is made right before the call, so that its inputs are the program's own. It runs on one thread, steps this one
 call, and ends with it, or as soon as anything of Python's runs: no line of the program runs twice. The program waits
 meanwhile. Which call is stepped is known before it is made: of kinds that were called before, the costliest first.
+A builtin that was stepped is called in one more fork, at full speed, in which oneDNN and MKL print what they do.
 
 A builtin is stepped from its function of C on, an operator by syntax (`a + b`, of which Python tells no profile
 function) from its entry point on, a node of backward from its `apply` on.
@@ -15,18 +16,20 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import threading
 import time
 import types
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Literal
 
 import torch
 
-from . import native, python_calls
+from . import libraries, native, python_calls
 from . import torch_api as api
 from .stepper import Stepper
 from .unshared import unshare
@@ -109,6 +112,7 @@ class Stepped:
     event: Any = None  # the call of that number
     key: Key | None = None  # which kind it turned out to be
     part: dict[str, Any] = field(default_factory=dict)  # what was stepped, packed
+    libraries: list[dict[str, Any]] = field(default_factory=list)  # what oneDNN and MKL told of the same call
 
 
 class Stepping:
@@ -292,36 +296,67 @@ class Stepping:
         if self.reason is not None:
             self._choose()
             return
-        began, processor = time.perf_counter_ns(), time.process_time_ns()
         self._stepper.clear()
+        spent = self.spent
+        with self._waiting():
+            ended = self._fork(lambda: self._become(addresses, call.number), SECONDS + GRACE)
+            if ended is None:
+                return
+            steps = self._stepper.taken(round(self._waits_for() * 1e-9, 3))
+            if steps is not None:
+                call.part = native.stepped_part("operator", steps)
+                if call.what == "builtin":
+                    self._listen(call)
+        if self.in_child:
+            return
+        if steps is None:
+            self._failed(call.tried, *ended)
+            return
+        self._pace = [self._pace[0] + steps.instructions, self._pace[1] + self.spent - spent]
+        self.awaited.append(call)
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """The program waits for forks of it, which takes no time of its own. A fork leaves this at once."""
+        self._since, processor = time.perf_counter_ns(), time.process_time_ns()
+        try:
+            yield
+            if not self.in_child:
+                unshare()
+        finally:
+            waited = self._waits_for()
+            self.waited, self._since = self.waited + waited, None
+            self.waited_on_processors += time.process_time_ns() - processor
+            self.spent += waited * 1e-9
+
+    def _waits_for(self) -> int:
+        """For how many nanoseconds the program waits now."""
+        return time.perf_counter_ns() - self._since if self._since is not None else 0
+
+    def _fork(self, prepare: Callable[[], None], seconds: float) -> tuple[int, bool] | None:
+        """Fork, and wait for the child, which `prepare` makes ready: how it ended, and whether it was killed as late.
+
+        None in the child itself, and where none could be made.
+        """
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, of threads: ours
                 child = os.fork()
         except OSError as error:
             self.reason = f"no process could be forked: {error.strerror}"
-            return
+            return None
         if child == 0:
-            self._become(addresses, call.number)
-            return
+            self._enter_child(prepare)
+            return None
         self.forks += 1
-        self._since = began
-        try:
-            status, late = _ended(child, SECONDS + GRACE)
-            steps = self._stepper.taken(round((time.perf_counter_ns() - began) * 1e-9, 3))
-            if steps is not None:
-                call.part = native.stepped_part("operator", steps)
-            unshare()
-        finally:
-            waited = time.perf_counter_ns() - began
-            self.waited, self._since = self.waited + waited, None
-            self.waited_on_processors += time.process_time_ns() - processor
-        self.spent += waited * 1e-9
-        if steps is None:
-            self._failed(call.tried, status, late)
-            return
-        self._pace = [self._pace[0] + steps.instructions, self._pace[1] + waited * 1e-9]
-        self.awaited.append(call)
+        return _ended(child, seconds)
+
+    def _listen(self, call: Stepped) -> None:
+        """Call the builtin in a fork at full speed, with what oneDNN and MKL print of it going to a file."""
+        with tempfile.TemporaryFile() as file:
+            ended = self._fork(lambda: self._hear(file.fileno()), GRACE + 4e-9 * call.tried.least)
+            if ended == (0, False):
+                call.libraries = libraries.told_in(file)
 
     def _failed(self, candidate: Representative, status: int, late: bool) -> None:
         candidate.tries += 1
@@ -332,7 +367,7 @@ class Stepping:
         elif candidate.tries >= TRIES:
             candidate.why = PYTHON if os.WEXITSTATUS(status) == OTHER else NO_CALL
 
-    def _become(self, addresses: tuple[int, ...], number: int) -> None:
+    def _enter_child(self, prepare: Callable[[], None]) -> None:
         """In the child: get ready, and return to what is about to be called."""
         try:
             self.in_child = True
@@ -342,11 +377,24 @@ class Stepping:
                 os.dup2(null, stream)
             torch.set_num_threads(1)  # OpenMP's other threads are not there: before the first operator
             api.settle_after_fork()
-            api.compile_never(Stepping._other.__code__)
-            self._stepper.arm(addresses, number)
-            sys.setprofile(self._other)
+            prepare()
         except BaseException:
             os._exit(BROKEN)
+
+    def _become(self, addresses: tuple[int, ...], number: int) -> None:
+        """In the child: the call of that number is stepped."""
+        api.compile_never(Stepping._other.__code__)
+        self._stepper.arm(addresses, number)
+        sys.setprofile(self._other)
+
+    def _hear(self, descriptor: int) -> None:
+        """In the child: what the libraries print of the builtin that is called next goes to `descriptor`."""
+        libraries.flush()  # what the program's own code has not written yet: to nowhere
+        os.dup2(descriptor, 1)
+        api.compile_never(_heard.__code__)
+        self._listening = api.library_output()
+        self._listening.__enter__()
+        sys.setprofile(_heard)
 
     def _other(self, frame: FrameType, event: str, argument: Any) -> None:
         """In the child something of Python's begins: it ends, unless that is harmless."""
@@ -361,7 +409,7 @@ class Stepping:
         for call in self.done:
             op = f"{call.name}.{call.overload}" if call.overload else call.name
             more = {"op": op.removeprefix("aten::"), "at": call.what, "row": call.row, "threads": 1}
-            told.append({**call.part, **more})
+            told.append({**call.part, **more, "libraries": call.libraries})
         return told
 
     def why(self, key: Key) -> str | None:
@@ -374,6 +422,14 @@ class Stepping:
         if candidate.calls == 1:
             return ONCE
         return NO_CALL if key in self._chosen else NO_BUDGET
+
+
+def _heard(_frame: FrameType, event: str, _argument: Any) -> None:
+    """In a child that listens: the builtin has ended, or Python begins in it, which no fork may run."""
+    if event not in ("c_return", "c_exception"):
+        os._exit(OTHER)
+    libraries.flush()
+    os._exit(0)
 
 
 def why_not() -> str | None:

@@ -148,6 +148,12 @@ def raw_key_set(tensor: Any) -> int:
     return int(torch._C._dispatch_keys(tensor).raw_repr())
 
 
+def key_sets(tensors: Iterable[Any]) -> dict[int, int]:
+    """The key sets of tensors by the address of their TensorImpl, which the profiler records as impl_ptr."""
+    with without_overrides():
+        return {int(tensor._cdata): raw_key_set(tensor) for tensor in tensors}
+
+
 def tensors_have_names() -> bool:
     """Whether a tensor that is a Python object now has names for its dimensions. Newer torches have no such names."""
     key = getattr(torch._C.DispatchKey, "Named", None)
@@ -336,13 +342,13 @@ def marker(name: str) -> AbstractContextManager[Any]:
     return torch._C._profiler._RecordFunctionFast(f"{MARK}{name}")  # type: ignore[no-any-return]
 
 
-def profiler() -> Any:
-    """`torch.autograd.profiler.profile` with inputs; overload names and other threads where it can.
+def profiler(*, shapes: bool = True) -> Any:
+    """`torch.autograd.profiler.profile`: with inputs if `shapes`, overloads and other threads where it can.
 
     Not torch.profiler: its first use imports hundreds of modules and registers kernels.
     """
     config = torch._C._profiler._ExperimentalConfig(**_abilities())
-    return torch.autograd.profiler.profile(use_kineto=True, record_shapes=True, experimental_config=config)
+    return torch.autograd.profiler.profile(use_kineto=True, record_shapes=shapes, experimental_config=config)
 
 
 SILENT = 7  # above every level of libkineto's messages

@@ -7,7 +7,8 @@ import hashlib
 import random
 import reprlib
 import sys
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -125,3 +126,47 @@ def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
         base = next(base for base in (list, tuple, dict) if issubclass(kind, base))
         for item in dict.values(value) if base is dict else base.__iter__(value):  # no __iter__ of the user's own
             yield from tensors(item, depth - 1)
+
+
+def tensors_among(values: Iterable[Any], limit: int) -> list[torch.Tensor]:
+    """The tensors among some values and in plain lists, tuples and dictionaries of theirs, each once."""
+    told: dict[int, torch.Tensor] = {}
+    for value in values:
+        kind = type(value)
+        items: Any = value if kind in (list, tuple) else tuple(value.values()) if kind is dict else (value,)
+        for item in items:
+            if issubclass(type(item), api.TENSOR_BASE) and len(told) < limit:
+                told.setdefault(id(item), item)
+    return list(told.values())
+
+
+def attributes(value: Any) -> Mapping[str, Any]:
+    """What an object itself holds, as it is kept: nothing of its class is asked. {} of one that keeps no dictionary."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return held if type(held) is dict else {}
+
+
+def module_tensors(module: Any) -> list[Any]:
+    """A module's own parameters and buffers; [] of anything else."""
+    return [tensor for name in ("_parameters", "_buffers") for tensor in _kept(module, name)]
+
+
+def modules_in(value: Any, limit: int = 10_000) -> list[Any]:
+    """A module and those in it, all levels down; [] of anything else."""
+    inside: dict[int, Any] = {}
+    pending = [value]
+    while pending and len(inside) < limit:
+        module = pending.pop()
+        if issubclass(type(module), torch.nn.Module) and id(module) not in inside:
+            inside[id(module)] = module
+            pending += _kept(module, "_modules")
+    return list(inside.values())
+
+
+def _kept(module: Any, name: str) -> list[Any]:
+    """What a module keeps under a name of nn.Module's; [] of anything else, and of TorchScript's own tables."""
+    held: Any = attributes(module).get(name) if issubclass(type(module), torch.nn.Module) else None
+    return list(held.values()) if type(held) in (dict, OrderedDict) else []

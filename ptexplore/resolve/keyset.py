@@ -7,10 +7,10 @@ per backend bit. Nothing about the layout is fixed here: it is read off the raw 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from operator import or_
+from operator import and_, or_
 
 from ptexplore.model.operators import DispatchKey
 
@@ -126,6 +126,11 @@ class KeySets:
 def union(sets: Iterable[int]) -> int:
     """The union of raw sets."""
     return reduce(or_, sets, 0)
+
+
+def intersection(sets: Sequence[int]) -> int:
+    """What raw sets have in common; there must be one at least."""
+    return reduce(and_, sets)
 
 
 def backend_of(key: str) -> str | None:

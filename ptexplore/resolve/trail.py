@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from ptexplore.capture.left_running import sentences
 from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
-from ptexplore.model.observed import ChangedTable, Remark, SecondRun, SteppedResult, record_of, records
+from ptexplore.model.observed import ChangedTable, LeftRunning, Remark, SecondRun, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.program import Program, StepBudget
 from ptexplore.model.trace import Finding, Hop, Session, TraceOptions, Trail, walk
@@ -38,6 +39,10 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         elif kind == "twice":
             second = record_of(observation, SecondRun)
             context.findings.append(Finding("twice" if second.equal else "differs", second.text))
+        elif kind == "left-running":
+            is_script = context.session.program is not None
+            for text in sentences(record_of(observation, LeftRunning).processes, is_script=is_script):
+                context.findings.append(Finding(kind, text))
         elif kind == "table":
             op = record_of(observation, ChangedTable).op
             text = f"{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
@@ -60,6 +65,8 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> s
     text = f"{what}, in {stepping.spent:.0f} s"
     reasons = Counter(why for why in left.values() if why is not None)
     text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())
+    if options.script is None:
+        return text
     ops = (program.kinds[kind] for kind in left if program.kinds[kind].name.startswith("aten::"))
     op = next((f"{kind.name}.{kind.overload}" if kind.overload else kind.name for kind in ops), "")
     name = op.removeprefix("aten::")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptexplore.annotations.anchors import Resolver, is_baseline
-from ptexplore.annotations.load import Layer, NoteLibrary, is_installed
+from ptexplore.annotations.layers import Layer, is_installed
+from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.lock import LOCK, LockEntry, lock_text, read_lock
 from ptexplore.model.places import TreeInfo
 from ptexplore.view.trees import IndexedTree

@@ -53,7 +53,7 @@ def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
 def _texts() -> Iterator[str]:
     from ptexplore.annotations.files import read_bytes
     from ptexplore.annotations.format import LARGEST
-    from ptexplore.annotations.load import layers
+    from ptexplore.annotations.layers import layers
 
     for layer in layers():
         for file in sorted((*layer.root.glob("tours/*.md"), *layer.root.glob("*.md"), *layer.root.glob("notes/*.md"))):

@@ -42,7 +42,8 @@ from ptexplore.workspace.opening import (
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
-    from ptexplore.annotations.load import Layer, NoteLibrary
+    from ptexplore.annotations.layers import Layer
+    from ptexplore.annotations.load import NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.annotations.topics import Topic
     from ptexplore.capture.own_process import RecordedBlock
@@ -409,7 +410,7 @@ class Workspace:
         return load(self._note_folders())
 
     def _note_folders(self) -> tuple[Layer, ...]:
-        from ptexplore.annotations.load import layers
+        from ptexplore.annotations.layers import layers
 
         return layers(self.notes)
 

@@ -132,6 +132,37 @@ def test_a_tensor_without_memory_has_no_fingerprint() -> None:
     assert values.fingerprint(torch.ones(3)) == values.fingerprint(torch.ones(3)) is not None
 
 
+MAPPED = """class Square(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x * x
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g"""
+
+
+def test_what_telling_sizes_changes_is_said(warm: Runtime) -> None:
+    """Torch's profiler holds this gradient where it records shapes, in 2.13: AccumulateGrad copies it then."""
+    operators: dict[bool, list[str]] = {}
+    for shapes in (False, True):
+        names: dict[str, Any] = {"torch": torch}
+        exec(MAPPED, names)
+        a = torch.ones(3, 3, requires_grad=True)
+        with torch.autograd.profiler.profile(record_shapes=shapes) as profile:
+            torch.vmap(names["Square"].apply)(a).sum().backward()
+        operators[shapes] = [event.name for event in profile.function_events if event.name.startswith("aten::")]
+    found = seen(
+        trace(warm, "torch.vmap(Square.apply)(a)", setup=(MAPPED,), grad=True, backward=True), "compare", "perturbed"
+    )
+    if torch.__version__ == warm.version:
+        assert bool(found) is (operators[False] != operators[True])
+    assert all(f["passes"][0] == "ops" and f["operators"][0] == "aten::detach" for f in found)
+
+
 def test_a_recorder_that_changes_what_runs_is_said(warm: Runtime) -> None:
     setup = ("import sys\ndef watched(): return sys.getprofile() is not None",)
     found = seen(trace(warm, "torch.add(a, b) if watched() else torch.mul(a, b)", setup=setup), "compare", "perturbed")

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.harness import InProcess
+from tests.harness import TARGET, InProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("warm")]
 MODELS = {
@@ -58,6 +58,7 @@ def by_torch(model: nn.Module, given: torch.Tensor) -> tuple[Counter[str], int, 
     return counts, sum(packed.values()), order
 
 
+@pytest.mark.skipif(TARGET is not None, reason="the models run in the torch of the Python that runs the tests")
 @pytest.mark.parametrize("name", MODELS)
 def test_modules_calls_and_bytes_are_what_torch_tells(name: str, command: InProcess) -> None:
     text, size = MODELS[name]
@@ -65,7 +66,7 @@ def test_modules_calls_and_bytes_are_what_torch_tells(name: str, command: InProc
     model = eval(text)
     counts, packed, order = by_torch(model, torch.randn(*size))
     options = ("--setup", f"m = {text}", "--var", f"x=torch.randn({', '.join(map(str, size))})", "--no-native")
-    done = command("trace", "m(x)", *options, "--json", target=None)
+    done = command("trace", "m(x)", *options, "--json")
     trail = json.loads(done.out)
     called = [hop["module"] for hop in trail["hops"] if hop.get("module")]
     assert [module["name"] for module in called] == order
@@ -91,22 +92,24 @@ def around(hop: dict[str, Any], parents: dict[int, dict[str, Any]]) -> list[dict
 def test_the_first_screen_of_an_encoder_layer(command: InProcess, tmp_path: Path) -> None:
     file = str(tmp_path / "x.trail")
     given = ("nn.TransformerEncoderLayer(16, 2)(x)", "--var", "x=torch.randn(5, 1, 16)", "--backward")
-    assert command("trace", *given, "--save", file, target=None).code == 0
+    assert command("trace", *given, "--save", file).code == 0
     for width in (80, 100, 120, 200):
-        shown = command("trace", "--load", file, "--view", "modules", env={"COLUMNS": str(width)}, target=None).out
+        shown = command("trace", "--load", file, "--view", "modules", env={"COLUMNS": str(width)}).out
         assert len(shown.splitlines()) <= 60, shown
-        for row in ("self_attn  MultiheadAttention", "linear1  Linear", "norm2  LayerNorm", "backward", "saved"):
+        # What backward frees is told of a torch that gives it out unread (2.13): 2.6 may run the user's hooks for it.
+        rows = ("self_attn  MultiheadAttention", "linear1  Linear", "norm2  LayerNorm", "backward")
+        for row in (*rows, *(() if TARGET else ("saved",))):
             assert row in shown, shown
         opens = re.findall(r"--open (\w+)", re.sub(r"\\\n\s*", "", shown))[-1]
         assert f"{opens}  " in shown, "a row has that name"
-    plain = command("trace", "--load", file, "--view", "modules", "--plain", target=None).out
+    plain = command("trace", "--load", file, "--view", "modules", "--plain").out
     assert re.search(r"level 3: linear1  Linear; [\s\S]*\nlevel 3: relu; [\s\S]*\nlevel 3: linear2  Linear; ", plain)
     assert not set(plain) & set("│└├█")
 
 
 def test_a_module_opens_natively(command: InProcess) -> None:
     given = ("m(x)", "--setup", "m = nn.Sequential(nn.Linear(3, 4), nn.ReLU())", "--var", "x=torch.randn(2, 3)")
-    shown = command("trace", *given, "--open", "1", "--view", "path", target=None).out
+    shown = command("trace", *given, "--open", "1", "--view", "path").out
     assert "1  ReLU.forward()" in shown
     assert "aten::relu" in shown
     assert "aten::addmm" not in shown

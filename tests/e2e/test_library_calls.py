@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +28,7 @@ y, v, z = {SOLID}, {KERNEL}, {BATCH}
 """
 
 
+@functools.cache
 def printed() -> list[tuple[str, str, str | None, str]]:
     """Library, what ran, by which implementation, and sizes: of each call, as the libraries print it when asked to."""
     environment = {**os.environ, "ONEDNN_VERBOSE": "1", "MKL_VERBOSE": "1"}
@@ -49,12 +53,34 @@ def test_what_ran_in_the_libraries(command: InProcess) -> None:
         pytest.skip("no native pass here")
     told = [hop["library"] for hop in made.hops if hop["library"]]
     found = [(said["library"], said["what"], said["implementation"], said["problem"]) for said in told]
-    assert found == printed()
+    assert found == printed(), [finding["text"] for finding in made.data["findings"]]
     assert {what for _, what, _, _ in found} >= {"SGEMM", "MKL_SOMATCOPY", "SGEMM_BATCH"}
     for hop in made.hops:
         if hop["library"]:
             assert hop["kind"] == "closed"
             assert hop["native"]["third_party"] in (hop["library"]["library"], "BLAS or LAPACK")
+
+
+SCRIPT = ALONE.replace("torch.set_num_threads(1)\n", "").replace(
+    EXPRESSION, "for _ in range(40):\n    torch.mm(a, b), F.linear(x, w), torch.bmm(z, z)"
+)
+
+
+def test_what_ran_in_the_libraries_in_a_program(command: InProcess, tmp_path: Path) -> None:
+    """Of each builtin that was stepped: at the frames, and where stepping was cut at the call."""
+    (tmp_path / "program.py").write_text(SCRIPT, encoding="utf-8")
+    made = command("trace", "--script", str(tmp_path / "program.py"), "--json")
+    if not made.data["captured"]["native"]:
+        pytest.skip("no native pass here")
+    told = [tuple(hop["library"].values()) for hop in made.hops if hop["library"]]
+    expected = {call for call in printed() if call[1] in ("SGEMM", "SGEMM_BATCH") and "27" not in call[3]}
+    named = {(library, what, implementation, problem) for library, what, problem, implementation in told}
+    assert named >= expected, json.dumps(told)
+    sentences = [text for hop in made.hops for text in hop["why"] if "the libraries told" in text]
+    for library, what, implementation, problem in printed():
+        if library == "oneDNN":
+            told_of = f"{library}'s {what} by {implementation} ({problem})"
+            assert (library, what, implementation, problem) in named or any(told_of in text for text in sentences)
 
 
 def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> None:

@@ -134,6 +134,20 @@ def test_the_boundarys_specialisation_is_that_of_its_function_type(sourced_comma
     assert kinds == {True, False}
 
 
+def test_the_policy_of_autocast_chooses_its_specialisation(sourced_command: InProcess, sourced: Cli) -> None:
+    """By the text: the enumeration's names, counted, say which policy the number in the symbol is."""
+    one_call = ("--native-op", "mse_loss", "--with", "torch.autocast('cpu', torch.bfloat16)")
+    hops = sourced_command("trace", "F.mse_loss(a, b)", *one_call, "--json").hops
+    (kernel,) = [hop for hop in hops if hop["name"].endswith("::WrapFunction_::call")]
+    text = sourced.text_of(kernel["source"]["path"])
+    listed = re.sub(r"//.*", "", text.partition("enum class CastPolicy")[2].partition("{")[2].partition("}")[0])
+    names = [item.split()[0] for item in listed.split(",") if item.strip()]
+    head = "\n".join(text.split("\n")[: kernel["source"]["line"]]).rpartition("struct WrapFunction_<")[2]
+    policy = names[int(kernel["native"]["symbol"].partition("CastPolicy)")[2][0])]
+    assert policy == "fp32"
+    assert head.strip().startswith(f"CastPolicy::{policy},")
+
+
 def test_what_stands_for_itself_in_the_binary_has_a_reason(sourced_command: InProcess) -> None:
     """What the compiler or the standard library put there names whose it is."""
     hops = sourced_command("trace", "torch.sort(a)", "--json").hops

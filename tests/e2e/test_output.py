@@ -25,7 +25,8 @@ def test_no_line_is_wider_than_the_terminal(command: InProcess, columns: int) ->
     for arguments in (("trace", "torch.add(a, b)", "--grad"), ("op", "add.Tensor"), ("doctor",)):
         result = command(*arguments, env={"COLUMNS": str(columns)})
         assert result.code == 0, result
-        wide = [line for line in result.out.splitlines() if len(line) > columns]
+        # A path that stands alone is never broken: it is there to be copied.
+        wide = [line for line in result.out.splitlines() if len(line) > columns and " " in line.strip(" \\")]
         assert not wide, (arguments, wide)
 
 

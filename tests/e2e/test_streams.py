@@ -157,17 +157,40 @@ def gone(process: int) -> bool:
     return False
 
 
-def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    """At once, before it has anything to write: while it imports, the system ends it."""
+SLEEPS = "import time, os; print(os.getpid(), flush=True); time.sleep(300)"
+STARTS = """
+import json, subprocess, sys, threading, time
+from pathlib import Path
+from ptexplore import processes
+
+def start():
+    child = processes.start(sys.executable, Path({probe!r}), stdin=subprocess.PIPE, stdout=None)
+    child.process.stdin.write(json.dumps({request!r}).encode() + b"\\n")
+    child.process.stdin.flush()
+    time.sleep(300)
+
+{start}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "torch"),
+    [
+        pytest.param("start()", SLEEPS, id="while it imports torch"),
+        pytest.param(
+            "threading.Thread(target=start).start()",
+            f"def __getattr__(name):\n    {SLEEPS}",
+            id="while it reads the dispatcher, started by a thread",
+        ),
+    ],
+)
+def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path, start: str, torch: str) -> None:
+    """At once, before it has anything to write: the system ends it."""
     probe = Path(streams.__file__).parents[1] / "probe" / "main.py"
     (tmp_path / "torch").mkdir()
-    (tmp_path / "torch/__init__.py").write_text("import time, os; print(os.getpid(), flush=True); time.sleep(300)")
-    code = (
-        "import sys, os, subprocess, time; from ptexplore import processes\n"
-        f"child = processes.start(sys.executable, {str(probe)!r} and __import__('pathlib').Path({str(probe)!r}),"
-        " stdin=subprocess.PIPE, stdout=None)\n"
-        "child.process.stdin.write(b'{}\\n'); child.process.stdin.flush(); time.sleep(300)"
-    )
+    (tmp_path / "torch/__init__.py").write_text(torch)
+    request = {"work": "catalogue", "torch_dir": str(tmp_path / "torch")}
+    code = STARTS.format(probe=str(probe), request=request, start=start)
     parent = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(tmp_path)}, text=True
     )

@@ -278,6 +278,82 @@ def test_every_call_of_a_builtin_is_told_by_its_name() -> None:
     assert calls == {("ones", 1), ("neg", 200)}
 
 
+class Wrapper(torch.Tensor):
+    """A tensor whose class dispatches in Python, around another one."""
+
+    @staticmethod
+    def __new__(cls, inner: Any) -> Any:
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return function(*(a.inner if isinstance(a, Wrapper) else a for a in args), **(kwargs or {}))
+
+
+class Noted(torch.overrides.TorchFunctionMode):
+    """The key sets of what each function of torch's is given, by the function's name."""
+
+    def __init__(self) -> None:
+        self.sets: dict[str, list[tuple[int, ...]]] = {}
+
+    def __torch_function__(self, function: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        values = [*args, *(kwargs or {}).values()]
+        items = [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]
+        with torch._C.DisableTorchFunctionSubclass():
+            given = tuple(torch._C._dispatch_keys(i).raw_repr() for i in items if isinstance(i, torch.Tensor))
+        self.sets.setdefault(function.__name__, []).append(given)
+        return function(*args, **(kwargs or {}))
+
+
+def of_all_kinds() -> None:
+    plain, complex_ = torch.ones(3, 3), torch.ones(3, dtype=torch.complex64)
+    conjugate, sparse, meta = torch.conj(complex_), plain.to_sparse(), torch.ones(3, device="meta")
+    torch.mul(conjugate, complex_)
+    torch.mm(sparse, plain)
+    torch.neg(meta)
+    torch.cat([plain, plain * 2])  # what is only on Python's stack has no name
+    torch.exp(Wrapper(plain))
+    wrapped = Wrapper(plain)
+    torch.sigmoid(wrapped)
+    with torch.inference_mode():
+        made = torch.ones(3)
+        torch.sin(made)
+    torch.func.vmap(cosine)(plain)
+    module = nn.Linear(3, 3)
+    F.linear(plain, module.weight, module.bias)
+    for given in (complex_, conjugate):
+        again(given)
+
+
+def cosine(row: Any) -> Any:
+    return torch.cos(row)
+
+
+def again(given: Any) -> None:
+    torch.abs(given)
+
+
+def test_key_sets_of_arguments_are_those_of_the_very_tensors() -> None:
+    program = recorded(of_all_kinds)
+    with Noted() as noted:
+        of_all_kinds()
+    kinds = [program.kinds[route.kind] for route in program.routes]
+    read = {
+        route.method: [sets for sets, given in zip(route.read[0], kind.inputs, strict=True) if given is not None]
+        for route, kind in zip(program.routes, kinds, strict=True)
+        if route.method in noted.sets and any(map(any, route.read[:1]))
+    }
+    told = {name: [sets for sets in given if sets] for name, given in read.items()}
+    expected = ("mul", "mm", "neg", "sigmoid", "sin", "cos", "linear", "to_sparse", "conj")
+    for name in expected:
+        assert told[name] == [(raw,) for raw in noted.sets[name][0]], name
+    assert not {"cat", "exp"} & set(told), "no name of Python's held all of their tensors"
+    assert told["abs"] == [noted.sets["abs"][0]], "the first call from a place stands for those from it"
+
+
 def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recording_goes_on(monkeypatch: Any) -> None:
     """Python takes a profile function away that raises, as it does where a handler of a signal raised in it."""
     at_line, interrupts = recorder().Recorder._at_line, [KeyboardInterrupt()]

@@ -1,4 +1,4 @@
-"""Print what `find` and `refs` found and what `show` may mean: each with its place, its tree, its precision."""
+"""Print what `find` found and what `show` may mean: each with its place, its tree, its precision."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
 from ptexplore.view.line import after_name, place_spans
-from ptexplore.view.search.refs import group_in_words, otherwise_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.view.search.find import FindView
-    from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.trees import Candidate, Spot
 
 LocateIn = Callable[["Spot"], "str | None"]  # a place in a tree -> the address of its line on this machine
-DEFINED = 12  # definitions named at the top of `refs`
 
 
 def path_line(ref: SourceRef, link: str = "") -> Text:
@@ -31,7 +28,7 @@ def path_line(ref: SourceRef, link: str = "") -> Text:
 
 def where(spot: Spot, locate: LocateIn | None = None) -> Text:
     """`path:line  tree precision (reason)`, a link where the file lies on this machine."""
-    return placed(_located(spot, locate), spot.tree.label, spot.ref)
+    return placed(located(spot, locate), spot.tree.label, spot.ref)
 
 
 def placed(place: Text, tree: str, ref: SourceRef) -> Text:
@@ -40,7 +37,8 @@ def placed(place: Text, tree: str, ref: SourceRef) -> Text:
     return Text.assemble(place, lead, drawn(place_spans(ref)[2 if ref.path is not None else 0 :]))
 
 
-def _located(spot: Spot, locate: LocateIn | None) -> Text:
+def located(spot: Spot, locate: LocateIn | None) -> Text:
+    """`path:line`, a link where the file lies on this machine."""
     return path_line(spot.ref, linked(locate(spot)) if locate is not None else "")
 
 
@@ -93,7 +91,7 @@ def _with_places(
 
 
 def _text_line(console: Console, hit: Candidate, locate: LocateIn) -> None:
-    place = _located(hit.spot, locate).append_text(styled((f"  {hit.spot.tree.label}", "magenta")))
+    place = located(hit.spot, locate).append_text(styled((f"  {hit.spot.tree.label}", "magenta")))
     folded(console, place, "  ", "    ")
     folded(console, styled((hit.detail, "")), "      ", "        ")
 
@@ -101,7 +99,7 @@ def _text_line(console: Console, hit: Candidate, locate: LocateIn) -> None:
 def _file(console: Console, hit: Candidate, locate: LocateIn) -> None:
     trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.also))
     facts = styled((f"  {hit.detail}", ""), (f"  {hit.kind}", "dim"), (f"  {trees}", "magenta"))
-    folded(console, _located(hit.spot, locate).append_text(facts), "  ", "    ")
+    folded(console, located(hit.spot, locate).append_text(facts), "  ", "    ")
 
 
 def _folder(console: Console, hit: Candidate, locate: LocateIn) -> None:
@@ -150,50 +148,3 @@ def next_target(candidate: Candidate) -> str:
         last = f"-{candidate.last}" if candidate.last is not None else ""
         return shlex.quote(f"{ref.path}:{candidate.first}{last}")
     return shlex.quote(f"{ref.path}:{ref.line}" if ref.line else ref.path)
-
-
-# --- refs ---
-
-
-def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
-    """The whole answer: definitions, groups with their counts, remarks on what is certain and what was left out."""
-    for name, kind, spot in view.defined[:DEFINED]:
-        folded(console, styled((name, "bold cyan"), (f"  {kind}", "bold dim cyan")), "", "    ")
-        folded(console, where(spot, locate), "  ", "    ")
-    more = view.more + max(0, len(view.defined) - DEFINED)
-    if more:
-        console.print(Text(f"{more} more of that name", style="dim"))
-    if not view.defined:
-        console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
-    apart = told_apart(view.lines, view.certain)
-    told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "nothing here uses it"
-    folded(console, styled((told, "")), "", "  ")
-    if view.otherwise:
-        folded(console, styled((otherwise_in_words(view.otherwise), "dim")), "", "  ")
-    several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
-    for group in view.groups:
-        _group(console, group, group_in_words(group, view), locate, several=several)
-    if view.remarks:
-        console.print()
-    for remark in view.remarks:
-        folded(console, styled((remark, "dim")), "", "  ")
-
-
-def _group(console: Console, group: UseGroup, heading: str, locate: LocateIn, *, several: bool) -> None:
-    console.print(Text.assemble((f"\n{heading}", "bold"), (f"  {group.total}", "dim")))
-    for use in group.uses:
-        _use(console, use, locate, several=several)
-    left = group.total - len(group.uses)
-    if left:
-        console.print(Text(f"  {left} more: --limit 0 shows all, --kind {group.name} only these", style="dim"))
-
-
-def _use(console: Console, use: NameUse, locate: LocateIn, *, several: bool) -> None:
-    known = {"resolved": "green", "name-matched": "yellow"}.get(use.how, "cyan")
-    facts = styled(
-        (f"  {use.spot.tree.label}" if several else "", "magenta"), (f"  {use.how}", known),
-        (f" {use.detail}" if use.detail else "", ""), (f"  in {use.inside}" if use.inside else "", "dim"),
-    )  # fmt: skip
-    folded(console, _located(use.spot, locate).append_text(facts), "  ", "      ")
-    if use.text:
-        folded(console, styled((use.text, "")), "      ", "        ")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
-from ptexplore.model.operators import Registration
+from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.dispatch.schema import is_aliasing
 from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.source.tree import SourceTree
@@ -23,10 +24,18 @@ _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
 # argument's alias goes on below autograd, all else below ADInplaceOrView as well; a guard is held either way.
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 
+# What operators without an autograd kernel of their own have: it asks basicAutogradNotImplementedFallbackImpl of the
+# same file, which in each of its modes redispatches below autograd, and holds no guard meanwhile.
+AUTOGRAD_FALLBACK = "aten/src/ATen/core/VariableFallbackKernel.cpp"
+
 # What torch.library.custom_op registers under autograd keys, and the kernel in Python that it registers: that one
 # redispatches with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
 CUSTOM_OP = "torch/_library/custom_ops.py"
 CUSTOM_AUTOGRAD = ("torch/_library/autograd.py", "autograd_impl")
+# Under ADInplaceOrView, of what writes its arguments: it counts their versions, and redispatches below its own key; in
+# some versions inside of a guard.
+CUSTOM_WRITES = (CUSTOM_OP, "adinplaceorview_impl")
+_BELOW_IN_PYTHON = "_AutoDispatchBelowADInplaceOrView()"
 
 # The few autograd and ADInplaceOrView kernels that torchgen leaves to hand, and at which keys they redispatch below
 # it; read off the 2.6.0 source, so it stays a prediction for every other version (detach_ never redispatches).
@@ -62,17 +71,20 @@ class Onward:
 
 
 def onward(
-    registration: Registration | None, key: str, schema: str = "", *, by_custom_op: bool = False
+    registration: Registration | None, entry: TableEntry, key: str, schema: str = "", *, by_custom_op: bool = False
 ) -> Onward | None:
-    """Where a kernel sends the call, None when it ends there (or calls operators anew).
+    """Where the kernel of a table's entry sends the call, None when it ends there (or calls operators anew).
 
     `schema` is the operator's; `by_custom_op` says that torch.library.custom_op registered the operator.
     """
     if by_custom_op and key.startswith("Autograd"):
         why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd ({CUSTOM_AUTOGRAD[0]})"
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
+    if by_custom_op and key == "ADInplaceOrView":
+        why = f"{CUSTOM_OP} makes it, whose kernel of what writes its arguments redispatches below its own key"
+        return Onward("ADInplaceOrView", False, why)
     if registration is None:
-        return None
+        return _fallback() if key.startswith("Autograd") and entry.path == AUTOGRAD_FALLBACK else None
     if registration.redispatch:
         after = _after(registration.redispatch)
         if after:
@@ -93,6 +105,19 @@ def _not_implemented(schema: str) -> Onward:
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     why = f"{NOT_IMPLEMENTED} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
     return Onward("ADInplaceOrView", False, why, guard=BELOW)
+
+
+def guard_of_writes(tree: SourceTree) -> str | None:
+    """The guard that a custom operator's kernel under ADInplaceOrView holds, as this torch's own text has it."""
+    lines = tree.lines(CUSTOM_OP)
+    first = next((number for number, line in enumerate(lines) if f"def {CUSTOM_WRITES[1]}(" in line), len(lines))
+    body = takewhile(lambda line: ".impl(" not in line, lines[first:])
+    return BELOW if any(_BELOW_IN_PYTHON in line for line in body) else None
+
+
+def _fallback() -> Onward:
+    why = f"autograd's fallback ({AUTOGRAD_FALLBACK}) is hand-written; it redispatches below autograd"
+    return Onward("AutogradOther", False, why)
 
 
 def _manual(registration: Registration, key: str) -> Onward | None:

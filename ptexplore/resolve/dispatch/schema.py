@@ -9,10 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from ptexplore.cpp.text import Text
 from ptexplore.model.tensors import RecordedInput, RecordedTensor
 
+GivenT = TypeVar("GivenT")
 _ALIAS = re.compile(r"\([a-z*|! >-]+\)")
 _SCALARS = {
     "Scalar", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat", "Device", "QScheme", "complex",
@@ -66,8 +68,8 @@ def fits(schema: str, inputs: Sequence[RecordedInput]) -> bool:
     return len(wanted) == len(inputs) and all(_fits(a, v) for a, v in zip(wanted, inputs, strict=True))
 
 
-def own_inputs(schema: str, inputs: Sequence[RecordedInput]) -> Sequence[RecordedInput]:
-    """The inputs of a call of this schema among those recorded.
+def own_inputs(schema: str, inputs: Sequence[GivenT]) -> Sequence[GivenT]:
+    """The inputs of a call of this schema, or what was told of each, among those recorded.
 
     Of a boxed call the profiler records the whole stack (Dispatcher::callBoxed of Dispatcher.h): they are its end.
     """

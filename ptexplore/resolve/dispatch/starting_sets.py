@@ -29,7 +29,7 @@ from ptexplore.model.program import LocalSets
 from ptexplore.model.tensors import RecordedInput, RecordedTensor, TensorLayer, Transform
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
-from ptexplore.resolve.keyset import BACKENDS, KeySets, union
+from ptexplore.resolve.keyset import BACKENDS, KeySets, intersection, union
 
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
@@ -42,6 +42,8 @@ FRESH = (
 )
 KEPT = "a graph that torch.func.vjp kept holds the tensors that it had wrapped"
 NOT_READ = "no recorder read the tensor; one of its device and layout carries these keys"
+READ = "as a name of Python's held it before the first such call from each place"
+DIFFER = "calls from several places were given tensors with different sets"
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
 UNLISTED = "the profiler tells nothing of its tensors; an undefined one carries AutogradOther and ADInplaceOrView"
 VIEW = "what it is a view of may"
@@ -139,7 +141,9 @@ class KnownTensors:
         made, layered = _made(context), _layered(context.base)
         inside = _inside(context.base) if layered else {}
         generators, program = context.may_give_generators, context.session.program
-        inference = any(not sets.include & context.keys.functionality("ADInplaceOrView") for sets in _sets(context))
+        in_mode = context.keys.functionality("ADInplaceOrView")
+        inference = any(not sets.include & in_mode for sets in _sets(context))
+        inference = inference or any(not raw & in_mode for raw in _read_of_program(context.base))
         kept = frozenset(position[event] for event in _over_kept_graph(context.base) if event in position)
         nothing = program is not None
         return cls(context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, nothing, kept)
@@ -162,16 +166,20 @@ class KnownTensors:
         unread: list[str] = []
         layers: dict[str, tuple[TensorLayer, ...]] = {}
         evidence: list[int] = []
-        doubt = 0
-        doubtful: dict[str, str] = {}
+        read = _read_of_calls(names, claim)
+        doubt = union(union(raws) & ~intersection(raws) for raws in read.values())
+        doubtful = {name: DIFFER for name, raws in read.items() if len(raws) > 1}
         inference = inference or self._of_inference
-        both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
-        for (name, tensor), (_name, of_base) in both:
+        for (name, tensor), (_name, of_base) in zip_longest(
+            _tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor())
+        ):
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
             last = self._last_reading(of_base.impl, claim.event.event, position)
             if last is not None and self._may_be(last.layers[0].raw, of_base):
                 known, since, seen = last.layers[0].raw, last.since, last.observation
                 layers[name] = last.layers
+            if name in read:
+                known, since, seen = intersection(read[name]), -1, claim.event.observation
             if known is not None and since <= position:
                 evidence.append(seen)
             elif transformed:
@@ -190,15 +198,20 @@ class KnownTensors:
         doubt |= union(why.keys for why in untold.values())
         doubtful |= {name: why.reason for name, why in untold.items()}
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
-        why = (f"{', '.join(certain)}: {NOT_READ if self.nothing_read else FRESH}",) if certain else ()
-        if unread:
-            why = (*why, f"{', '.join(dict.fromkeys(unread))}: not read, and {WRAPPED}")
-        seen_in = tuple(dict.fromkeys(evidence))
+        why = tuple(
+            f"{', '.join(of)}: {text}"
+            for of, text in (
+                (certain, NOT_READ if self.nothing_read else FRESH),
+                (read, READ),
+                (dict.fromkeys(unread), f"not read, and {WRAPPED}"),
+            )
+            if of
+        )
         return Arguments(
             sets,
             not assumed,
             why,
-            seen_in,
+            tuple(dict.fromkeys(evidence)),
             doubt,
             assumed=tuple(certain),
             doubtful=doubtful,
@@ -319,6 +332,17 @@ class KnownTensors:
         return self.keys.raw((f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"))
 
 
+def _read_of_program(base: Sequence[Event]) -> frozenset[int]:
+    """All key sets that were read before calls of a program."""
+    return frozenset(raw for event in base for raws in event.read for raw in raws)
+
+
+def _read_of_calls(names: Sequence[str], claim: Claim) -> dict[str, tuple[int, ...]]:
+    """The key sets that were read before calls of a program's, by the names of the schema's arguments."""
+    text = claim.hop.operator.schema if claim.hop.operator is not None else ""
+    return {name: raws for name, raws in zip(names, schema.own_inputs(text, claim.event.read), strict=False) if raws}
+
+
 def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
     """What was read while a transform was on or Python dispatched, by address, each since an operator's position."""
     layered: dict[int, list[Layered]] = {}
@@ -389,6 +413,8 @@ def _made(context: Context) -> dict[str, int]:
             if argument.impl is not None:
                 first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
     for raw in {tensor.raw for held in context.held for tensor in held.tensors}:
+        first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
+    for raw in _read_of_program(context.base):
         first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
     program = context.session.program
     if program is not None:  # its calls are not told in their order

@@ -17,7 +17,7 @@ from ptexplore.resolve.dispatch import operator_calls as operators
 from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
-from ptexplore.resolve.dispatch.starting_sets import FRESH
+from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import ChainStep, steps
 from ptexplore.resolve.native.seen import Seen
@@ -208,6 +208,7 @@ class Conclusions:
     matched: dict[int, NativeFrame]
     findings: list[tuple[Finding, Branch | None]] = field(default_factory=list)
     _taken: set[NativeFrame] = field(default_factory=set)
+    _left: list[Claim] = field(default_factory=list)  # held, so that no other claim gets the `id()` of one of them
 
     def join(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         """The one tree of these claims and all frames."""
@@ -303,6 +304,21 @@ class Conclusions:
 
     # --- operator calls ---
 
+    def _without_keys(self, claims: Iterable[Claim]) -> Iterator[Claim]:
+        """Claims without an operator call's further keys, which have places of their own in its chain.
+
+        What is left of a claim has the claim's own frame.
+        """
+        for claim in claims:
+            if claim.hop.kind in BETWEEN and any(_chain(claim)):
+                left = replace(claim, children=tuple(self._without_keys(claim.children)))
+                self._left.append(left)
+                if id(claim) in self.matched:
+                    self.matched[id(left)] = self.matched[id(claim)]
+                yield left
+            elif claim.hop.kind != "key":
+                yield claim
+
     def _call(self, claim: Claim, frame: NativeFrame) -> Draft:
         """An operator call with the keys and kernels that it really went through."""
         told = self.seen.operator_of(frame) if claim.hop.op is None else None
@@ -319,8 +335,8 @@ class Conclusions:
         left = list(expected)
         before = {id(key): id(earlier) for (earlier, _), (key, _) in pairwise(expected)}
         draft.children = [self._step(claim, step, expected, left, before, None) for step in walked]
-        rest = list(_without_keys(claim.children))
-        rest += [c for _, kernel in left for c in _without_keys(kernel.children) if c.hop.kind not in PREDICTED]
+        rest = list(self._without_keys(claim.children))
+        rest += [c for _, kernel in left for c in self._without_keys(kernel.children) if c.hop.kind not in PREDICTED]
         draft.children += [self._draft(child, frame) for child in rest]
         return draft
 
@@ -358,7 +374,7 @@ class Conclusions:
         draft = Draft(key, wrap([self.growth.of[step.frame]], key))
         inside = self._kernel(kernel, step)
         region = step.kernel_frame or step.frame
-        inside.children = [self._draft(child, region) for child in _without_keys(inside.claim.children)]
+        inside.children = [self._draft(child, region) for child in self._without_keys(inside.claim.children)]
         sender = predicted[0] if predicted is not None else UNPREDICTED
         inside.children += [self._step(call, further, expected, left, before, sender) for further in step.children]
         draft.children = [inside]
@@ -386,7 +402,7 @@ class Conclusions:
         predicted, sentences = key.hop.dispatch or Dispatch("", "", "", ()), key.hop.why
         if predicted.assumed and predicted.raw != raw:
             predicted = without_assumed(predicted)
-            sentences = tuple(sentence for sentence in sentences if FRESH not in sentence)
+            sentences = tuple(sentence for sentence in sentences if FRESH not in sentence and NOT_READ not in sentence)
         dispatch = replace(predicted, set=self.context.keys.show(step.set), raw=raw, observed_raw=raw)
         why = f"{shown} was given the set {raw} ({step.register}): {step.key} is its highest key"
         evidence = self.seen.evidence(key)
@@ -481,12 +497,3 @@ def _chain(claim: Claim) -> Iterator[Pair]:
         for kernel in child.children if child.hop.kind == "key" else ():
             yield child, kernel
             yield from _chain(kernel)
-
-
-def _without_keys(claims: Iterable[Claim]) -> Iterator[Claim]:
-    """Claims without an operator call's further keys, which have places of their own in its chain."""
-    for claim in claims:
-        if claim.hop.kind in BETWEEN and any(_chain(claim)):
-            yield replace(claim, children=tuple(_without_keys(claim.children)))
-        elif claim.hop.kind != "key":
-            yield claim

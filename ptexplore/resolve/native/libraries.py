@@ -7,11 +7,12 @@ fit, one for one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ptexplore.model.observed import LibraryCall, LibraryCalls, SteppedCalls, records
-from ptexplore.model.trace import Finding, LibraryEntry
+from ptexplore.model.trace import Finding, LibraryEntry, walk
 from ptexplore.resolve.claims import Claim, Context
 
 _PRIMITIVE = "dnnl_primitive_execute"  # the one C function through which every primitive of oneDNN runs
@@ -20,28 +21,67 @@ _FUNCTION = re.compile(
     r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # of BLAS-like extensions MKL tells the whole name
     r"|Dfti(Compute)(?:Forward|Backward)"
 )
+MOST = 6  # calls of libraries that a sentence lists
 _MKL = ("MKL", "BLAS or LAPACK")
 
 
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Say at each call into oneDNN or MKL what the library said of it, where the two orders agree."""
+    """Say at each call into oneDNN or MKL what the library said of it, where the two orders agree.
+
+    Of a program's call whose stepping was cut the frames are not all there: what they said stands at the call itself.
+    """
     observations = context.session.observations
-    told = [call for seen in records(observations, "libraries", LibraryCalls) if not seen.cut for call in seen.calls]
+    told = [seen for seen in records(observations, "libraries", LibraryCalls) if not seen.cut]
+    shown: dict[int, Claim] = {}  # by observation, where calls of a program are told
+    for claim in walk(claims) if any(seen.event is not None for seen in told) else ():
+        shown.setdefault(claim.event.observation, claim)
     entries: dict[int, LibraryEntry] = {}
+    sentences: dict[int, str] = {}
     for part in records(observations, "calls", SteppedCalls) if told else ():
-        if part.part == "operator" or part.cut is not None:
-            continue  # a part of the calls; which, their order does not tell
+        calls = [call for seen in told for call in seen.calls if _is_of(part, seen, call)]
         mine = tuple(claim for claim in claims if claim.hop.phase == part.part)
-        for library, entered in (("oneDNN", _primitives(mine)), ("MKL", _functions(mine))):
-            calls = [call for call in told if call.phase == part.part and call.library == library]
-            frames = list(entered)
-            if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
-                entries |= {id(claim): _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
-            elif calls:
-                known = f"in the tree are {len(frames)} that are known by name"
-                text = f"{library} tells of {len(calls)} calls, in a run of its own; {known}"
-                context.findings.append(Finding("libraries", f"{text}: which is which is not known"))
-    return _with(claims, entries) if entries else claims
+        if part.event is not None:
+            mine = (shown[part.event],) if part.event in shown else ()
+        if part.cut is None:
+            entries |= _entries(context, part, mine, calls)
+        elif part.event is not None and calls and mine:
+            sentences[id(mine[0])] = _sentence(calls)
+    return _with(claims, entries, sentences) if entries or sentences else claims
+
+
+def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall) -> bool:
+    """Whether a library's call was told of a stepped part: of one operator call of an expression nothing is told."""
+    if part.event is not None or seen.event is not None:
+        return part.event == seen.event
+    return call.phase == part.part
+
+
+def _entries(
+    context: Context, part: SteppedCalls, claims: tuple[Claim, ...], told: list[LibraryCall]
+) -> dict[int, LibraryEntry]:
+    """What was told of each call in a part, by the claim's `id()`; {} and a finding where the orders do not agree."""
+    entries: dict[int, LibraryEntry] = {}
+    for library, entered in (("oneDNN", _primitives(claims)), ("MKL", _functions(claims))):
+        calls, frames = [call for call in told if call.library == library], list(entered)
+        if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
+            entries |= {id(claim): _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
+        elif calls:
+            whose = f"{part.op}: " if part.event is not None else ""
+            known = f"in the tree are {len(frames)} that are known by name"
+            text = f"{whose}{library} tells of {len(calls)} calls, in a run of its own; {known}"
+            context.findings.append(Finding("libraries", f"{text}: which is which is not known"))
+    return entries
+
+
+def _sentence(calls: list[LibraryCall]) -> str:
+    """What the libraries told of one call of a program, in words: each call once, with how often it was made."""
+    counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls)
+    listed = [
+        f"{library}'s {what}{f' by {implementation}' if implementation else ''} ({problem}){f' ×{n}' if n > 1 else ''}"
+        for (library, what, implementation, problem), n in counted.items()
+    ]
+    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
+    return f"of one such call, in a fork at full speed, the libraries told: {', '.join(listed[:MOST])}{more}"
 
 
 def _names(calls: list[LibraryCall], frames: list[tuple[Claim, str | None]]) -> list[str] | None:
@@ -74,11 +114,14 @@ def _entry(call: LibraryCall) -> LibraryEntry:
     return LibraryEntry(call.library, call.what, call.problem, call.implementation)
 
 
-def _with(claims: tuple[Claim, ...], entries: dict[int, LibraryEntry]) -> tuple[Claim, ...]:
-    """The claims with these entries; what holds none stays as it is."""
+def _with(
+    claims: tuple[Claim, ...], entries: Mapping[int, LibraryEntry], sentences: Mapping[int, str]
+) -> tuple[Claim, ...]:
+    """The claims with these entries and sentences; what holds none stays as it is."""
     changed = []
     for claim in claims:
-        entry = entries.get(id(claim))
+        entry, sentence = entries.get(id(claim)), sentences.get(id(claim))
         hop = replace(claim.hop, library=entry) if entry is not None else claim.hop
-        changed.append(replace(claim, hop=hop, children=_with(claim.children, entries)))
+        hop = replace(hop, why=(*hop.why, sentence)) if sentence is not None else hop
+        changed.append(replace(claim, hop=hop, children=_with(claim.children, entries, sentences)))
     return tuple(changed)

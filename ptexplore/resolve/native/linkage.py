@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ptexplore.cpp.specialisations import Specialisation, chosen, read_head
+from ptexplore.cpp.specialisations import Specialisation, chosen, enumerators, read_head, valued
 from ptexplore.cpp.symbol_names import CAPABILITIES, Name, split
 from ptexplore.cpp.text import Text
 from ptexplore.model.symbols import Symbol
@@ -77,8 +77,20 @@ def narrowed(source: Source, name: Name, linkage: Linkage, symbols: list[Symbol]
     owner = name.parts[-2] if len(name.parts) > 1 else None
     if owner is not None and owner.arguments is not None and len(symbols) > 1:
         heads = [_specialisation(source, symbol, owner.name) for symbol in symbols]
-        symbols = [symbols[n] for n in _members_of(heads, chosen(heads, split(owner.arguments)))] or symbols
+        arguments = [_enumerator(source, argument) for argument in split(owner.arguments)]
+        symbols = [symbols[n] for n in _members_of(heads, chosen(heads, arguments))] or symbols
     return symbols
+
+
+def _enumerator(source: Source, argument: str) -> str:
+    """A template's argument as the source writes it: an enumerator by its name, of which a symbol has the value."""
+    value = valued(argument)
+    enums = [s for s in source.definitions(value[0]) if s.kind == "enum"] if value is not None else []
+    if value is None or len(enums) != 1:
+        return argument
+    lines = source.tree.lines(enums[0].path)[enums[0].begin - 1 : enums[0].end_line]
+    name = enumerators(Text(enums[0].path, "\n".join(lines)).code).get(value[1])
+    return f"{value[0]}::{name}" if name is not None else argument
 
 
 def _members_of(heads: Sequence[Specialisation | None], left: list[int]) -> list[int]:

@@ -60,7 +60,11 @@ Folders = tuple[str, ...]  # canonical paths
 
 
 class GeneratorError(Exception):
-    """A generator failed; the message says which and why."""
+    """A generator failed; the message says which and why. `late`: it had no more time, which is no fault of torch's."""
+
+    def __init__(self, why: str, *, late: bool = False) -> None:
+        super().__init__(why)
+        self.late = late
 
 
 @contextlib.contextmanager
@@ -132,7 +136,8 @@ class _Run:
             except (OSError, GeneratorError) as error:
                 self.failure = error
             except processes.ChannelTimeout:
-                self.failure = GeneratorError(f"the {self.name} generator did not end within {_TIMEOUT:.0f} s")
+                why = f"the {self.name} generator did not end within {_TIMEOUT:.0f} s"
+                self.failure = GeneratorError(why, late=True)
             except processes.ChannelError as error:
                 self.failure = GeneratorError(f"the {self.name} generator broke its channel: {error}")
             finally:
@@ -201,7 +206,7 @@ def making(runtime: Runtime, progress: Progress | None = None) -> Iterator[Makin
         yield _whole(target)
         return
     watcher = progress or Silent()
-    with _errors(target), _locked(target, watcher):
+    with _errors(runtime, target), _locked(target, watcher):
         if is_complete(target):
             yield _whole(target)
         else:
@@ -323,15 +328,13 @@ def _locked(target: Path, progress: Progress) -> AbstractContextManager[bool]:
 
 
 @contextlib.contextmanager
-def _errors(target: Path) -> Iterator[None]:
+def _errors(runtime: Runtime, target: Path) -> Iterator[None]:
     """Turn what can go wrong while building into the three-part error."""
     try:
         with cache_errors(_WHAT, target):
             yield
     except GeneratorError as error:
-        raise PtexploreError(
-            _WHAT,
-            str(error),
-            f'reinstall torch: {sys.executable} -m pip install --force-reinstall "torch>=2.6"',
-            FAILED,
-        ) from error
+        release = runtime.version.partition("+")[0]
+        anew = f"reinstall torch: {runtime.python} -m pip install --force-reinstall torch=={release}"
+        hint = "run this again when the machine has less to do" if error.late else anew
+        raise PtexploreError(_WHAT, str(error), hint, FAILED) from error

@@ -67,7 +67,8 @@ def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[
 def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> Iterator[str]:
     yield from bound_names(trail)
     modules = sum(hop.module is not None for hop in walk(trail.hops))
-    called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} from Python"
+    # Python calls them, or nodes of backward, or TorchScript's interpreter.
+    called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} (without those that operators make)"
     called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
     kept = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"torch {trail.torch.version}; {called}{kept}"
@@ -76,8 +77,8 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         yield from how_stepped(trail, session)
         return
     projected = max(part.projected or 0.0 for part in parts)
-    long = f" (that would take about {projected:.0f} s)" if projected >= native.LONG else ""
-    yield f"operators were timed, not single-stepped{long}; --open NAME steps the costliest operator in NAME"
+    long = f"single-stepping all would take about {projected:.0f} s" if projected >= native.LONG else ""
+    yield "; ".join(filter(None, ("operators were timed", long, "--open NAME steps the costliest operator in NAME")))
 
 
 def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]) -> Iterator[str]:

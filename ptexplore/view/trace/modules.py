@@ -238,7 +238,7 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
         time = sum(own.time for own in rest)
         calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
         cells = (shown.told(time) if time else "", "", calls, *_sums(rest))
-        what = "kinds of nodes and operators" if shown.of_expression else "kinds of nodes"
+        what = f"kind{'s' * (len(rest) != 1)} of nodes{' and operators' if shown.of_expression else ''}"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if between >= NOTHING * shown.wall:
@@ -354,7 +354,9 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
             told = finding.text.partition(" of operator calls")[0]
-            yield f"C++ inside operators: --view tree has it for {told}; --native-budget SECONDS for more"
+            is_block = trail.program is not None and trail.program.is_block
+            more = "record(native_budget=SECONDS)" if is_block else "--native-budget SECONDS"
+            yield f"C++ inside operators: --view tree has it for {told}; {more} for more"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

@@ -41,6 +41,7 @@ FEW = 8  # rows: where there is room for no more, a step with many inside stays 
 SHARES = "share: of all instructions, callees included; self: without the rows inside it"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES = "Python evaluates the expression"
+ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -84,6 +85,7 @@ class _Step:
     is_key: bool = False
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_open: bool = False
+    is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
 
     @property
@@ -232,10 +234,11 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
 
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
-    """The names of the kernels that these steps ran."""
+    """The names of the kernels that these steps were seen to run."""
     for step in steps:
         if step.is_kernel:
-            yield step.row.name
+            if step.row.status in ("observed", "inlined"):
+                yield step.row.name
         else:
             yield from _kernels(step.inner)
 
@@ -343,10 +346,13 @@ class _Steps:
                 out[-1] = _sum(out[-1], step)
             else:
                 out.append(step)
+        # Of calls that were not counted none is known to be small: all of them have rows, or none has.
+        uncounted = any(step.is_uncounted and step.is_kept for step in out)
         listed = (
-            [step] if step.is_kept or step.cost >= self.least else [inner for inner in step.inner if inner.is_call]
+            [step] if step.is_kept or step.cost >= self.least or (uncounted and step.is_uncounted)
+            else [inner for inner in step.inner if inner.is_call]
             for step in out
-        )
+        )  # fmt: skip
         return [step for steps in listed for step in steps]  # calls have rows where what is around them has none
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
@@ -441,7 +447,8 @@ class _Steps:
         told = calls[0].op or calls[0].name if calls else ""
         if len(calls) == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
-            told = f"keys {keys_of(calls[0])}" if is_namesake else f"{told}: {keys_of(calls[0])}"
+            keys = keys_of(calls[0])  # none where they are not known
+            told = (f"keys {keys}" if keys else "") if is_namesake else f"{told}{f': {keys}' if keys else ''}"
         elif calls:
             told += ", …"
         made = self._step(hop, python, "binding" + (f"; {told}" if told else ""), replace(around, binding=hop))
@@ -452,11 +459,13 @@ class _Steps:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         keys = keys_of(hop)
-        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; keys {keys}" if keys else ""))
+        what = f"operator, called {ELSEWHERE}" if hop.thread and around.op is None else "operator"
+        row = self._row(hop, (hop.op or hop.name), what + (f"; keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
-        made.opened = "operator"
+        made.opened = what
+        made.is_uncounted = bool(self.whole) and not made.cost
         made.is_call = around.op is None
         return made
 
@@ -544,11 +553,11 @@ class _Steps:
         if hop.kind == "closed":
             return native.entered(hop)
         if hop.stub_kernel is not None:
-            told, condition = _capability(hop), hop.stub_kernel.condition
+            told, condition = self._capability(hop), hop.stub_kernel.condition
             hangs = f", as line {condition.line} decides" if condition and hop.status == "predicted" else ""
             return _status(hop, f"kernel, for {told}" if told else f"kernel of a stub{hangs}")
         if hop.id in self.kernels:
-            return f"kernel, for {told}" if (told := _capability(hop)) else "kernel"
+            return f"kernel, for {told}" if (told := self._capability(hop)) else "kernel"
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             names = {child.name for child in walk(hop.children)}
             base, _, overload = (hop.op or "").partition(".")
@@ -558,6 +567,25 @@ class _Steps:
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _status(hop, "computes")
         return _status(hop, role_of(hop) if hop.kind == "native" else "")
+
+    def _capability(self, kernel: Hop) -> str:
+        """What the processor must have for a kernel's own code, as the namespace of a symbol in it says; "" for none.
+
+        What the operators that it calls run is compiled by itself, and so is what another stub chose in it.
+        """
+        for part in self._own_code(kernel):
+            symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
+            told = _CAPABILITY.search(symbol)
+            if told is not None:
+                return told[1] if told[1] != "DEFAULT" else "any processor"
+        return ""
+
+    def _own_code(self, kernel: Hop) -> Iterator[Hop]:
+        """A kernel and the functions in it, callers first: without operators, and what further stubs chose."""
+        yield kernel
+        for child in kernel.children:
+            if child.kind != "op" and child.stub_kernel is None and child.id not in self.kernels:
+                yield from self._own_code(child)
 
     def _step(self, hop: Hop, name: str, what: str, around: _Around) -> _Step:
         made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around), around)
@@ -614,16 +642,6 @@ def of_call(hop: Hop) -> Iterator[Hop]:
         if child.kind != "op":
             yield child
             yield from of_call(child)
-
-
-def _capability(hop: Hop) -> str:
-    """What the processor must have for the code that ran, as the namespace of its symbol says; "" where none does."""
-    for part in walk([hop]):
-        symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
-        told = _CAPABILITY.search(symbol)
-        if told is not None:
-            return told[1] if told[1] != "DEFAULT" else "any processor"
-    return ""
 
 
 def _status(hop: Hop, told: str) -> str:

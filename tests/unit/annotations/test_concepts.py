@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.annotations.concepts import STAGES, load_path, parse
-from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.layers import layers
+from ptexplore.annotations.load import load
 
 GOOD = """# Path
 

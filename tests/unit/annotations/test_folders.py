@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.annotations.folders import load_folders, parse
-from ptexplore.annotations.load import layers
+from ptexplore.annotations.layers import layers
 
 GOOD = """---
 folder: aten/src/ATen

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.annotations.load import Layer, NoteLibrary, layers, load, shipped_folder
+from ptexplore.annotations.layers import Layer, layers, shipped_folder
+from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.annotations.lock import LockEntry, lock_text, read_lock
 from ptexplore.annotations.trust import forget, may_run, trust, trusted
 from ptexplore.errors import MISSING, PtexploreError

@@ -8,7 +8,8 @@ import pytest
 
 from ptexplore.annotations.concepts import STAGES, LearningPath, load_path
 from ptexplore.annotations.folders import load_folders
-from ptexplore.annotations.load import NoteLibrary, layers, load
+from ptexplore.annotations.layers import layers
+from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.view.notes.folder import MAP, SHORT_NAMES
 from ptexplore.view.notes.tour import in_order, path_view

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.cpp.specialisations import Specialisation, chosen, fits, read_head
+from ptexplore.cpp.specialisations import Specialisation, chosen, enumerators, fits, read_head, valued
 
 
 def head(text: str, name: str = "wrap") -> Specialisation:
@@ -44,6 +44,26 @@ def test_what_is_computed_decides_nothing() -> None:
     assert fits(COMPUTED, ["F", "long (bool)"]) is None
     assert chosen([PLAIN, COMPUTED], ["F", "long (bool)"]) == [0, 1]
     assert chosen([PLAIN, None], ["F", "long (bool)"]) == [0, 1], "a head that cannot be read"
+
+
+def test_an_enumerator_is_named_by_its_value() -> None:
+    assert valued("(at::autocast::CastPolicy)2") == ("at::autocast::CastPolicy", 2)
+    assert valued("2") is valued("&n::f") is valued("int (long)") is None
+    assert enumerators("enum class P : uint8_t { low = 0, full, late = 5, last }") == {
+        0: "low",
+        1: "full",
+        5: "late",
+        6: "last",
+    }
+    assert enumerators("enum P { a, b = 0, c }") == {1: "c"}, "0 has two names"
+    assert enumerators("enum P { a, b = 1 << 3, c }") == {}
+
+
+def test_an_enumerator_whose_name_is_not_known_decides_nothing() -> None:
+    heads = [head("template <class T> struct H<P::low, T>", "H"), head("template <class T> struct H<P::full, T>", "H")]
+    assert chosen(heads, ["n::P::full", "int"]) == [1]
+    assert chosen(heads, ["(n::P)1", "int"]) == [0, 1]
+    assert fits(heads[0], ["(n::P)1", "int"]) is None
 
 
 @pytest.mark.parametrize(

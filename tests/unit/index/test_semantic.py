@@ -249,10 +249,14 @@ def misbehave(how: str) -> str:
 
 
 def test_a_unit_that_dies_or_hangs_costs_itself_alone() -> None:
-    outcomes = {one.task: (one.result, one.failed) for one in run(misbehave, ["die", "hang", "fail", "fine"], 2, 3.0)}
+    for limit in (3, 12, 48):  # seconds, in which a busy machine may not even start what is fine
+        tasks = ["die", "hang", "fail", "fine"]
+        outcomes = {one.task: (one.result, one.failed) for one in run(misbehave, tasks, 2, float(limit))}
+        assert outcomes["hang"] == (None, f"took longer than {limit} s")
+        if not any("took longer" in (failed or "") for task, (_, failed) in outcomes.items() if task != "hang"):
+            break
     assert outcomes["fine"] == ("fine", None)
     assert outcomes["fail"] == (None, "no good")
-    assert outcomes["hang"] == (None, "took longer than 3 s")
     assert "died" in (outcomes["die"][1] or "")
 
 

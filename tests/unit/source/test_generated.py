@@ -140,14 +140,15 @@ def test_a_file_of_the_same_size_with_other_text_is_never_shown(generators: Gene
 
 
 @pytest.mark.parametrize(
-    ("failure", "why", "code"),
+    ("failure", "why", "hint", "code"),
     [
-        (GeneratorError("the ATen generator failed: boom"), "boom", 1),
-        (OSError(28, "No space left on device", "/x/RegisterCPU_0.cpp"), "No space left on device", MISSING),
+        (GeneratorError("the ATen generator failed: boom"), "boom", f"{RUNTIME.python} -m pip install", 1),
+        (GeneratorError("the ATen generator did not end", late=True), "did not end", "run this again when", 1),
+        (OSError(28, "No space left on device", "/x/RegisterCPU_0.cpp"), "No space left", "", MISSING),
     ],
 )
 def test_a_failure_leaves_nothing_and_can_be_tried_again(
-    generators: Generators, cache: Path, failure: Exception, why: str, code: int
+    generators: Generators, cache: Path, failure: Exception, why: str, hint: str, code: int
 ) -> None:
     generators.failure = failure
     with pytest.raises(PtexploreError) as caught:
@@ -155,6 +156,7 @@ def test_a_failure_leaves_nothing_and_can_be_tried_again(
     assert why in caught.value.why
     assert caught.value.exit_code == code
     assert caught.value.hint
+    assert hint in caught.value.hint
     assert left(cache) == ["inputs.lock"]
     generators.failure = None
     assert generated.ensure(RUNTIME).is_dir()

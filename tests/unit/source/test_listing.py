@@ -10,7 +10,8 @@ import pytest
 
 from ptexplore.annotations.folders import load_folders
 from ptexplore.annotations.kept import _stamps
-from ptexplore.annotations.load import Layer, load
+from ptexplore.annotations.layers import Layer
+from ptexplore.annotations.load import load
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout
 from ptexplore.render.html.output import Output

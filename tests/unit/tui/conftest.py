@@ -55,8 +55,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def library(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """What the screens read: the small tree, one note; what is kept of a reader goes into the test's own folder."""
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "data"))
-    # Else each search would have the real torch's operators collected, in a process of its own and the user's cache.
-    monkeypatch.setattr(Library, "lacks_operators", property(lambda _library: False))
     return library_over(small, small / "notes")
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from textual.widgets._footer import FooterKey
 
-from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.layers import layers
+from ptexplore.annotations.load import load
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import (
     BoundName,

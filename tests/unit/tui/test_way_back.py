@@ -214,7 +214,7 @@ def test_a_search_has_the_operators_collected_where_nobody_did(drive, library, m
         go_on.wait(20)
         collected.append(job)
 
-    monkeypatch.setattr(Library, "lacks_operators", property(lambda _library: not collected))
+    monkeypatch.setattr(type(library), "lacks_operators", property(lambda _library: not collected))
     monkeypatch.setattr(Library, "collect_operators", collect)
 
     async def reading(app, pilot):

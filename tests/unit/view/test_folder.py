@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ptexplore.annotations.folders import FolderPages, load_folders
-from ptexplore.annotations.load import NoteLibrary, layers, load
+from ptexplore.annotations.layers import layers
+from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.errors import PtexploreError
 from ptexplore.view.notes.folder import (
     SHORT_NAMES,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.annotations.load import Layer, NoteLibrary, load
+from ptexplore.annotations.layers import Layer
+from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout

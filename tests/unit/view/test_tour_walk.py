@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.layers import layers
+from ptexplore.annotations.load import load
 from ptexplore.annotations.progress import ReadingProgress, ReadingStep, load_progress, remember
 from ptexplore.annotations.records import Tour
 from ptexplore.view.notes.labs import LabResult

@@ -173,6 +173,59 @@ def test_a_step_that_nobody_saw_says_so() -> None:
         assert next(row.what for row in rows if row.name == "add_impl") == status
 
 
+def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:
+    """Of what an operator called inside of it runs nothing follows: that is compiled by itself."""
+    stub = StubKernelRef()
+    inner = Hop(20, "native", "at::native::AVX2::gt_kernel", "observed", ref(20), stub_kernel=stub, instructions=10)
+    calls = an_operator(10, "aten::gt.Scalar", inner, instructions=20)
+    loop = Hop(30, "native", "at::native::AVX2::VectorizedLoop2d", "observed", ref(30), instructions=5)
+    for inside, told in (((calls,), "kernel of a stub"), ((calls, loop), "kernel, for AVX2")):
+        solve = Hop(9, "native", "at::native::lu_solve_kernel", "observed", ref(9), stub_kernel=stub,
+                    instructions=100, children=inside)  # fmt: skip
+        rows = view(a_trail(an_operator(1, "aten::solve", solve, instructions=120)), Options(view="path")).table
+        assert next(row.what for row in rows if row.name == "lu_solve_kernel") == told
+
+
+@pytest.mark.parametrize("status", ["observed", "predicted"])
+def test_a_closed_call_runs_the_kernels_that_were_seen(status: str) -> None:
+    kernel = Hop(9, "native", "add_kernel", status, ref(9), stub_kernel=StubKernelRef())  # type: ignore[arg-type]
+    small = an_operator(1, "aten::add_.Scalar", replace(kernel, instructions=1 if status == "observed" else None))
+    dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]  # they fill the screen
+    rows = view(a_trail(small, *dear), Options(view="path")).table
+    told = next(row.what for row in rows if row.name == "aten::add_.Scalar")
+    assert told == ("operator; runs add_kernel" if status == "observed" else "operator; keys AutogradCPU")
+
+
+def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
+    """That the kernel of one of them is predicted makes it no dearer than its neighbours."""
+    kernel = Hop(9, "native", "add_kernel", "predicted", ref(9), stub_kernel=StubKernelRef())
+    calls = [
+        an_operator(10, "aten::linear"),
+        an_operator(20, "aten::add_.Tensor", kernel),
+        an_operator(30, "aten::chunk"),
+    ]
+    trail = a_trail(an_operator(50, "aten::gru.input", *calls), an_operator(90, "aten::zeros", instructions=1000))
+    names = [row.name for row in view(trail, Options(view="path")).table if row.name.startswith("aten::")]
+    assert names == ["aten::gru.input", "aten::linear", "aten::add_.Tensor", "aten::chunk", "aten::zeros"]
+
+
+def test_a_call_of_another_thread_says_so() -> None:
+    away = replace(an_operator(20, "aten::empty.memory_format"), thread=1)
+    rows = view(a_trail(an_operator(1), away), Options(view="path")).table
+    told = {row.name: row.what for row in rows}
+    assert told["aten::empty.memory_format"] == "operator, called in another thread"
+    assert told["aten::add.Tensor"] == "operator"
+
+
+def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
+    call = Hop(2, "op", "aten::matmul", "observed", ref(2), op="aten::matmul")
+    binding = Hop(1, "binding", "THPVariable_matmul", "observed", ref(1), children=(call,),
+                  binding=BindingRef("torch.Tensor.matmul"), instructions=5000)  # fmt: skip
+    dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]
+    rows = view(a_trail(binding, *dear), Options(view="path")).table
+    assert next(row.what for row in rows if row.name == "torch.Tensor.matmul") == "binding"
+
+
 # --- it fits ---
 
 

@@ -41,7 +41,8 @@ def notes(source: Path, here: Path) -> Path:
 
 def mine(open_one: Open, notes: Path) -> Workspace:
     """A workspace of that folder's notes alone."""
-    from ptexplore.annotations.load import layers, load
+    from ptexplore.annotations.layers import layers
+    from ptexplore.annotations.load import load
 
     workspace = open_one(notes=[str(notes)])
     workspace.library = load(layers([str(notes)], shipped=False))

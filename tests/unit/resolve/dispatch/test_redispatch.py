@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptexplore.resolve.dispatch.redispatch import MANUAL, calls_unguarded, computes_tangent, onward
+from ptexplore.model.operators import TableEntry
+from ptexplore.resolve.dispatch.redispatch import AUTOGRAD_FALLBACK, MANUAL, calls_unguarded, computes_tangent, onward
 from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, excluded
 from tests.unit.conftest import AUTOGRAD
 from tests.unit.resolve.making import KEYS, Small, registration
@@ -14,9 +15,14 @@ from tests.unit.resolve.making import KEYS, Small, registration
 VARIABLE = f"{AUTOGRAD}/VariableType_1.cpp"
 
 
+def entry(key: str, path: str | None = None, reason: str = "kernel") -> TableEntry:
+    """What an operator's table has for a key, registered in a file."""
+    return TableEntry((key,), reason, False, path, 66 if path else None, "")
+
+
 def after(key: str, **more: Any) -> tuple[str | None, bool, str | None] | None:
     """The key after which the call goes on, whether the text shows that, and the guard that is held."""
-    then = onward(registration("aten::blend_", key, **more), key)
+    then = onward(registration("aten::blend_", key, **more), entry(key), key)
     return (then.after, then.certain, then.guard) if then else None
 
 
@@ -39,11 +45,13 @@ def test_an_expression_that_is_not_known_leads_nowhere() -> None:
 
 def test_a_kernel_whose_text_redispatches_nowhere_ends_the_call() -> None:
     assert after("CPU") is None
-    assert onward(None, "CPU") is None
+    assert onward(None, entry("CPU"), "CPU") is None
 
 
 def test_backend_select_makes_the_next_set_from_the_options() -> None:
-    then = onward(registration("aten::fresh", "BackendSelect", redispatch="_dk"), "BackendSelect")
+    then = onward(
+        registration("aten::fresh", "BackendSelect", redispatch="_dk"), entry("BackendSelect"), "BackendSelect"
+    )
     assert then is not None
     assert (then.computed, then.certain, then.after) == (True, True, None)
 
@@ -60,7 +68,7 @@ def test_backend_select_makes_the_next_set_from_the_options() -> None:
 def test_the_fallback_of_what_has_no_derivative_asks_the_schema(schema: str, key: str, guard: str) -> None:
     """autogradNotImplementedFallbackImpl of torch/csrc/autograd/autograd_not_implemented_fallback.cpp."""
     record = registration("aten::s", "Autograd", callee="torch::autograd::autogradNotImplementedFallback()")
-    then = onward(record, "AutogradCPU", schema)
+    then = onward(record, entry("AutogradCPU"), "AutogradCPU", schema)
     assert then is not None
     assert (then.after, then.guard, then.certain) == (key, guard, False), "hand-written, so a prediction"
 
@@ -77,15 +85,30 @@ def test_the_fallback_of_what_has_no_derivative_asks_the_schema(schema: str, key
     ],
 )
 def test_kernels_by_hand(op: str, key: str, expected: tuple[str, bool, str] | None) -> None:
-    then = onward(registration(op, key, at=(MANUAL, 7), origin="handwritten"), key)
+    then = onward(registration(op, key, at=(MANUAL, 7), origin="handwritten"), entry(key), key)
     assert (then and (then.after, then.certain, then.guard)) == expected
 
 
+@pytest.mark.parametrize("key, path, goes_on", [
+    ("AutogradCPU", AUTOGRAD_FALLBACK, True),
+    ("AutogradCPU", "/a/program.py", False),  # somebody's own fallback
+    ("CPU", AUTOGRAD_FALLBACK, False),
+])  # fmt: skip
+def test_the_fallback_of_autograd_redispatches_without_a_guard(key: str, path: str, goes_on: bool) -> None:
+    then = onward(None, entry(key, path, "backend fallback"), key)
+    assert (then is not None) is goes_on
+    if then is not None:
+        assert (then.after, then.certain, then.guard) == ("AutogradOther", False, None)
+
+
 def test_a_custom_operator_redispatches_below_autograd() -> None:
-    then = onward(None, "AutogradCPU", by_custom_op=True)
+    then = onward(None, entry("AutogradCPU"), "AutogradCPU", by_custom_op=True)
     assert then is not None
     assert (then.after, then.certain, then.guard) == ("AutogradOther", False, BELOW_AUTOGRAD)
-    assert onward(None, "CPU", by_custom_op=True) is None, "its own kernel ends the call"
+    assert onward(None, entry("CPU"), "CPU", by_custom_op=True) is None, "its own kernel ends the call"
+    then = onward(None, entry("ADInplaceOrView"), "ADInplaceOrView", by_custom_op=True)
+    assert then is not None
+    assert (then.after, then.certain) == ("ADInplaceOrView", False), "of what writes its arguments"
 
 
 @pytest.mark.parametrize(

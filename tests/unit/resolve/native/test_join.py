@@ -463,3 +463,29 @@ def test_python_is_around_the_calls_of_its_operators(small: Small) -> None:
     tops = [one.hop.name for one in claims if one.hop.name in ("before", "f", "after")]
     assert tops == ["before", "f", "after"]
     assert shape([one for one in claims if one.hop.name == "f"]).startswith(f"f({OP}(")
+
+
+def test_a_python_kernel_that_sends_the_call_on_has_its_own_frame(small: Small) -> None:
+    """As that of torch.library.custom_op: its autograd kernel calls redispatch(), and stands around the next key."""
+    apply = claim(
+        "python",
+        "apply",
+        *chain(BOTH[1]),
+        event={"type": "frame", "file": "/site-packages/torch/a.py", "line": 7, "function": "apply"},
+        evidence=(40,),
+    )
+    kernel = claim("kernel", VARIABLE, apply, op=OP, key="AutogradCPU", status="derived")
+    key = claim("key", "AutogradCPU", kernel, op=OP, key="AutogradCPU", status="derived")
+    text = f"""
+{ENTRY}
+ {OUTER} | 9 8 {ALL:x}
+  {VARIABLE}(int)
+   $/site-packages/torch/a.py:7 apply
+    {AGAIN}
+     {INNER} | 9 8 {LOW:x}
+      {WRAPPER}(int)
+"""
+    claims, findings = stepped(small, text, blend(key))
+    assert [one.hop.evidence for one in claims if one.hop.name == "apply"] == [(40, OBSERVATION)]
+    assert "apply(at::_ops::blend_Pair::redispatch(CPU(" in shape(claims[:1])
+    assert findings == []

@@ -1,0 +1,64 @@
+"""Folders of notes, in layers: those that came with ptexplore, then the project's own or --notes.
+
+Apart from the reading of them (load.py): a search has kept what it needs of notes, and only asks where they lie.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.source.fetch.project_file import find_project
+
+OWN = "notes"  # the folder that is looked into where nothing else is said
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One folder of notes. `shown` is its name in messages; a `quiet` one may hold Markdown that is none of ours."""
+
+    root: Path
+    shown: str
+    shipped: bool = False
+    quiet: bool = False
+
+
+def shipped_folder() -> Path | None:
+    """The notes that came with ptexplore: inside the installed package, or beside it in a working copy."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "data" / "annotations", package.parent / "annotations"):
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def is_installed(layer: Layer) -> bool:
+    """Whether a folder is part of an installed package, where nothing is written."""
+    return layer.shipped and layer.root.parent.name == "data"
+
+
+def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: bool = True) -> tuple[Layer, ...]:
+    """The folders to read, lowest first: the shipped ones, then `notes`; where none is given the project's own.
+
+    Those are what ptexplore.toml names, else ./notes where it is there. Raises PtexploreError (MISSING) where a
+    folder that was asked for is not there, and as `find_project` does.
+    """
+    start = start or Path.cwd()
+    folder = shipped_folder() if shipped else None
+    own = [Layer(folder, "annotations", shipped=True)] if folder is not None else []
+    if notes:
+        return (*own, *(_asked(start / name, name, "--notes names it") for name in notes))
+    project = find_project(start)
+    if project is not None and project.notes:
+        why = f"{project.file} names it"
+        return (*own, *(_asked(path, os.path.relpath(path, start), why) for path in project.notes))
+    return (*own, Layer(start / OWN, OWN, quiet=True)) if (start / OWN).is_dir() else tuple(own)
+
+
+def _asked(path: Path, shown: str, why: str) -> Layer:
+    if not path.is_dir():
+        raise PtexploreError(f"there is no folder of notes {shown}", why, "ptexplore notes check --notes DIR", MISSING)
+    return Layer(path, shown.rstrip("/") or "/")

@@ -1,0 +1,61 @@
+"""Print what `refs` found: the definitions, then each group of uses with what is certain of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from ptexplore.render.terminal.console import folded, styled
+from ptexplore.render.terminal.search import LocateIn, located, where
+from ptexplore.view.search.refs import group_in_words, otherwise_in_words, told_apart, used_on
+
+if TYPE_CHECKING:
+    from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
+
+DEFINED = 12  # definitions named at the top
+
+
+def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
+    """The whole answer: definitions, groups with their counts, remarks on what is certain and what was left out."""
+    for name, kind, spot in view.defined[:DEFINED]:
+        folded(console, styled((name, "bold cyan"), (f"  {kind}", "bold dim cyan")), "", "    ")
+        folded(console, where(spot, locate), "  ", "    ")
+    more = view.more + max(0, len(view.defined) - DEFINED)
+    if more:
+        console.print(Text(f"{more} more of that name", style="dim"))
+    if not view.defined:
+        console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
+    apart = told_apart(view.lines, view.certain)
+    told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "nothing here uses it"
+    folded(console, styled((told, "")), "", "  ")
+    if view.otherwise:
+        folded(console, styled((otherwise_in_words(view.otherwise), "dim")), "", "  ")
+    several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
+    for group in view.groups:
+        _group(console, group, group_in_words(group, view), locate, several=several)
+    if view.remarks:
+        console.print()
+    for remark in view.remarks:
+        folded(console, styled((remark, "dim")), "", "  ")
+
+
+def _group(console: Console, group: UseGroup, heading: str, locate: LocateIn, *, several: bool) -> None:
+    console.print(Text.assemble((f"\n{heading}", "bold"), (f"  {group.total}", "dim")))
+    for use in group.uses:
+        _use(console, use, locate, several=several)
+    left = group.total - len(group.uses)
+    if left:
+        console.print(Text(f"  {left} more: --limit 0 shows all, --kind {group.name} only these", style="dim"))
+
+
+def _use(console: Console, use: NameUse, locate: LocateIn, *, several: bool) -> None:
+    known = {"resolved": "green", "name-matched": "yellow"}.get(use.how, "cyan")
+    facts = styled(
+        (f"  {use.spot.tree.label}" if several else "", "magenta"), (f"  {use.how}", known),
+        (f" {use.detail}" if use.detail else "", ""), (f"  in {use.inside}" if use.inside else "", "dim"),
+    )  # fmt: skip
+    folded(console, located(use.spot, locate).append_text(facts), "  ", "      ")
+    if use.text:
+        folded(console, styled((use.text, "")), "      ", "        ")

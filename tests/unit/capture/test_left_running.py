@@ -1,0 +1,49 @@
+"""How a trace words what its code left running."""
+
+from __future__ import annotations
+
+from ptexplore.capture.left_running import left_running, sentences
+from ptexplore.model.observed import LeftProcess
+from ptexplore.processes import Descendant
+
+
+class Started:
+    """A child that is asked again and again: each time the next answer, the last one for ever."""
+
+    def __init__(self, *answers: list[Descendant]) -> None:
+        self.answers = list(answers)
+
+    def descendants(self) -> list[Descendant]:
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def test_many_processes_are_counted_and_some_are_numbered() -> None:
+    alive = [LeftProcess(number, "sleep 9", ended=False) for number in range(1, 6)]
+    alive += [LeftProcess(number, f"{'x' * 70} {number}", ended=False) for number in range(11, 16)]
+    (text,) = sentences([*alive, LeftProcess(99, "", ended=False)], is_script=True)
+    long = "x" * 59 + "…"
+    listed = ", ".join(f"{long} (process {number})" for number in range(11, 14))
+    assert text == (
+        "11 processes still run that the script started: "
+        f"sleep 9 (processes 1, 2, 3, …), {listed} and 3 others; left alone"
+    )
+
+
+def test_a_fork_is_named_and_the_runs_of_an_expression_explained() -> None:
+    forks = [LeftProcess(number, "", ended=False) for number in (4, 5)]
+    (text,) = sentences(forks, is_script=False)
+    assert text.startswith("2 processes still run that the expression started: a fork of the run's own process (")
+    assert text.endswith("A trace runs its expression several times, with --once a single time")
+
+
+def test_a_process_is_given_a_moment_to_end() -> None:
+    late = Descendant(7, "sleep 0.1", in_group=False)
+    assert left_running(Started([late], [late], []), ended=True) == []
+
+
+def test_helpers_of_libraries_and_what_is_being_ended_are_not_told() -> None:
+    tracker = Descendant(7, "python -c 'from multiprocessing.resource_tracker import main;main(6)'", in_group=True)
+    assert left_running(Started([tracker]), ended=True) == []
+    run = Descendant(8, "", in_group=True)
+    daemon = Descendant(9, "sleep 9", in_group=False)
+    assert left_running(Started([run, daemon]), ended=False) == [LeftProcess(9, "sleep 9", ended=False)]
