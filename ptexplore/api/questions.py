@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ptexplore.api.recording import PublicRecording
+from ptexplore.api.recording import PublicRecording, seconds
 from ptexplore.api.trail import PublicTrail
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.workspace.workspace import Workspace
@@ -106,7 +106,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         )
         return PublicTrail(*self.inner.trace(request))
 
-    def record(self) -> PublicRecording:
+    def record(self, *, native_budget: float = 0.0) -> PublicRecording:
         """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.
 
         >>> import ptexplore, torch
@@ -116,7 +116,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         ...     recording.trail.hops[-1].op
         'aten::add.Tensor'
         """
-        return PublicRecording(self.inner)
+        return PublicRecording(self.inner, seconds(native_budget))
 
     def op(self, name: str) -> Card:
         """As `ptexplore.op`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 import signal
 import sys
@@ -38,8 +39,8 @@ class PublicRecording:  # `ptexplore.Recording`
     'double()'
     """
 
-    def __init__(self, workspace: Workspace | None = None) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace | None = None, native_budget: float = 0.0) -> None:
+        self._workspace, self._native_budget = workspace, native_budget
         self._recorder: BlockRecorder | None = None
         self._block: RecordedBlock | None = None
         self._trail: PublicTrail | None = None
@@ -141,7 +142,7 @@ class PublicRecording:  # `ptexplore.Recording`
         if self._recorder is not None:
             why, hint = "it goes on already", "record() gives another one, for when this one is over"
             raise PtexploreError("this recording cannot begin", why, hint, USAGE)
-        return BlockRecorder()
+        return BlockRecorder(self._native_budget)
 
     def _end(self, error: BaseException | None) -> None:
         recorder, self._recorder = self._recorder, None
@@ -151,12 +152,16 @@ class PublicRecording:  # `ptexplore.Recording`
                 signal.raise_signal(signal.SIGINT)
 
 
-def record() -> PublicRecording:
+def record(*, native_budget: float = 0.0) -> PublicRecording:
     """Record what runs here, in your own process: in a `with`, or as a decorator.
 
     Your code runs once, as it is and where it is; a profile function and torch's profiler see what it calls. The Trail
     has its modules, functions, operators, kernels and times, and what it raised, which passes through. What recording
-    cost is part of the times, and told: `recording.trail.program.overhead`, in nanoseconds. Nothing is stepped.
+    cost is part of the times, and told: `recording.trail.program.overhead`, in nanoseconds.
+
+    With `native_budget`, in seconds, one call of each kind is stepped in a fork of your process, right before your own
+    call is made: your process waits meanwhile, and no line of yours runs twice. Nothing is forked once CUDA is in use
+    or threads run, as those of a notebook do: `recording.trail.program.stepping.reason` says so.
 
     Raises PtexploreError where nothing can be recorded: in a thread that is not the main one, inside of another
     recording, while another profiler is at work, without a torch that is supported.
@@ -169,4 +174,12 @@ def record() -> PublicRecording:
     >>> [path.name for path in recording.trail.program.paths if path.type == "Linear"]
     ['0']
     """
-    return PublicRecording()
+    return PublicRecording(native_budget=seconds(native_budget))
+
+
+def seconds(given: object) -> float:
+    """A time that was given to `record`. Raises PtexploreError for what is none."""
+    if type(given) in (int, float) and 0 <= float(str(given)) < math.inf:
+        return float(str(given))
+    why = "it is a number of seconds from 0 on"
+    raise PtexploreError(f"native_budget={given!r:.60} is no time", why, "record(native_budget=20)", USAGE)

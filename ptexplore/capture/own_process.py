@@ -40,7 +40,8 @@ class RecordedBlock:
 class BlockRecorder:
     """Records this process from `begin` to `end`, each called once."""
 
-    def __init__(self) -> None:
+    def __init__(self, native_budget: float = 0.0) -> None:
+        self._native_budget = native_budget  # seconds in which calls are stepped, each in a fork of this process
         self.interrupted = False
         self._recorder: Any = None
         self._name = ""
@@ -60,7 +61,7 @@ class BlockRecorder:
         yours = _yours(frame) if frame is not None else None
         code = yours.f_code if yours is not None else getattr(function, "__code__", None)
         self._name = _name_of_block(yours) if yours is not None else _name_of_call(function)
-        self._recorder = program.begin(yours, (code.co_filename,) if code is not None else ())
+        self._recorder = program.begin(yours, (code.co_filename,) if code is not None else (), self._native_budget)
 
     def end(self, error: BaseException | None = None) -> RecordedBlock:
         """Record no more; everything that was hooked is as it was before. `error` is what the code raised.

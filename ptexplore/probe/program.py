@@ -99,9 +99,12 @@ def why_not_here() -> tuple[str, str] | None:
     return None
 
 
-def begin(frame: FrameType | None, files: Iterable[str]) -> Recorder:
-    """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
-    recorder = Recorder(files, is_block=True)
+def begin(frame: FrameType | None, files: Iterable[str], native_budget: float) -> Recorder:
+    """Record this process from here on. `frame` is a function that is running already, `files` are the user's.
+
+    `native_budget` are seconds in which calls are stepped, each in a fork of this process.
+    """
+    recorder = Recorder(files, native_budget, is_block=True)
     recorder.start(frame)
     return recorder
 

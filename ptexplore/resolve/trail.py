@@ -65,6 +65,8 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> s
     text = f"{what}, in {stepping.spent:.0f} s"
     reasons = Counter(why for why in left.values() if why is not None)
     text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())
+    if options.script is None:
+        return text
     ops = (program.kinds[kind] for kind in left if program.kinds[kind].name.startswith("aten::"))
     op = next((f"{kind.name}.{kind.overload}" if kind.overload else kind.name for kind in ops), "")
     name = op.removeprefix("aten::")

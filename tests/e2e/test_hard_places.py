@@ -1340,3 +1340,27 @@ def test_inside_a_call_of_which_no_key_is_known_no_sets_are(compiler_command: In
         while around is not None and around["id"] != call["id"]:
             around = by_id.get(around["parent"])
         assert around is None or hop["kind"] != "key"
+
+
+WRITES = """from torch import Tensor
+@torch.library.custom_op('hard::clear', mutates_args=('x',))
+def clear(x: Tensor) -> None:
+    x.zero_()
+"""
+
+
+def test_a_custom_operator_that_writes_goes_on_below_its_versions_kernel(compiler_command: InProcess) -> None:
+    """Its three keys stand in the frames that send the call on; inside, torch's own sets tell where zero_ begins."""
+    excluded = torch_says(
+        f"{WRITES}    told.append(repr(torch._C._dispatch_tls_local_exclude_set()))\n"
+        "told = []\nclear(torch.ones(3))\nprint(json.dumps('ADInplaceOrView' in told[0]))"
+    )
+    hops = list(compiler_command("trace", "clear(a)", "--setup", WRITES, "--no-native", "--json").hops)
+    assert [hop["key"] for hop in hops if hop["kind"] == "key" and hop["op"] == "hard::clear"] == [
+        "AutogradCPU", "ADInplaceOrView", "CPU",
+    ]  # fmt: skip
+    versions = next(hop for hop in hops if hop["kind"] == "key" and hop["key"] == "ADInplaceOrView")
+    inside = [hop["name"] for hop in below(versions)]
+    assert inside.index("adinplaceorview_impl") < inside.index("CPU") < inside.index("clear")
+    begins = next(hop["key"] for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::zero_")
+    assert begins == ("CPU" if excluded else "ADInplaceOrView")

@@ -6,9 +6,11 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -24,6 +26,7 @@ from ptexplore.model.trace import walk
 from tests.harness import TARGET, InProcess
 
 torch = pytest.importorskip("torch")
+stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(TARGET is not None, reason="it records the torch of the Python that runs the tests"),
@@ -286,6 +289,72 @@ def test_a_decorated_function_that_raises() -> None:
         raises()
     assert recording.trail.ending is not None
     assert [function.name for function in recording.trail.ending.python] == ["raises"]  # none of ptexplore's own
+
+
+STEPPED = """
+import contextlib, os, torch, ptexplore
+from pathlib import Path
+
+def children():
+    started = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, _, told = status.read_text(encoding="utf-8", errors="replace").rpartition(") ")
+            if told.split()[1] == str(os.getpid()):
+                started.append(name)
+    return started
+
+x, ran = torch.rand(3, 3), []
+
+def run():
+    ran.append(os.getpid())
+    return [float(torch.softmax(x, -1).sum()) for _ in range(40)]
+
+plain, state, before = run(), torch.get_rng_state(), children()
+with ptexplore.record(native_budget=30) as recording:
+    recorded = run()
+assert recorded == plain
+assert torch.equal(torch.get_rng_state(), state)
+assert ran == [os.getpid()] * 2
+assert children() == before
+trail = recording.trail
+stepping = trail.record.program.stepping
+assert (stepping.budget, stepping.reason) == (30, None), stepping
+assert stepping.forks >= 2, stepping
+assert trail.record.captured.native
+(entry,) = (hop for hop in trail.find("softmax") if hop.kind == "op" and hop.op == "aten::softmax.int")
+assert entry.instructions > 100, entry
+(told,) = (finding.text for finding in trail.record.findings if finding.kind == "stepped")
+assert "--script" not in told, told
+"""
+
+
+def test_a_call_of_each_kind_is_stepped_in_a_fork_of_this_process() -> None:
+    """What is stepped has its C++; the process gives what it gives anyway, and has no child left.
+
+    In a process of its own: that of the tests has threads, and then nothing is stepped.
+    """
+    done = subprocess.run([sys.executable, "-c", STEPPED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_of_the_user_forbid_it() -> None:
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    with ptexplore.record(native_budget=30) as recording:
+        for _ in range(40):
+            torch.softmax(torch.ones(2), -1)
+    over.set()
+    thread.join()
+    assert "threads of its own" in recording.trail.record.captured.reason
+    assert recording.trail.record.program.stepping.forks == 0
+
+
+@pytest.mark.parametrize("given", [-1, math.inf, math.nan, "20", None, True])
+def test_a_budget_that_is_no_time(given: Any) -> None:
+    with pytest.raises(ptexplore.PtexploreError, match="is no time"):
+        ptexplore.record(native_budget=given)
 
 
 def test_a_function_is_traced_here() -> None:

@@ -21,11 +21,13 @@ from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
     CUSTOM_AUTOGRAD,
     CUSTOM_OP,
+    CUSTOM_WRITES,
     MANUAL,
     TYPED,
     Onward,
     calls_unguarded,
     computes_tangent,
+    guard_of_writes,
     onward,
     saves_results,
 )
@@ -103,7 +105,7 @@ def _descend(
     call = _call(context, tensors, claim, state, by_python=by_python)
     passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key
     if passing is not None:
-        return replace(claim, children=(_through_python(context, tensors, call, passing),))
+        return replace(claim, children=(_through_python(context, tensors, call, claim.children, passing),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
     if not call.steps and innermost.known:  # any of its kernels may hold a guard
         why = f"which kernels of {claim.hop.op} ran is not known"
@@ -132,16 +134,31 @@ def _frame_inside(call: Claim, file: str, function: str) -> Claim | None:
     return None
 
 
-def _through_python(context: Context, tensors: KnownTensors, call: OperatorCall, passing: Claim) -> Claim:
-    """The first key, with the kernel that Python runs; the next one is inside the frame that sends the call on."""
-    outer, inner = (_inside_steps(context, call.state, steps, steps[-1].key) for steps in (call.steps[:1], call.steps))
+def _through_python(
+    context: Context,
+    tensors: KnownTensors,
+    call: OperatorCall,
+    children: Sequence[Claim],
+    passing: Claim,
+    number: int = 0,
+) -> Claim:
+    """The key of this number, with the kernel that Python runs; the next key is in the frame that sends the call on.
+
+    `children` are what the kernel called, `passing` is that frame, in one of them.
+    """
+    outer = _inside_steps(context, call.state, call.steps[: number + 1], call.steps[number].key)
     gap = Claim(Hop(0, "key", "", "observed", NOT_YET))
     sending = replace(passing, children=(gap,))
-    emptied = tuple(_swapped(child, passing, sending) for child in call.claim.children)
+    emptied = tuple(_swapped(child, passing, sending) for child in children)
     held = [_descend(context, tensors, child, outer) for child in emptied]
-    called = [_descend(context, tensors, child, inner) for child in passing.children]
-    further = _chain(context, call, {(len(call.steps) - 1, False): called}, 1)
-    first = _chain(context, replace(call, steps=call.steps[:1]), {(0, False): held})
+    again = _frame_inside(passing, *REDISPATCH) if number + 2 < len(call.steps) else None
+    if again is not None:
+        further = _through_python(context, tensors, call, passing.children, again, number + 1)
+    else:
+        inner = _inside_steps(context, call.state, call.steps, call.steps[-1].key)
+        called = [_descend(context, tensors, child, inner) for child in passing.children]
+        further = _chain(context, call, {(len(call.steps) - 1, False): called}, number + 1)
+    first = _chain(context, replace(call, steps=call.steps[: number + 1]), {(number, False): held}, number)
     return rewrite((first,), lambda claim: further if claim.hop is gap.hop else claim)[0]
 
 
@@ -278,9 +295,12 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         if entry is None or entry.fallthrough or _decides(context, doubt, current):
             return
         registration = registration_of(context.store, op, key, entry)
-        by_hand = registration is None and key.startswith("Autograd")
-        custom = by_hand and (CUSTOM_OP in entry.raw or _frame_inside(claim, *CUSTOM_AUTOGRAD) is not None)
+        kernel = CUSTOM_WRITES if key == "ADInplaceOrView" else CUSTOM_AUTOGRAD if key.startswith("Autograd") else None
+        custom = registration is None and kernel is not None
+        custom = custom and (CUSTOM_OP in entry.raw or (kernel and _frame_inside(claim, *kernel)) is not None)
         then = onward(registration, entry, key, schema, by_custom_op=custom)
+        if then is not None and custom and kernel is CUSTOM_WRITES:
+            then = replace(then, guard=guard_of_writes(context.tree))
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
         if then is not None and then.computed and context.session.program is None:

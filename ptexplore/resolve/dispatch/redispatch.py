@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.dispatch.schema import is_aliasing
@@ -31,6 +32,10 @@ AUTOGRAD_FALLBACK = "aten/src/ATen/core/VariableFallbackKernel.cpp"
 # redispatches with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
 CUSTOM_OP = "torch/_library/custom_ops.py"
 CUSTOM_AUTOGRAD = ("torch/_library/autograd.py", "autograd_impl")
+# Under ADInplaceOrView, of what writes its arguments: it counts their versions, and redispatches below its own key; in
+# some versions inside of a guard.
+CUSTOM_WRITES = (CUSTOM_OP, "adinplaceorview_impl")
+_BELOW_IN_PYTHON = "_AutoDispatchBelowADInplaceOrView()"
 
 # The few autograd and ADInplaceOrView kernels that torchgen leaves to hand, and at which keys they redispatch below
 # it; read off the 2.6.0 source, so it stays a prediction for every other version (detach_ never redispatches).
@@ -75,6 +80,9 @@ def onward(
     if by_custom_op and key.startswith("Autograd"):
         why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd ({CUSTOM_AUTOGRAD[0]})"
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
+    if by_custom_op and key == "ADInplaceOrView":
+        why = f"{CUSTOM_OP} makes it, whose kernel of what writes its arguments redispatches below its own key"
+        return Onward("ADInplaceOrView", False, why)
     if registration is None:
         return _fallback() if key.startswith("Autograd") and entry.path == AUTOGRAD_FALLBACK else None
     if registration.redispatch:
@@ -97,6 +105,14 @@ def _not_implemented(schema: str) -> Onward:
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     why = f"{NOT_IMPLEMENTED} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
     return Onward("ADInplaceOrView", False, why, guard=BELOW)
+
+
+def guard_of_writes(tree: SourceTree) -> str | None:
+    """The guard that a custom operator's kernel under ADInplaceOrView holds, as this torch's own text has it."""
+    lines = tree.lines(CUSTOM_OP)
+    first = next((number for number, line in enumerate(lines) if f"def {CUSTOM_WRITES[1]}(" in line), len(lines))
+    body = takewhile(lambda line: ".impl(" not in line, lines[first:])
+    return BELOW if any(_BELOW_IN_PYTHON in line for line in body) else None
 
 
 def _fallback() -> Onward:

@@ -141,7 +141,9 @@ class KnownTensors:
         made, layered = _made(context), _layered(context.base)
         inside = _inside(context.base) if layered else {}
         generators, program = context.may_give_generators, context.session.program
-        inference = any(not sets.include & context.keys.functionality("ADInplaceOrView") for sets in _sets(context))
+        in_mode = context.keys.functionality("ADInplaceOrView")
+        inference = any(not sets.include & in_mode for sets in _sets(context))
+        inference = inference or any(not raw & in_mode for raw in _read_of_program(context.base))
         kept = frozenset(position[event] for event in _over_kept_graph(context.base) if event in position)
         nothing = program is not None
         return cls(context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, nothing, kept)
@@ -330,6 +332,11 @@ class KnownTensors:
         return self.keys.raw((f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"))
 
 
+def _read_of_program(base: Sequence[Event]) -> frozenset[int]:
+    """All key sets that were read before calls of a program."""
+    return frozenset(raw for event in base for raws in event.read for raw in raws)
+
+
 def _read_of_calls(names: Sequence[str], claim: Claim) -> dict[str, tuple[int, ...]]:
     """The key sets that were read before calls of a program's, by the names of the schema's arguments."""
     text = claim.hop.operator.schema if claim.hop.operator is not None else ""
@@ -406,6 +413,8 @@ def _made(context: Context) -> dict[str, int]:
             if argument.impl is not None:
                 first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
     for raw in {tensor.raw for held in context.held for tensor in held.tensors}:
+        first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
+    for raw in _read_of_program(context.base):
         first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
     program = context.session.program
     if program is not None:  # its calls are not told in their order

@@ -77,8 +77,8 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         yield from how_stepped(trail, session)
         return
     projected = max(part.projected or 0.0 for part in parts)
-    long = f" (that would take about {projected:.0f} s)" if projected >= native.LONG else ""
-    yield f"operators were timed, not single-stepped{long}; --open NAME steps the costliest operator in NAME"
+    long = f"single-stepping all would take about {projected:.0f} s" if projected >= native.LONG else ""
+    yield "; ".join(filter(None, ("operators were timed", long, "--open NAME steps the costliest operator in NAME")))
 
 
 def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]) -> Iterator[str]:

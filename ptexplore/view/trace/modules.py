@@ -354,7 +354,9 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     for finding in trail.findings:
         if finding.kind == STEPPED and not options.verbose:
             told = finding.text.partition(" of operator calls")[0]
-            yield f"C++ inside operators: --view tree has it for {told}; --native-budget SECONDS for more"
+            is_block = trail.program is not None and trail.program.is_block
+            more = "record(native_budget=SECONDS)" if is_block else "--native-budget SECONDS"
+            yield f"C++ inside operators: --view tree has it for {told}; {more} for more"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

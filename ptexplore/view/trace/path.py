@@ -41,6 +41,7 @@ FEW = 8  # rows: where there is room for no more, a step with many inside stays 
 SHARES = "share: of all instructions, callees included; self: without the rows inside it"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES = "Python evaluates the expression"
+ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -458,11 +459,12 @@ class _Steps:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         keys = keys_of(hop)
-        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; keys {keys}" if keys else ""))
+        what = f"operator, called {ELSEWHERE}" if hop.thread and around.op is None else "operator"
+        row = self._row(hop, (hop.op or hop.name), what + (f"; keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
-        made.opened = "operator"
+        made.opened = what
         made.is_uncounted = bool(self.whole) and not made.cost
         made.is_call = around.op is None
         return made

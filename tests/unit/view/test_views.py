@@ -209,6 +209,14 @@ def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
     assert names == ["aten::gru.input", "aten::linear", "aten::add_.Tensor", "aten::chunk", "aten::zeros"]
 
 
+def test_a_call_of_another_thread_says_so() -> None:
+    away = replace(an_operator(20, "aten::empty.memory_format"), thread=1)
+    rows = view(a_trail(an_operator(1), away), Options(view="path")).table
+    told = {row.name: row.what for row in rows}
+    assert told["aten::empty.memory_format"] == "operator, called in another thread"
+    assert told["aten::add.Tensor"] == "operator"
+
+
 def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
     call = Hop(2, "op", "aten::matmul", "observed", ref(2), op="aten::matmul")
     binding = Hop(1, "binding", "THPVariable_matmul", "observed", ref(1), children=(call,),

@@ -106,6 +106,9 @@ def test_a_custom_operator_redispatches_below_autograd() -> None:
     assert then is not None
     assert (then.after, then.certain, then.guard) == ("AutogradOther", False, BELOW_AUTOGRAD)
     assert onward(None, entry("CPU"), "CPU", by_custom_op=True) is None, "its own kernel ends the call"
+    then = onward(None, entry("ADInplaceOrView"), "ADInplaceOrView", by_custom_op=True)
+    assert then is not None
+    assert (then.after, then.certain) == ("ADInplaceOrView", False), "of what writes its arguments"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_tensor_that_the_call_was_given_has_the_keys_that_were_read(small: Sma
 
 def test_what_was_read_before_calls_of_a_program_is_no_assumption(small: Small) -> None:
     """Where calls had other sets, what only some had is in doubt."""
-    alike, others = bits("CPU", "Conjugate"), bits("CPU", "Conjugate", "Negative")
+    alike, others = bits(*CPU_TENSOR, "Conjugate"), bits(*CPU_TENSOR, "Conjugate", "Negative")
     ops = [op("aten::blend", inputs=[tensor(7), tensor(8)], read=[[alike], []])]
     found = of(small, 0, ops)
     assert found.sets == {"self": alike, "other": bits(*CPU_TENSOR)}
@@ -70,6 +70,8 @@ def test_what_was_read_before_calls_of_a_program_is_no_assumption(small: Small) 
     assert differing.sets["self"] == alike
     assert differing.doubt == bits("Negative")
     assert (tuple(differing.doubtful), differing.assumed, differing.observed) == (("self",), (), True)
+    in_mode = of(small, 0, [op("aten::blend", inputs=[tensor(7), tensor(8)], read=[[bits("CPU")], []])])
+    assert "inference mode" in in_mode.doubtful["other"], "where one tensor was made in it another may be"
 
 
 def test_a_tensor_that_was_made_inside_has_the_keys_of_its_kind(small: Small) -> None:
