@@ -270,6 +270,8 @@ class Browser(App[None]):
         """Keys of a tour while there is one, of a trail once there was one."""
         if action == "tour":
             return self.touring.walk is not None and self.screen is self.reader
+        if action == "scroll_notes":
+            return self.screen is self.reader
         if action == "lab":
             return bool(self.touring.labs) and self.screen is self.reader
         if action == "fetch":

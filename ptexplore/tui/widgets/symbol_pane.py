@@ -153,7 +153,7 @@ class SymbolPane(Links):
         calls = answer.calls
         if calls is None:
             if not answer.complete:
-                yield Leads(Content.styled("\nwho calls it, whom it calls: is looked up …", "dim"))
+                yield Leads(Content.styled("\nwho calls it: being read …", "dim"))
             return
         for title, lines, more in (("called by", caller_lines(calls), calls.more_callers),
                                    ("calls", callee_lines(calls), calls.more_callees)):  # fmt: skip
