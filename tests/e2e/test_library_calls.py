@@ -62,7 +62,7 @@ def test_what_ran_in_the_libraries(command: InProcess) -> None:
 
 
 SCRIPT = ALONE.replace("torch.set_num_threads(1)\n", "").replace(
-    EXPRESSION, "for _ in range(40):\n    torch.mm(a, b), F.linear(x, w), torch.bmm(z, z)"
+    EXPRESSION, "for _ in range(40):\n    F.linear(x, w), torch.bmm(z, z)"
 )
 
 
@@ -73,7 +73,7 @@ def test_what_ran_in_the_libraries_in_a_program(command: InProcess, tmp_path: Pa
     if not made.data["captured"]["native"]:
         pytest.skip("no native pass here")
     told = [tuple(hop["library"].values()) for hop in made.hops if hop["library"]]
-    expected = {call for call in printed() if call[1] in ("SGEMM", "SGEMM_BATCH") and "27" not in call[3]}
+    expected = {call for call in printed() if call[1] == "SGEMM_BATCH"}
     named = {(library, what, implementation, problem) for library, what, problem, implementation in told}
     assert named >= expected, json.dumps(told)
     sentences = [text for hop in made.hops for text in hop["why"] if "the libraries told" in text]
