@@ -16,13 +16,12 @@ import resource
 import select
 import signal
 import sys
-import tempfile
 import threading
 import time
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Literal
@@ -302,6 +301,7 @@ class Stepping:
             ended = self._fork(lambda: self._become(addresses, call.number), SECONDS + GRACE)
             if ended is None:
                 return
+            self.forks += 1
             steps = self._stepper.taken(round(self._waits_for() * 1e-9, 3))
             if steps is not None:
                 call.part = native.stepped_part("operator", steps)
@@ -348,12 +348,11 @@ class Stepping:
         if child == 0:
             self._enter_child(prepare)
             return None
-        self.forks += 1
         return _ended(child, seconds)
 
     def _listen(self, call: Stepped) -> None:
-        """Call the builtin in a fork at full speed, with what oneDNN and MKL print of it going to a file."""
-        with tempfile.TemporaryFile() as file:
+        """Call the builtin in a fork at full speed, with what oneDNN and MKL print of it going to a file in memory."""
+        with suppress(OSError), os.fdopen(os.memfd_create("ptexplore"), "rb") as file:
             ended = self._fork(lambda: self._hear(file.fileno()), GRACE + 4e-9 * call.tried.least)
             if ended == (0, False):
                 call.libraries = libraries.told_in(file)
