@@ -314,7 +314,7 @@ class Stepper:
     def _steps(self, seconds: float) -> Steps:
         cut = {
             code.FULL: "the log was full",
-            code.LIMIT: f"it runs more than {self.most:,} instructions",
+            code.LIMIT: f"it runs more than {self.most:,} instructions, with those by which Python's calls are seen",
             code.LATE: self.late,
             code.BLOCKS: "from here on the code blocks SIGTRAP, as whatever starts a thread or a process does",
             code.HANDLES: "from here on the code handles or sends SIGTRAP itself, by which stepping works",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import zip_longest
 
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
@@ -150,12 +152,25 @@ def _elsewhere(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, Nati
     """
     if seen.part.calls.cut or seen.part.calls.part == "operator":
         return
-    calls = (claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
+    calls = [claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op"]
     missed = [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
+    known = handles(seen.part.frames, seen.operator_named)
+    marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
+    ran = Counter(_base(mark.name) for mark in marks if mark is not None and mark.kind == "op")
+    called = Counter(_base(claim.hop.op or claim.hop.name) for claim in calls)
+    # What ran as often as it was called did run, though which call is which is not known.
+    missed = [
+        claim for claim in missed if ran[name := _base(claim.hop.op or claim.hop.name)] + ran[UNNAMED] < called[name]
+    ]
     if missed:
         names = ", ".join(dict.fromkeys(claim.hop.name for claim in missed))
         text = f"the stepped run did not call {names}, which the profiler saw in a run before: the two differ"
         yield Finding("nondeterministic", text), None
+
+
+def _base(name: str) -> str:
+    """An operator's name without its overload, which not every claim knows."""
+    return name.partition(".")[0]
 
 
 # --- which call of the machine each event was: both are preorders of one tree ---
@@ -271,6 +286,25 @@ def _loose(mark: Matchable, vague: bool) -> Matchable:
 
 
 def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
+    """Positions that belong together: the operator calls where both have the same ones, and what fits between two.
+
+    Functions of Python that run once for each operator differ from run to run (what is cached): a longest equal run
+    of them would reach across into the next call.
+    """
+    mine_ops, their_ops = ([n for n, mark in enumerate(marks) if mark.kind == "op"] for marks in (mine, theirs))
+    both = zip_longest((mine[n] for n in mine_ops), (theirs[n] for n in their_ops))
+    if any(frame not in (claim, Matchable("op", UNNAMED)) or claim is None for claim, frame in both):
+        yield from _equal_runs(mine, theirs)
+        return
+    a = b = 0
+    for end_a, end_b in (*zip(mine_ops, their_ops, strict=True), (len(mine), len(theirs))):
+        yield from ((a + first, b + second) for first, second in _equal_runs(mine[a:end_a], theirs[b:end_b]))
+        if end_a < len(mine):
+            yield end_a, end_b
+        a, b = end_a + 1, end_b + 1
+
+
+def _equal_runs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
     """Positions that belong together: longest equal runs first, then what the frames leave unnamed between them.
 
     What both begin and end with is told apart first: it is most of it, and the rest takes a time that grows with its

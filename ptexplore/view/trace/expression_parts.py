@@ -88,7 +88,9 @@ class _Gathering:
         """The part that is backward, made on first sight."""
         part = self.root.inside.get("backward")
         if part is None:
-            part = self.root.inside["backward"] = _Gathered("backward", "backward", outer=self.root, calls=1)
+            part = self.root.inside["backward"] = _Gathered(
+                "backward", "backward", outer=self.root, calls=1, first=self.met
+            )
             if self.unit == "instructions":
                 part.cost = self.counted.get("backward", 0)
         return part

@@ -134,12 +134,13 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
         return ()
     phases = [row.name for row in rows if row.heading]
     functions = any(row.what == "Python" for row in rows)
-    small = [
-        f"under {SMALL:.0%}: no row, but for what you called; a kernel has a row, or is named in that of its caller"
-    ]
+    small = (
+        f"no row: what has under {SMALL:.0%}, but for operators that you called, and Python that calls no operator; "
+        "a kernel has a row, or is named in that of its caller"
+    )
     return (
         SHARES,
-        *(small if maker.least == SMALL * maker.whole else []),
+        *([small] if maker.least == SMALL * maker.whole else []),
         *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
     )
 

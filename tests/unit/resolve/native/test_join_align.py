@@ -72,3 +72,18 @@ def test_what_an_operator_called_is_not_taken_for_what_a_later_one_calls() -> No
 def test_a_boxed_call_is_the_one_event_that_is_left() -> None:
     assert matched([op("add.T"), op("own"), op("add.T")], f"{ADD}\n{BOXED}\n{ADD}") == [0, 1, 2]
     assert matched([op("add.T"), op("own"), op("other")], f"{ADD}\n{BOXED}\n") == [0, None, None]
+
+
+def frame(name: str, line: int, *children: Claim) -> Claim:
+    event = recorded({"type": "frame", "file": "/torch/a.py", "line": line, "function": name})
+    return Claim(Hop(0, "python", name, "observed", NOT_YET), event, children=children)
+
+
+def test_what_ran_once_for_each_operator_does_not_draw_a_call_to_the_next_ones() -> None:
+    """The recorded run filled a cache below the second call; the stepped one had done so below the first."""
+    fill = [frame("find", 1), frame("make", 2), frame("hold", 3), frame("keep", 4)]
+    claims = [op("add.T"), op("mul.T", *fill)]
+
+    lines = [f"$/torch/a.py:{line} {name}" for name, line in (("find", 1), ("make", 2), ("hold", 3), ("keep", 4))]
+    text = "\n".join([ADD, *(f" {line}" for line in lines), MUL])
+    assert matched(claims, text) == [0, 5, None, None, None, None]
