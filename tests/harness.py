@@ -192,10 +192,13 @@ class Cli:
 
     def line_of(self, ref: dict[str, Any]) -> str:
         """The line that a source reference names: in the runtime tree, or in the 2.6.0 source tree."""
+        return self.text_of_place(ref).splitlines()[ref["line"] - 1]
+
+    def text_of_place(self, ref: dict[str, Any]) -> str:
+        """The text of the file that a source reference names, in the tree that it names."""
         if ref.get("tree", "runtime") == "runtime":
-            return self.text_of(ref["path"]).splitlines()[ref["line"] - 1]
-        file = Path(os.environ["PTEXPLORE_TEST_SOURCE"]) / ref["path"]
-        return file.read_text(encoding="utf-8", errors="replace").splitlines()[ref["line"] - 1]
+            return self.text_of(ref["path"])
+        return (Path(os.environ["PTEXPLORE_TEST_SOURCE"]) / ref["path"]).read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def test_the_policy_of_autocast_chooses_its_specialisation(sourced_command: InPr
     one_call = ("--native-op", "mse_loss", "--with", "torch.autocast('cpu', torch.bfloat16)")
     hops = sourced_command("trace", "F.mse_loss(a, b)", *one_call, "--json").hops
     (kernel,) = [hop for hop in hops if hop["name"].endswith("::WrapFunction_::call")]
-    text = sourced.text_of(kernel["source"]["path"])
+    text = sourced.text_of_place(kernel["source"])
     listed = re.sub(r"//.*", "", text.partition("enum class CastPolicy")[2].partition("{")[2].partition("}")[0])
     names = [item.split()[0] for item in listed.split(",") if item.strip()]
     head = "\n".join(text.split("\n")[: kernel["source"]["line"]]).rpartition("struct WrapFunction_<")[2]
