@@ -87,6 +87,9 @@ def write(descriptor: int, data: bytes | bytearray) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+_adopters: list[int] = []  # the process that adopts, by its number: a fork of it does not
+
+
 def adopt() -> None:
     """Have what a child leaves running become a child of this process, however often it forked. Linux alone can.
 
@@ -95,7 +98,8 @@ def adopt() -> None:
     if sys.platform.startswith("linux"):
         import ctypes
 
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER, which no fork inherits
+        _adopters.append(os.getpid())
 
 
 def has_children() -> bool:
@@ -111,8 +115,12 @@ def has_children() -> bool:
 def reaping(process: int) -> Iterator[None]:
     """Reap what this process has adopted as soon as it ends, as the system's first process would; but not `process`.
 
-    Otherwise code that waits until its daemon is gone would wait without end.
+    Otherwise code that waits until its daemon is gone would wait without end. A process that adopts nothing leaves its
+    children, and its handlers, to the code that runs in it.
     """
+    if os.getpid() not in _adopters:
+        yield
+        return
 
     def reap(*_: Any) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -237,11 +245,14 @@ def _child(work: Callable[[], bytes], answer: int, output: int, private: tuple[i
 
 
 def _end_workers() -> None:
-    """End the daemonic workers of multiprocessing, as Python does at its end, which `os._exit` leaves out."""
+    """End this process's daemonic workers of multiprocessing, as Python does at its end, which `os._exit` leaves out.
+
+    Those of the process that it is a fork of are not its own.
+    """
     if "multiprocessing.process" in sys.modules:
         with contextlib.suppress(Exception):
             for worker in sys.modules["multiprocessing.process"].active_children():
-                if worker.daemon:
+                if worker.daemon and worker._parent_pid == os.getpid():
                     worker.terminate()
 
 

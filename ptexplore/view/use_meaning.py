@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -122,23 +122,28 @@ def _counted(text: str) -> Arguments | None:
     return _number(bare[1:close], [text[start:stop] for start, stop in brackets.arguments(1, close)])
 
 
+def _signs(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Each match in the brackets that a text begins with, and in how many it is: in none the one that closes them."""
+    depth = 0
+    for match in pattern.finditer(text):
+        depth += (match[0] in "([{") - (match[0] in ")]}")
+        yield depth, match
+        if not depth:
+            return
+
+
 def _pieces(text: str) -> list[tuple[int, int]] | None:
     """The arguments in the brackets that a text begins with; None where they do not close, or hold a literal, a comment
     or a directive.
     """
-    depth, begin = 0, 1
+    begin = 1
     pieces: list[tuple[int, int]] = []
-    for match in _SIGN.finditer(text):
-        sign = match[0]
-        if sign in "([{":
-            depth += 1
-        elif sign in ")]}":
-            depth -= 1
-            if not depth:
-                return [*pieces, (begin, match.start())]
-        elif sign != ",":
+    for depth, match in _signs(_SIGN, text):
+        if not depth:
+            return [*pieces, (begin, match.start())]
+        if match[0] not in "()[]{},":
             return None
-        elif depth == 1:
+        if match[0] == "," and depth == 1:
             pieces.append((begin, match.start()))
             begin = match.end()
     return None
@@ -148,16 +153,7 @@ def _end_of_call(text: str) -> int:
     """Behind the bracket that closes the one that a text begins with; -1 where none does. Literals and comments are
     passed over, so that what stands behind the call need not be read.
     """
-    depth = 0
-    for match in _LITERAL_OR_BRACKET.finditer(text):
-        sign = match[0]
-        if sign in "([{":
-            depth += 1
-        elif sign in ")]}":
-            depth -= 1
-            if not depth:
-                return match.end()
-    return -1
+    return next((match.end() for depth, match in _signs(_LITERAL_OR_BRACKET, text) if not depth), -1)
 
 
 def _number(inside: str, pieces: Sequence[str]) -> Arguments | None:

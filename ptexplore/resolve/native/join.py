@@ -154,6 +154,8 @@ def _elsewhere(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, Nati
         return
     calls = [claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op"]
     missed = [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
+    if not missed:
+        return
     known = handles(seen.part.frames, seen.operator_named)
     marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
     ran = Counter(_base(mark.name) for mark in marks if mark is not None and mark.kind == "op")

@@ -135,7 +135,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     phases = [row.name for row in rows if row.heading]
     functions = any(row.what == "Python" for row in rows)
     small = (
-        f"no row: what has under {SMALL:.0%}, but for operators that you called, and Python that calls no operator; "
+        f"no row: Python that calls no operator; what is under {SMALL:.0%}, unless it is an operator that you called; "
         "a kernel has a row, or is named in that of its caller"
     )
     return (
