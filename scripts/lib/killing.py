@@ -25,7 +25,7 @@ from tests.harness import REPOSITORY, TARGET, Cli
 from tests.upstream import make_upstream, write_tree
 
 MARK = "PTEXPLORE_KILLED_RUN"  # in the environment of all that a run starts
-GRACE = 2.0  # seconds that what a killed command started may live on
+GRACE = 2.0  # seconds that what a killed command started may live on, less those in which it waits for a processor
 PATIENCE = 20.0  # seconds more, to tell what is slow on a busy machine from what never ends
 ASIDE_NAMES = (".lock", "-journal", "-wal", "-shm")  # of no meaning once nobody holds them
 
@@ -257,8 +257,11 @@ class Killing:
         for stream in (process.stdout, process.stderr):  # a child may hold the other end: it is not waited for
             if stream is not None:
                 stream.close()
-        end = time.monotonic() + GRACE
-        while (alive := marked(self._mark())) and time.monotonic() < end:
+        began, waited, most = time.monotonic(), {}, 0.0
+        while (alive := marked(self._mark())) and time.monotonic() < began + GRACE + most:
+            for number, _ in alive:  # what is given no turn to end on a busy machine is not what lives on
+                now = waiting(number)
+                most = max(most, now - waited.setdefault(number, now))
             time.sleep(0.05)
         if alive:
             tally.orphans += len(alive)
@@ -272,12 +275,14 @@ class Killing:
                     os.kill(number, signal.SIGKILL)
 
     def _compare(self, tally: Tally) -> None:
+        began = time.monotonic()
         try:
             output = self._whole_run(*self._arguments)
         except (AssertionError, subprocess.TimeoutExpired) as error:
             tally.faults.append(str(error)[:600])
             return
         tally.runs += 1
+        tally.seconds = max(tally.seconds, time.monotonic() - began)  # the machine may have become busier
         left = self._left()
         tally.left_behind |= set(left) - set(self._alone)
         if self._work.answers and self._outputs[0] == self._outputs[1] != output:
@@ -327,6 +332,14 @@ def _torchs_own(text: bytes) -> list[bytes]:
         if hop["kind"] != "closed"
     ]
     return [json.dumps([document["expression"], document["result"], hops]).encode()]
+
+
+def waiting(number: int) -> float:
+    """Seconds that a process was ready to run and had no processor: of its threads the longest."""
+    with contextlib.suppress(OSError):
+        tasks = [file.read_text().split() for file in Path(f"/proc/{number}/task").glob("*/schedstat")]
+        return max((int(task[1]) / 1e9 for task in tasks), default=0.0)
+    return 0.0
 
 
 def marked(mark: str) -> list[tuple[int, str]]:

@@ -52,6 +52,7 @@ def test_what_differs_or_lives_on_is_told(killing: Any, tmp_path: Path, monkeypa
     child = int(shell.stdout.readline())  # type: ignore[union-attr]
     shell.wait()
     assert [number for number, _ in killing.marked("m")] == [child]
+    assert killing.waiting(os.getpid()) > 0.0
     os.kill(child, 9)
     shell.stdout.close()  # type: ignore[union-attr]
     del monkeypatch
