@@ -305,11 +305,8 @@ class Failing:
         else:
             tally.calls = self._alone.calls
             tally.places = len({(call.name, call.place) for call in self._calls})
-            moments = (
-                self._moments(error, each, drawn)[:most]
-                if each
-                else drawn.sample(range(tally.calls), min(most, tally.calls))
-            )  # in no order: `end` may cut it
+            some = self._moments(error, each, drawn) if each else drawn.sample(range(tally.calls), tally.calls)
+            moments = some[:most]  # in no order: `end` may cut it
         for nth in moments:
             if time.monotonic() > end:
                 break

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +49,7 @@ class Work:
 class Tally:
     """What came of the kills of one command."""
 
-    seconds: float = 0.0  # of a run that is left alone
+    seconds: float = 0.0  # of processor that a run takes which is left alone
     kills: int = 0  # which met a running command
     late: int = 0  # it had ended before
     runs: int = 0  # runs after them that were left to end
@@ -221,9 +222,11 @@ class Killing:
             self._reset()
             for name in self._work.whole:
                 self._known.setdefault(name, set()).add(_prints(self._folder / name)[0])
-            began = time.monotonic()
+            began = os.times()
             self._outputs.append(self._whole_run(*self._arguments))
-            tally.seconds = max(tally.seconds, time.monotonic() - began)
+            ended = os.times()
+            took = ended.children_user + ended.children_system - began.children_user - began.children_system
+            tally.seconds = max(tally.seconds, took)
             found.append({name: _prints(file) for name, file in self._left().items()})
             for name in self._work.whole:
                 self._known[name].add(_prints(self._folder / name)[0])
@@ -238,16 +241,18 @@ class Killing:
         """Kill it so many times on top of one another; then let one run end."""
         self._reset()
         for _ in range(chain):
-            self._kill_once(drawn.uniform(0.0, tally.seconds), tally)
+            self._kill_once(drawn.uniform(0.0, tally.seconds), drawn, tally)
             for name, known in self._known.items():
                 if _prints(self._folder / name)[0] not in known:
                     tally.faults.append(f"{name} is neither the old nor the new one")
         self._compare(tally)
 
-    def _kill_once(self, after: float, tally: Tally) -> None:
+    def _kill_once(self, after: float, chance: random.Random, tally: Tally) -> None:
+        """Kill it after so many seconds of processor: by the clock, a busy machine would always be met at its start."""
         process = self._begin(self._arguments)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(after)
+        while process.poll() is None and spent(process.pid) < after:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(chance.uniform(0.0, 0.1))
         if process.poll() is not None:
             tally.late += 1
         else:
@@ -275,14 +280,12 @@ class Killing:
                     os.kill(number, signal.SIGKILL)
 
     def _compare(self, tally: Tally) -> None:
-        began = time.monotonic()
         try:
             output = self._whole_run(*self._arguments)
         except (AssertionError, subprocess.TimeoutExpired) as error:
             tally.faults.append(str(error)[:600])
             return
         tally.runs += 1
-        tally.seconds = max(tally.seconds, time.monotonic() - began)  # the machine may have become busier
         left = self._left()
         tally.left_behind |= set(left) - set(self._alone)
         if self._work.answers and self._outputs[0] == self._outputs[1] != output:
@@ -332,6 +335,21 @@ def _torchs_own(text: bytes) -> list[bytes]:
         if hop["kind"] != "closed"
     ]
     return [json.dumps([document["expression"], document["result"], hops]).encode()]
+
+
+def spent(number: int) -> float:
+    """Seconds of processor of a process, of its descendants, and of those that were waited for."""
+    used, children = {number: 0.0}, defaultdict(list)
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            stat = file.read_text().rpartition(")")[2].split()
+            used[int(file.parent.name)] = sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
+            children[int(stat[1])].append(int(file.parent.name))
+    total, family = 0.0, [number]
+    while family:
+        total += used[family[-1]]
+        family += children[family.pop()]
+    return total
 
 
 def waiting(number: int) -> float:

@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def test_what_differs_or_lives_on_is_told(killing: Any, tmp_path: Path, monkeypa
     shell.wait()
     assert [number for number, _ in killing.marked("m")] == [child]
     assert killing.waiting(os.getpid()) > 0.0
+    assert killing.spent(os.getpid()) >= time.process_time() - 0.1 > 0.0
     os.kill(child, 9)
     shell.stdout.close()  # type: ignore[union-attr]
     del monkeypatch
