@@ -68,6 +68,18 @@ def _trusting(folder: Path, run: Callable[..., None]) -> None:
     (folder / "cwd/notes/mine.md").write_text(NOTE + lab, encoding="utf-8")
 
 
+def _illustrated(folder: Path, run: Callable[..., None]) -> None:
+    """Notes of one's own, with a picture and a page of a folder."""
+    _searched(folder, run)
+    for name in ("tours", "folders"):
+        (folder / "cwd/notes" / name).mkdir(parents=True)
+    tour = NOTE.replace("baseline:", "level: basic\nsummary: Mine\nconcepts: []\nbaseline:")
+    (folder / "cwd/notes/tours/mine.md").write_text(f"{tour}\nHere it is.\n\n![what it is](it.svg)\n")
+    (folder / "cwd/notes/tours/it.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>')
+    page = "---\nfolder: torch\ntitle: Torch\nsummary: Mine\nbaseline: v2.99.0\n---\n\nWhat it is for.\n"
+    (folder / "cwd/notes/folders/torch.md").write_text(page)
+
+
 def _only_mini(folder: Path, run: Callable[..., None]) -> None:
     del run
     from tests import small_source
@@ -98,7 +110,11 @@ COMMANDS = {
     "find": Asked(_searched, ("find", "--tree", "mini", "mix", "--json")),
     "refs": Asked(_searched, ("refs", "--tree", "mini", "mix", "--json")),
     "show": Asked(_searched, ("show", "--tree", "mini", "at::native::mix")),
-    "html": Asked(_searched, ("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "1"), reports=True),
+    "html": Asked(
+        _illustrated,
+        ("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "1", "--notes", "notes"),
+        reports=True,
+    ),
     "notes check": Asked(_noted, ("notes", "check", "mine", "--notes", "notes", "--json")),
     "notes pin": Asked(_noted, ("notes", "pin", "mine", "--notes", "notes", "--yes"), reports=True),
     "notes trust": Asked(_trusting, ("notes", "trust", "notes/mine.md"), reports=True),
