@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from ptexplore.annotations.kept import keep, kept, notes_key, stamp
+from ptexplore.errors import BROKEN
 
 if TYPE_CHECKING:
     from ptexplore.annotations.layers import Layer
@@ -81,12 +81,16 @@ def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore) -> 
         return placed_before
     from ptexplore.annotations.load import load
 
-    placed = marks(load(layers), tree, store)
-    keep(name, "marks", [asdict(mark) for mark in placed])
+    library = load(layers)
+    placed = marks(library, tree, store)
+    keep(name, "marks", [asdict(mark) for mark in placed], library.problems)
     return placed
 
 
 def _index(store: IndexStore) -> str:
-    with contextlib.suppress(OSError):
+    try:
         return stamp(store.path, store.path.stat())
-    return ""
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return ""

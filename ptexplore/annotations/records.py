@@ -28,6 +28,16 @@ class Problem:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadNotes(Problem):
+    """A file or a folder that the system kept back this time, whatever is in it: nothing made without it is kept."""
+
+
+def unread(shown: str, error: OSError) -> UnreadNotes:
+    """The problem that a file or a folder cannot be read."""
+    return UnreadNotes(Where(shown, 1), f"it cannot be read: {error.strerror or error}")
+
+
 class Unreadable(ValueError):
     """A file of notes, or a part of it, that cannot be used; `line` is where."""
 

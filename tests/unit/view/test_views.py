@@ -437,6 +437,16 @@ def test_operators_are_summed_by_the_way_they_went() -> None:
     assert page.table[0].what == "AutogradCPU → VariableType::add"
 
 
+def test_a_node_is_of_the_calls_that_recorded_it() -> None:
+    node = Hop(30, "node", "MulBackward0", "observed", ref(3), node=NodeRef(recorded=True))
+    page = view(a_trail(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),
+                        an_operator(21, "aten::exp", node)), Options(view="operators"))  # fmt: skip
+    assert [row.what.partition("; ")[2] for row in page.table] == [
+        "1 of 2 records MulBackward0",
+        "records MulBackward0",
+    ]
+
+
 # --- small parts ---
 
 
