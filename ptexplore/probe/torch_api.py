@@ -347,7 +347,7 @@ def profiler(*, shapes: bool = True) -> Any:
 
     Not torch.profiler: its first use imports hundreds of modules and registers kernels.
     """
-    config = torch._C._profiler._ExperimentalConfig(**_abilities())
+    config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
     return torch.autograd.profiler.profile(use_kineto=True, record_shapes=shapes, experimental_config=config)
 
 
