@@ -69,8 +69,9 @@ def _trusting(folder: Path, run: Callable[..., None]) -> None:
 
 
 def _illustrated(folder: Path, run: Callable[..., None]) -> None:
-    """Notes of one's own, with a picture and a page of a folder."""
+    """Notes of the project's own, with a picture and a page of a folder."""
     _searched(folder, run)
+    (folder / "cwd/ptexplore.toml").write_text('notes = ["notes"]\n')
     for name in ("tours", "folders"):
         (folder / "cwd/notes" / name).mkdir(parents=True)
     tour = NOTE.replace("baseline:", "level: basic\nsummary: Mine\nconcepts: []\nbaseline:")
@@ -107,12 +108,12 @@ COMMANDS = {
     "index --export": Asked(
         _searched, ("index", "--checkout", "mini", "--export", "ctags", "tags", "--force"), reports=True
     ),
-    "find": Asked(_searched, ("find", "--tree", "mini", "mix", "--json")),
+    "find": Asked(_illustrated, ("find", "--tree", "mini", "mix", "--json")),
     "refs": Asked(_searched, ("refs", "--tree", "mini", "mix", "--json")),
-    "show": Asked(_searched, ("show", "--tree", "mini", "at::native::mix")),
+    "show": Asked(_illustrated, ("show", "--tree", "mini", "at::native::Mixer")),
     "html": Asked(
         _illustrated,
-        ("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "1", "--notes", "notes"),
+        ("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "1"),
         reports=True,
     ),
     "notes check": Asked(_noted, ("notes", "check", "mine", "--notes", "notes", "--json")),
