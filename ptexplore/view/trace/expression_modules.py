@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
+from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
-from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
+from ptexplore.view.trace.expression_parts import Unit, expression_parts, how_timed, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
     Shown,
@@ -86,12 +86,8 @@ def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
-    seen = session.observations if session is not None and unit == "nanoseconds" else ()
-    for timed in records(seen, "times", OperatorTimes):
-        runs = f"of each the fastest of {timed.runs} warm runs, added up" if timed.runs > 1 else "in one warm run"
-        threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
-        nodes = " and nodes of backward" if any(part.kind == "backward" for part in root.walk()) else ""
-        yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"
+    if unit == "nanoseconds":
+        yield from how_timed(session, with_nodes=any(part.kind == "backward" for part in root.walk()))
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(root)
