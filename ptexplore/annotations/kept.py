@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptexplore import __version__
-from ptexplore.annotations.records import Unread
+from ptexplore.annotations.records import UnreadNotes
 from ptexplore.errors import BROKEN
 from ptexplore.locations import marks_file
 from ptexplore.safe_text import clean_json
@@ -66,7 +66,7 @@ def keep(name: str, key: str, rows: Sequence[dict[str, Any]], without: Iterable[
     Nor where, of the problems that the records are made without, one is that a file was kept back: the next run may
     read it, and nothing in its name, size and time of change would say so.
     """
-    if any(isinstance(problem, Unread) for problem in without):
+    if any(isinstance(problem, UnreadNotes) for problem in without):
         return
     file = marks_file(name)
     with contextlib.suppress(OSError, UnicodeError):

@@ -29,13 +29,13 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread(Problem):
+class UnreadNotes(Problem):
     """A file or a folder that the system kept back this time, whatever is in it: nothing made without it is kept."""
 
 
-def unread(shown: str, error: OSError) -> Unread:
+def unread(shown: str, error: OSError) -> UnreadNotes:
     """The problem that a file or a folder cannot be read."""
-    return Unread(Where(shown, 1), f"it cannot be read: {error.strerror or error}")
+    return UnreadNotes(Where(shown, 1), f"it cannot be read: {error.strerror or error}")
 
 
 class Unreadable(ValueError):

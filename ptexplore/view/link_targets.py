@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from ptexplore.lazy import uncollected
@@ -127,6 +127,7 @@ class DefinitionsByName:
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
         self._looks = (_Looks(self, python=False), _Looks(self, python=True))
         self._whole = False
+        self._uses: tuple[str, list[SiteUse]] = ("", [])  # of the file that was asked for last
 
     def preload(self) -> None:
         """Read every definition, once."""
@@ -180,8 +181,10 @@ class DefinitionsByName:
         """Every use in a file."""
         if path not in self.owner:
             return []
-        number, file = self.owner[path]
-        return index_site.uses(self._stores[number], file)
+        if self._uses[0] != path:  # a site asks twice in a row
+            number, file = self.owner[path]
+            self._uses = path, index_site.uses(self._stores[number], file)
+        return self._uses[1]
 
     def is_class(self, qualified: str) -> bool:
         """Whether a class, struct or union bears that qualified name in any of the trees."""
@@ -362,11 +365,12 @@ def of_another_kind(target: str, path: str) -> bool:
     return bool(folders) and not folders <= _alone(path)
 
 
-def local_names(text: str, *, python: bool) -> set[str]:
+@lru_cache(maxsize=1)  # the page of a file asks, and then its uses do
+def local_names(text: str, *, python: bool) -> frozenset[str]:
     """The names that functions of a text declare themselves, by their looks: what is called so elsewhere is hidden."""
     if python:
-        return _python_locals(text)
-    return {*_AUTO.findall(text), *(name[::-1] for name in _DECLARED_BACKWARDS.findall(text[::-1]))}
+        return frozenset(_python_locals(text))
+    return frozenset([*_AUTO.findall(text), *(name[::-1] for name in _DECLARED_BACKWARDS.findall(text[::-1]))])
 
 
 def is_local_name(text: str, name: str) -> bool:

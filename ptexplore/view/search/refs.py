@@ -6,7 +6,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -494,6 +494,7 @@ def _may_be_member(
     return False
 
 
+@lru_cache(maxsize=65536)
 def _parts(name: str) -> Scope:
     """The parts of a qualified name without template arguments; a Python name is parted at its dots."""
     parts = name_parts(name)
@@ -533,11 +534,12 @@ def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
         return True
     if target is not None:
         return _parts(split_target(target)[0])[:-1] in (*asked.cpp, *asked.python)
-    written = tuple(text.split("."))
-    if any(written[-len(spelling) :] == spelling for spelling in asked.operators):
-        return True
-    if path.endswith((".py", ".pyi")):
-        return any(_python_agrees(written[:-1], container) for container in asked.python)
+    if asked.operators or path.endswith((".py", ".pyi")):
+        written = tuple(text.split("."))
+        if any(written[-len(spelling) :] == spelling for spelling in asked.operators):
+            return True
+        if path.endswith((".py", ".pyi")):
+            return any(_python_agrees(written[:-1], container) for container in asked.python)
     return bool(asked.cpp) and _cpp_fits(asked, text)
 
 

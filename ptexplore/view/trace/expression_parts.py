@@ -184,13 +184,27 @@ class _Gathering:
         for part in owner.outwards():
             part.operators += called
             part.cost += cost if self.unit != "instructions" else 0  # those of the whole phase are counted already
-        recorder = self.recorders.get(hop.sequence) if hop.kind == "node" and hop.sequence is not None else None
+        recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder
             calls = recording.own[of]
             calls[number] = replace(calls[number], backward=calls[number].backward + cost)
             for part in recording.outwards():
                 part.backward += cost
+
+    def recorder(self, hop: Hop) -> tuple[_Gathered, str, int] | None:
+        """The call that recorded a node; None where no call has its number.
+
+        What was written to in place through a view has a node CopySlices around that of the call
+        (torch/csrc/autograd/functions/tensor.cpp). It has a number of its own, which no call has.
+        """
+        if hop.kind != "node":
+            return None
+        recorder = self.recorders.get(hop.sequence) if hop.sequence is not None else None
+        if recorder is None and bare(hop.name).removesuffix("::apply") == "CopySlices":
+            held = (self.recorder(inner) for inner in walk(hop.children) if inner.kind == "node")
+            recorder = next(filter(None, held), None)
+        return recorder
 
     def finished(self, part: _Gathered) -> tuple[Part, Signature]:
         """A part with its parts, alike ones joined; and its signature."""

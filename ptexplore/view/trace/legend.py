@@ -14,6 +14,8 @@ _OF_ROWS = {
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
+    "calls no operator": "no operator call was seen in it, or in what it called: a helper",
+    "they call no operator": "so many helpers of one function as one row, which has the name of the costliest",
     "one kernel for all keys": "CompositeImplicitAutograd, here one that calls no other operator",
     "one kernel, any backend": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
     "next key": "the kernel before it calls the operator again, without its own key: the next one is chosen",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -38,6 +39,8 @@ class _Calls:
     stepped: int = 0  # calls whose instructions were counted
     around: dict[str, None] = field(default_factory=dict)  # functions of torch's Python that called it
     libraries: dict[str, None] = field(default_factory=dict)
+    nodes: dict[str, Hop] = field(default_factory=dict)  # the first of each name that such a call recorded
+    recorded: Counter[str] = field(default_factory=Counter)  # calls by the name of the node that they recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,9 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         if call.function:
             calls.around.setdefault(call.function)
         calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
+        for name, node in _recorded(hop).items():
+            calls.nodes.setdefault(name, node)
+            calls.recorded[name] += hop.calls
     ordered = sorted(groups.values(), key=lambda calls: (-calls.instructions, -calls.count))
     whole = max(whole, max((calls.instructions for calls in ordered), default=0))
     counted = any(calls.stepped for calls in ordered)
@@ -117,17 +123,24 @@ def kernel_of(call: Hop) -> Hop | None:
     return last
 
 
+def _recorded(call: Hop) -> dict[str, Hop]:
+    """The nodes that an operator call recorded, by name."""
+    nodes = [part for part in of_call(call) if part.kind == "node" and part.node is not None and part.node.recorded]
+    return {bare(node.name).removesuffix("::apply"): node for node in nodes}
+
+
 def _row(calls: _Calls, options: Options, whole: int) -> ScreenRow:
     hop = calls.first
     kernel = kernel_of(hop)
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
     what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
-    nodes = [part for part in of_call(hop) if part.kind == "node" and part.node is not None and part.node.recorded]
-    what += [f"records {bare(node.name).removesuffix('::apply')}" for node in nodes]
+    for name, count in calls.recorded.items():
+        who = "records" if count == calls.count else f"{count:,} of {calls.count:,} record{'s' * (count == 1)}"
+        what.append(f"{who} {name}")
     around = list(calls.around)
     more = f" and {len(around) - FUNCTIONS} more" if len(around) > FUNCTIONS else ""
     told = [Line("note", f"called by {', '.join(around[:FUNCTIONS])}{more}")] if around else []
-    told += [Line("note", f"the formula: {formulas_of(node)}") for node in nodes if formulas_of(node)]
+    told += [Line("note", f"the formula: {formulas_of(node)}") for node in calls.nodes.values() if formulas_of(node)]
     told += lines_of(hop, full=False)
     cells = [f"{calls.count:,}"]
     if whole:

@@ -40,8 +40,10 @@ LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
 SHARES = "share: of all instructions, callees included; self: without the rows inside it"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
-EVALUATES = "Python evaluates the expression"
+EVALUATES_IT = "evaluates the expression"
+EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
+CALLS_NOTHING, THEY_CALL_NOTHING = "calls no operator", "they call no operator"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -132,11 +134,11 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     """What the shares are parts of, and what is in none of them; () where no row below the first has one."""
     if not any(row.own is not None and row.level for row in rows):
         return ()
-    phases = [row.name for row in rows if row.heading]
-    functions = any(row.what == "Python" for row in rows)
+    phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
+    functions = any(row.what.startswith("Python") for row in rows if row.level)
     small = (
-        f"no row: Python that calls no operator; what is under {SMALL:.0%}, unless it is an operator that you called; "
-        "a kernel has a row, or is named in that of its caller"
+        f"no row: what is under {SMALL:.0%}, unless it is an operator that you called; a kernel has a row, or is named "
+        "in that of its caller"
     )
     return (
         SHARES,
@@ -314,9 +316,8 @@ class _Steps:
 
     def _python(self, inner: list[_Step]) -> _Step:
         """The row of the expression itself, which Python evaluates."""
-        what = EVALUATES.removeprefix("Python ")
         cost = self.parts.get("forward", 0)
-        row = ScreenRow("Python", what=what, share=self._share(cost or None))
+        row = ScreenRow("Python", what=EVALUATES_IT, share=self._share(cost or None))
         return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
@@ -339,10 +340,36 @@ class _Steps:
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left
         return is_python and not any(part.kind in ("op", "node") for part in walk(hop.children))
 
-    def _all(self, hops: Iterable[Hop], around: _Around) -> list[_Step]:
+    def _idle(self, hops: Iterable[Hop], around: _Around) -> dict[int, list[_Step]]:
+        """By number the helpers among several hops, each with its steps: none, but for the costliest of them.
+
+        That has a row, which stands for all of them, if they cost enough together.
+        """
+        if around.op is not None or not self.busy:
+            return {}
+        idle = [hop for hop in hops if self._is_idle(hop)]
+        costs = {hop.id: hop.instructions or self.called.get(hop.id, 0) for hop in idle}
+        steps: dict[int, list[_Step]] = {number: [] for number in costs}
+        cost = sum(costs.values())
+        if not cost or cost < self.least:
+            return steps
+        first = max(idle, key=lambda hop: costs[hop.id])
+        step = self._module(first, around) if first.module is not None else self._step_of(first, around)
+        more = sum(hop.calls for hop in idle) - first.calls
+        told = f"{step.opened or step.row.what}; {CALLS_NOTHING}"
+        row = replace(step.row, what=told, share=self._share(cost), instructions=cost)
+        if more:
+            kinds = sorted({"bindings" if hop.kind == "binding" else "Python" for hop in idle})
+            told = f"{' and '.join(kinds)}; {THEY_CALL_NOTHING}"
+            row = replace(row, name=f"{row.name} and {more} more", what=told, lines=())
+        steps[first.id] = [_Step(row, cost, cost / self.whole)]
+        return steps
+
+    def _all(self, hops: Sequence[Hop], around: _Around) -> list[_Step]:
         """The steps of several hops; equal ones, one after the other, as one."""
         out: list[_Step] = []
-        for step in (step for hop in hops for step in self._of(hop, around)):
+        idle = self._idle(hops, around)
+        for step in (step for hop in hops for step in (idle[hop.id] if hop.id in idle else self._of(hop, around))):
             if out and _shape(out[-1]) == _shape(step):
                 out[-1] = _sum(out[-1], step)
             else:
@@ -358,8 +385,6 @@ class _Steps:
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
-        if self._is_idle(hop) and around.op is None and self.busy:
-            return []
         if hop.module is not None:
             return [self._module(hop, around)]
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:

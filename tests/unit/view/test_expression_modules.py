@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ptexplore.errors import PtexploreError
@@ -142,6 +144,19 @@ def test_times_are_those_of_outermost_operators() -> None:
     outer = operator(13, time=10, children=(nested,))
     whole = expression_parts(a_trail(module(1, "", module(10, "a", outer), type_="Net")), None)
     assert (whole.time, whole.operators, _leaf(whole).time) == (10, 1, 10)
+
+
+def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_wrote() -> None:
+    # What torch 2.6.0 gives for `u[..., -1] = 0`: fill_ has the number of FillBackward3, which CopySlices holds.
+    wrote = module(1, "", operator(13, sequence=12, time=5), type_="Net")
+    fill = Hop(51, "node", "torch::autograd::generated::FillBackward3::apply", "observed", PLACE, phase="backward",
+               sequence=12, time=3)  # fmt: skip
+    copied = Hop(50, "node", "torch::autograd::CopySlices::apply", "observed", PLACE, phase="backward", sequence=13,
+                 time=40, children=(fill,))  # fmt: skip
+    whole = expression_parts(a_trail(wrote, copied), None)
+    assert (whole.backward, whole.parts[0].backward) == (40, 40)
+    other = replace(copied, children=(replace(fill, sequence=7),))
+    assert expression_parts(a_trail(wrote, other), None).backward == 0, "which call made it is not known"
 
 
 def _leaf(part: Part) -> Part:

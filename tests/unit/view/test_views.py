@@ -209,6 +209,31 @@ def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
     assert names == ["aten::gru.input", "aten::linear", "aten::add_.Tensor", "aten::chunk", "aten::zeros"]
 
 
+def a_helper(number: int, name: str, instructions: int) -> Hop:
+    inside = Hop(number + 1, "native", "PyObject_Call", "observed", ref(1), instructions=instructions)
+    return Hop(number, "python", name, "observed", ref(number), children=(inside,))
+
+
+def test_python_that_calls_no_operator_has_a_row_if_it_costs_a_visible_share() -> None:
+    """One row for all helpers of a function, where the costliest stands; what is small has none."""
+    calls = [an_operator(number, instructions=400) for number in (10, 20)]
+    tiny = a_helper(30, "tiny", 1)
+    alone = view(a_trail(*calls, a_helper(40, "check", 100), an_operator(50, instructions=1)), Options(view="path"))
+    row = next(row for row in alone.table if row.name == "check()")
+    assert (row.what, row.instructions, row.own) == ("Python; calls no operator", 100, row.share)
+    several = view(
+        a_trail(tiny, calls[0], a_helper(40, "check", 100), a_helper(60, "tiny", 1), calls[1]), Options(view="path")
+    )
+    names = [row.name for row in several.table if row.level == 1]
+    assert names == ["aten::add.Tensor", "check() and 2 more", "aten::add.Tensor"]
+    row = next(row for row in several.table if row.name == "check() and 2 more")
+    assert (row.what, row.instructions, row.place) == ("Python; they call no operator", 102, ref(40))
+    assert sum(row.own or 0 for row in several.table) == pytest.approx(1)
+    assert {"they call no operator"} <= dict(whole_legend(several)).keys()
+    none = view(a_trail(*calls, tiny), Options(view="path"))
+    assert not [row for row in none.table if "tiny" in row.name]
+
+
 def test_a_call_of_another_thread_says_so() -> None:
     away = replace(an_operator(20, "aten::empty.memory_format"), thread=1)
     rows = view(a_trail(an_operator(1), away), Options(view="path")).table
@@ -410,6 +435,16 @@ def test_operators_are_summed_by_the_way_they_went() -> None:
         ("aten::mul.Tensor", ("1", ""), None),
     ]
     assert page.table[0].what == "AutogradCPU → VariableType::add"
+
+
+def test_a_node_is_of_the_calls_that_recorded_it() -> None:
+    node = Hop(30, "node", "MulBackward0", "observed", ref(3), node=NodeRef(recorded=True))
+    page = view(a_trail(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),
+                        an_operator(21, "aten::exp", node)), Options(view="operators"))  # fmt: skip
+    assert [row.what.partition("; ")[2] for row in page.table] == [
+        "1 of 2 records MulBackward0",
+        "records MulBackward0",
+    ]
 
 
 # --- small parts ---

@@ -228,6 +228,30 @@ def test_beside_a_tensor_of_inference_mode_the_keys_of_autograd_are_in_doubt(sma
         )
 
 
+def test_after_inference_mode_was_on_a_tensor_may_have_been_made_in_it(small: Small) -> None:
+    """Where only a function of yours entered it, no argument of the expression tells."""
+    ops = [op("aten::blend", inputs=[tensor(99), tensor(99)]) for _ in range(2)]
+    entered = event("sets", tls_include=bits("BackendSelect"), tls_exclude=bits("AutogradCPU"))
+    left = event("sets", tls_include=bits("BackendSelect", "ADInplaceOrView"), tls_exclude=0)
+    context = small.context(session(ops, frames=[ops[0], entered, left, ops[1]]))
+    calls = [with_schema(claim, PAIR) for claim in build(context, ()) if claim.hop.kind == "op"]
+    before, after = (KnownTensors.of(context).arguments(claim) for claim in calls)
+    assert before.doubtful == {}
+    assert "only if it was not made in inference mode" in after.doubtful["self"]
+
+
+def test_the_tensor_whose_method_was_called_was_read_then(small: Small) -> None:
+    """Inside of that call alone: another tensor may lie there before it and after it."""
+    ops = [op("aten::blend", inputs=[tensor(5), tensor(5)]) for _ in range(3)]
+    method = builtin("Tensor", "blend", ops[1], self={"impl": 5, "raw": bits("CPU", "AutocastCPU")})
+    context = small.context(session(ops, frames=[ops[0], method, ops[2]]))
+    before, binding, after = build(context, ())
+    calls = [with_schema(claim, PAIR) for claim in (before, binding.children[0], after)]
+    known_then = [KnownTensors.of(context).arguments(claim) for claim in calls]
+    assert [each.observed for each in known_then] == [False, True, False]
+    assert known_then[1].sets == dict.fromkeys(("self", "other"), bits("CPU", "AutocastCPU"))
+
+
 @pytest.mark.parametrize("by_python", [True, False])
 def test_a_kernel_may_hand_on_an_undefined_tensor_where_python_gives_none(small: Small, by_python: bool) -> None:
     """`bias` of conv2d: the binding gives nullopt, the kernel borrows it and calls convolution with `Tensor()`."""
