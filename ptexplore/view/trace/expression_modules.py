@@ -10,6 +10,7 @@ from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import Unit, expression_parts, how_timed, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
@@ -45,6 +46,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
         left_out=tuple(_left_out(session, root, unit, hidden, rows)),
+        ending=ending_lines(trail, None),
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(options, root)),
         view="modules",

@@ -10,6 +10,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import (
     Captured,
+    Ending,
     Hop,
     ModuleRef,
     Observation,
@@ -169,6 +170,13 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     assert [(part.name, part.time, part.backward, part.operators) for part in whole.parts] == [
         ("", 5, 9, 1), ("grad()", 9, 4, 1), ("backward", 4, 0, 0),
     ]  # fmt: skip
+
+
+def test_what_was_raised_stands_above_the_modules() -> None:
+    trail = a_trail(module(1, "", module(10, "a", operator(13)), type_="Net"))
+    raised = Ending("expression", "RuntimeError", "shapes cannot be multiplied", PLACE)
+    assert view(trail, Options(view="modules")).ending == ()
+    assert "shapes cannot be multiplied" in str(view(replace(trail, ending=raised), Options(view="modules")).ending[0])
 
 
 def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
