@@ -215,7 +215,7 @@ class Failing:
         shutil.copytree(self._start, self._folder, symlinks=True)
 
     def _left(self) -> dict[str, Prints]:
-        """What is worked out of notes is kept by the index's time of change, which is another where it was made anew."""
+        """But for what is worked out of notes: it is named after the index's time of change."""
         found = (
             file
             for file in self._folder.rglob("*")
