@@ -215,7 +215,12 @@ class Failing:
         shutil.copytree(self._start, self._folder, symlinks=True)
 
     def _left(self) -> dict[str, Prints]:
-        found = (file for file in self._folder.rglob("*") if file.is_file() and not file.name.endswith(".lock"))
+        """But for what is worked out of notes: it is named after the index's time of change."""
+        found = (
+            file
+            for file in self._folder.rglob("*")
+            if file.is_file() and not file.name.endswith(".lock") and file.parent != self._folder / "cache/notes"
+        )
         return {file.relative_to(self._folder).as_posix(): _prints(file) for file in found}
 
     def _run(self, arguments: tuple[str, ...], nth: int = -1, error: str = "EIO") -> Ended:
