@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ptexplore.model.observed import SteppedCalls, records
+from ptexplore.model.observed import KeptForBackward, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
@@ -72,7 +72,8 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
     called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} (without those that operators make)"
     called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
-    kept = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
+    saved = _saved(session, whole)
+    kept = f"; {size(saved)} saved for backward" if saved else ""
     yield f"torch {trail.torch.version}; {called}{kept}"
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if unit == "instructions" or not parts:
@@ -81,6 +82,12 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     projected = max(part.projected or 0.0 for part in parts)
     long = f"single-stepping all would take about {projected:.0f} s" if projected >= native.LONG else ""
     yield "; ".join(filter(None, ("operators were timed", long, "--open NAME steps the costliest operator in NAME")))
+
+
+def _saved(session: Session | None, whole: Part) -> int:
+    """The bytes that are kept for backward, those too that no operator's node kept."""
+    told = sum(kept.bytes for kept in records(session.observations if session else (), "kept", KeptForBackward))
+    return max(whole.saved, told)
 
 
 def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]) -> Iterator[str]:
@@ -93,6 +100,9 @@ def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(root)
+    elsewhere = _saved(session, root) - root.saved
+    if elsewhere > 0:
+        yield f"saved: in no row {size(elsewhere)} that no operator's node kept, as that of a torch.autograd.Function"
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 

@@ -179,6 +179,15 @@ def test_what_was_raised_stands_above_the_modules() -> None:
     assert "shapes cannot be multiplied" in str(view(replace(trail, ending=raised), Options(view="modules")).ending[0])
 
 
+def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() -> None:
+    trail = a_trail(module(1, "", module(10, "a", operator(13, sequence=2, saved=80)), type_="Net"))
+    kept = [Observation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}) for n, size in ((2, 80), (3, 16))]
+    seen = session({}, forward=9)
+    page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept)))
+    assert any("96 B saved for backward" in fact for fact in page.facts)
+    assert any(told.startswith("saved: in no row 16 B") for told in page.left_out)
+
+
 def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
     ran, idle = (Hop(number, "python", "__next__", "observed", PLACE, children=inside)
                  for number, inside in ((10, (operator(13, time=5),)), (20, ())))  # fmt: skip

@@ -11,8 +11,8 @@ from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.starting_sets import Arguments, KnownTensors
 from ptexplore.resolve.merge import build
 from tests.unit.resolve.making import (
-    DEFAULT_INCLUDE,
     CPU_TENSOR,
+    DEFAULT_INCLUDE,
     KEYS,
     Event,
     Small,
