@@ -831,7 +831,7 @@ class Recorder:
         thread = self._new_thread()
         self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
         self._find_and_load = BOOTSTRAP._find_and_load
-        BOOTSTRAP._find_and_load = _import_function(self)
+        BOOTSTRAP._find_and_load = import_function(self.imported, self._find_and_load)
         self.began = time.perf_counter_ns()
         self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
@@ -1079,9 +1079,12 @@ def _tick(_: object) -> int:
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_tick)  # never freed: Python may call it late
 
 
-def _import_function(recorder: Recorder) -> Callable[..., Any]:
-    """What stands in for importlib's own function meanwhile; its frame is left out of tracebacks like importlib's."""
-    names: dict[str, Any] = {"imported": recorder.imported, "load": recorder._find_and_load}
+def import_function(imported: Callable[..., Any], load: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in for importlib's own `load` meanwhile; its frame is left out of tracebacks like importlib's.
+
+    `imported` is given `load` and what that is asked.
+    """
+    names: dict[str, Any] = {"imported": imported, "load": load}
     text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]
