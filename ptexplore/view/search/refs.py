@@ -266,8 +266,8 @@ def told_apart(lines: int, certain: int | None) -> str:
 
 def otherwise_in_words(lines: int) -> str:
     """What is said of lines that are not counted, since they give another number of arguments."""
-    subject = "1 more line gives" if lines == 1 else f"{lines:,} more lines give"
-    return f"{subject} that name a number of arguments that this does not take: not counted"
+    subject = "1 more line calls" if lines == 1 else f"{lines:,} more lines call"
+    return f"{subject} something of that name, but with fewer or more arguments than this takes: not counted"
 
 
 def group_in_words(group: UseGroup, view: RefsView) -> str:
