@@ -293,7 +293,8 @@ def test_while_a_transform_is_on_a_tensor_that_nobody_read_is_not_taken_for_a_pl
     front = bits("FuncTorchDynamicLayerFrontMode")
     sets = {"tls_include": bits(*DEFAULT_INCLUDE) | front, "tls_exclude": front}
     transforms = [{"level": 1, "kind": "Vmap"}] if on else []
-    claims = reasoned(small, builtin("torch", "blend", BLEND, transforms=transforms, **sets))
+    unread = op("aten::blend", inputs=[tensor(99), tensor(99)])
+    claims = reasoned(small, builtin("torch", "blend", unread, transforms=transforms, **sets))
     assert bool(chain(claims)) is not on
 
 
