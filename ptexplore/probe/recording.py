@@ -92,6 +92,9 @@ COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
     for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
 )
+PROCESSES = "the program started processes of its own: what they ran is not recorded"
+# What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
+SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 _set_frame_compiler = api.set_frame_compiler
@@ -379,6 +382,8 @@ class Recorder:
         return Label("user", qualname, file, code.co_firstlineno)
 
     def _builtin(self, builtin: Any) -> Label | None:
+        if getattr(builtin, "__name__", None) in SPAWNS and getattr(builtin, "__module__", None) in SPAWNING:
+            self._cut(PROCESSES)
         known = api.identify(builtin)
         if known is None:
             return None
@@ -1060,7 +1065,7 @@ def _forked() -> None:
 
 def _forking() -> None:
     if Recorder.active is not None and not Recorder.active._own_fork:
-        Recorder.active._cut("the program started processes of its own: what they ran is not recorded")
+        Recorder.active._cut(PROCESSES)
 
 
 os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)

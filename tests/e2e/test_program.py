@@ -166,6 +166,33 @@ def test_every_example_is_recorded_and_fits_a_screen(compiler_command: InProcess
     assert any(f"{example}.py" in row for row in rows)
 
 
+SPAWNS = """\
+import multiprocessing
+
+def work():
+    print("it ran", flush=True)
+
+if __name__ == "__main__":
+    import torch
+    torch.ones(3) + 1
+    process = multiprocessing.get_context("spawn").Process(target=work)
+    process.start()
+    process.join()
+    print("it ended with", process.exitcode)
+"""
+
+
+def test_a_process_that_a_script_spawns_finds_the_script(
+    command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the folder in which the script was started, where its path is relative."""
+    (tmp_path / "spawns.py").write_text(SPAWNS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = command("trace", "--script", "spawns.py", "--no-native", "--view", "modules")
+    assert "it ended with 0" in result.err
+    assert "the program started processes of its own" in " ".join(result.out.split())
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_keeps_what_ran_until_then(cli: Cli, tmp_path: Path, name: str) -> None:
     started = tmp_path / "started"
