@@ -60,13 +60,19 @@ def kept(name: str, key: str, made: Callable[[dict[str, Any]], _T]) -> list[_T] 
         return None
 
 
-def keep(name: str, key: str, rows: Sequence[dict[str, Any]], without: Iterable[Problem]) -> None:
+Tell = Callable[[UnreadNotes], None]  # what to do about a file that was kept back
+
+
+def keep(name: str, key: str, rows: Sequence[dict[str, Any]], problems: Iterable[Problem], tell: Tell) -> None:
     """Keep records, and let the oldest files go. Where the cache cannot be written nothing is kept.
 
-    Nor where, of the problems that the records are made without, one is that a file was kept back: the next run may
-    read it, and nothing in its name, size and time of change would say so.
+    Nor where one of the problems that were met as they were made is that a file was kept back, which is told: the next
+    run may read it, and nothing in its name, size and time of change would say so.
     """
-    if any(isinstance(problem, UnreadNotes) for problem in without):
+    missing = [problem for problem in problems if isinstance(problem, UnreadNotes)]
+    for problem in missing:
+        tell(problem)
+    if missing:
         return
     file = marks_file(name)
     with contextlib.suppress(OSError, UnicodeError):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ptexplore.annotations.kept import keep, kept, notes_key
+from ptexplore.annotations.kept import Tell, keep, kept, notes_key
 from ptexplore.annotations.plain_words import distinct_stems, stems
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def _folders(pages: FolderPages) -> Iterator[Topic]:
             yield _topic("folder", (folder,), page.title, about=page.summary, text=page.intro)
 
 
-def kept_topics(layers: Sequence[Layer]) -> list[Topic]:
+def kept_topics(layers: Sequence[Layer], tell: Tell) -> list[Topic]:
     """The topics of these folders of notes: from the cache, while no file of theirs changed.
 
-    Raises PtexploreError where a folder of notes is not there.
+    `tell` is given each file that could not be read. Raises PtexploreError where a folder of notes is not there.
     """
     name = f"topics-{notes_key(layers, str(FORMAT))}"
     known = kept(name, "topics", _of_row)
@@ -104,7 +104,7 @@ def kept_topics(layers: Sequence[Layer]) -> list[Topic]:
     path = load_path(library)
     made = topics(library, path, pages)
     problems = (*library.problems, *path.problems, *pages.problems)
-    keep(name, "topics", [asdict(topic) for topic in made], problems)
+    keep(name, "topics", [asdict(topic) for topic in made], problems, tell)
     return made
 
 

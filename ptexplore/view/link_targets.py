@@ -15,6 +15,7 @@ from ptexplore.store.index.site import SiteDefinition, SiteUse
 
 MOST = 6  # definitions that are still a choice
 BY_NAME = 3  # of those that only the name speaks for
+_RECENT = 8  # files whose uses are kept
 _KEPT = 2000  # answers that are kept of one name
 CLASSES = frozenset({"class", "struct", "union"})
 _TYPES = CLASSES | {"enum", "typedef", "concept"}
@@ -127,7 +128,7 @@ class DefinitionsByName:
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
         self._looks = (_Looks(self, python=False), _Looks(self, python=True))
         self._whole = False
-        self._uses: tuple[str, list[SiteUse]] = ("", [])  # of the file that was asked for last
+        self._uses: dict[str, list[SiteUse]] = {}  # of the files read last: a site asks twice
 
     def preload(self) -> None:
         """Read every definition, once."""
@@ -181,10 +182,12 @@ class DefinitionsByName:
         """Every use in a file."""
         if path not in self.owner:
             return []
-        if self._uses[0] != path:  # a site asks twice in a row
+        if path not in self._uses:
             number, file = self.owner[path]
-            self._uses = path, index_site.uses(self._stores[number], file)
-        return self._uses[1]
+            self._uses[path] = index_site.uses(self._stores[number], file)
+            if len(self._uses) > _RECENT:
+                del self._uses[next(iter(self._uses))]
+        return self._uses[path]
 
     def is_class(self, qualified: str) -> bool:
         """Whether a class, struct or union bears that qualified name in any of the trees."""

@@ -59,6 +59,8 @@ _PATTERNS = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
 
 def escaped(text: str) -> str:
     """Text for an element or an attribute in double quotes, without control characters and direction overrides."""
+    if text.isascii() and text.isidentifier():
+        return text  # as most names are
     return text.translate(_TO_SAFE).replace(AND, "&amp;").replace(LESS, "&lt;").replace('"', "&quot;")
 
 

@@ -141,6 +141,7 @@ class KnownTensors:
     owners: Mapping[int, Sequence[Owner]] = field(default_factory=dict)  # by event of the base tree, innermost first
     nothing_read: bool = False  # whether no tensor was read at all
     kept: frozenset[int] = frozenset()  # the positions of what runs over the graph that torch.func.vjp kept
+    mapped: bool = False  # whether a vmap was on anywhere: what such a graph holds may be batched, too
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -163,8 +164,10 @@ class KnownTensors:
         inference, owners = _inference_since(context), _owners(context.base)
         kept = frozenset(position[event] for event in _over_kept_graph(context.base) if event in position)
         nothing = program is not None
+        mapped = any(transform.kind == "Vmap" for event in context.base for transform in event.transforms)
         return cls(
-            context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, owners, nothing, kept
+            context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, owners, nothing,
+            kept, mapped,
         )  # fmt: skip
 
     def arguments(
@@ -331,8 +334,9 @@ class KnownTensors:
 
     @cached_property
     def _wrapper(self) -> int:
-        """The bit of a tensor that torch.func.grad, or vjp, wraps."""
-        return self.keys.functionality("FuncTorchGradWrapper")
+        """The bits of a tensor that torch.func.grad, or vjp, wraps, around one of vmap's where a vmap was on."""
+        wrappers = ("FuncTorchGradWrapper", *(("FuncTorchBatched",) if self.mapped else ()))
+        return union(map(self.keys.functionality, wrappers))
 
     @cached_property
     def _undefined(self) -> int:

@@ -551,8 +551,7 @@ class _Steps:
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
             told = "calls other operators"
         if name == "FuncTorchDynamicLayerFrontMode" and dispatch.entry != "backend fallback":
-            # functorch's own kernel (of `linear`, `dropout`) is asked before any transform, and calls other operators
-            told = "calls other operators" if any(outermost_operators(hop.children)) else None
+            told = "functorch's own kernel" if any(outermost_operators(hop.children)) else None  # of linear, dropout
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
         if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition

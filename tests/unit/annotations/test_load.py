@@ -215,15 +215,16 @@ def test_what_a_bad_disk_kept_back_once_is_there_in_the_next_run(
     """Nothing that was made without it is kept: neither a search's topics nor the stops on a tree."""
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
     put(tmp_path, "notes/one.md", note("one").replace("c10/core/Blend.h", "aten/src/ATen/native/Mix.cpp"))
+    (tmp_path / "notes/link.md").symlink_to("one.md")  # is never read: nothing that is told in each run
     put(tmp_path, "folders/here.md", "---\nfolder: aten\ntitle: T\nsummary: s\nbaseline: v2.6.0\n---\n\nText.\n")
     concept = '### Mixing {#mixing}\n\nWhy?\n\n```concept\nstops: ["one#here"]\n```\n'
     put(tmp_path, "concepts.md", f"# Concepts\n\n## Principles {{#principles}}\n\n{concept}")
     folders, resolver = [Layer(tmp_path, "notes")], make_tree({})
-    file = tmp_path / kept_back
+    file, told = tmp_path / kept_back, []
 
     def asked() -> tuple[list[str], list[str]]:
-        placed = kept_marks(folders, resolver.tree, resolver.store)
-        return [topic.name for topic in kept_topics(folders)], [mark.stop for mark in placed]
+        placed = kept_marks(folders, resolver.tree, resolver.store, told.append)
+        return [topic.name for topic in kept_topics(folders, told.append)], [mark.stop for mark in placed]
 
     def failing(real: Callable[..., Any]) -> Callable[..., Any]:
         def call(path: object, *given: Any, **named: Any) -> Any:
@@ -237,8 +238,14 @@ def test_what_a_bad_disk_kept_back_once_is_there_in_the_next_run(
         broken.setattr(os, "open", failing(os.open))
         broken.setattr(os, "listdir", failing(os.listdir))
         without = asked()
+    assert {(problem.where.file, problem.text) for problem in told} == {
+        (f"notes/{kept_back}", "it cannot be read: Input/output error")
+    }
+    told.clear()
     whole = asked()
     assert whole == (["one#here", "mixing", "aten"], ["one#here"])
+    assert not told
     assert without != whole
     monkeypatch.setattr("ptexplore.annotations.load.load", lambda _: pytest.fail("they are kept now"))
     assert asked() == whole
+    assert not told

@@ -473,6 +473,18 @@ def test_operators_are_summed_by_the_way_they_went() -> None:
     assert page.table[0].what == "AutogradCPU → VariableType::add"
 
 
+def test_operators_stand_by_time_where_not_all_was_stepped_and_what_is_left_out_is_not_called_cheap() -> None:
+    stepped = an_operator(1, "aten::zero_", instructions=500, time=3)
+    trail = a_trail(stepped, *(an_operator(10 * n, f"aten::f{n}", time=100 * n) for n in range(1, 26)))
+    page = view(trail, Options(view="operators"))
+    assert [row.name for row in page.table[:2]] == ["aten::f25", "aten::f24"]
+    assert page.columns == ("calls", "time", "instr")
+    assert page.table[-1].what == "calls of 4 others, none of which cost more than those above"
+    unknown = a_trail(*(an_operator(10 * n, f"aten::f{n}") for n in range(1, 26)))
+    page = view(unknown, Options(view="operators"))
+    assert page.table[-1].what == "calls of 3 others, none of which was called more often than those above"
+
+
 def test_a_node_is_of_the_calls_that_recorded_it() -> None:
     node = Hop(30, "node", "MulBackward0", "observed", ref(3), node=NodeRef(recorded=True))
     page = view(a_trail(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),

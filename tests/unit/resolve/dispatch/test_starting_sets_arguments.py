@@ -12,6 +12,7 @@ from ptexplore.resolve.dispatch.starting_sets import Arguments, KnownTensors
 from ptexplore.resolve.merge import build
 from tests.unit.resolve.making import (
     CPU_TENSOR,
+    DEFAULT_INCLUDE,
     KEYS,
     Event,
     Small,
@@ -19,6 +20,7 @@ from tests.unit.resolve.making import (
     builtin,
     call,
     event,
+    frame,
     number_of,
     op,
     session,
@@ -238,6 +240,18 @@ def test_after_inference_mode_was_on_a_tensor_may_have_been_made_in_it(small: Sm
     before, after = (KnownTensors.of(context).arguments(claim) for claim in calls)
     assert before.doubtful == {}
     assert "only if it was not made in inference mode" in after.doubtful["self"]
+
+
+@pytest.mark.parametrize("kind", ["Grad", "Vmap"])
+def test_what_a_kept_graph_holds_may_be_batched_where_a_vmap_was_on(small: Small, kind: str) -> None:
+    """vmap of vjp, or of grad: when the level of vjp is over, its graph still has the tensors of vmap's level."""
+    ops = [op("aten::blend", inputs=[tensor(99), tensor(99)])]
+    on = event("sets", tls_include=bits(*DEFAULT_INCLUDE), tls_exclude=0, transforms=[{"level": 1, "kind": kind}])
+    graph = frame("_autograd_grad", ops[0], file="/x/torch/_functorch/eager_transforms.py", line=9)
+    context = small.context(session(ops, frames=[on, graph]))
+    (claim,) = (c for top in build(context, ()) for c in top.walk() if c.hop.kind == "op")
+    doubt = KnownTensors.of(context).arguments(with_schema(claim, PAIR)).doubt
+    assert doubt == (bits("FuncTorchBatched") if kind == "Vmap" else 0), "the keys here have no FuncTorchGradWrapper"
 
 
 def test_the_tensor_whose_method_was_called_was_read_then(small: Small) -> None:
