@@ -22,11 +22,19 @@ INSTEAD = "\ufffd"
 UNSAFE = frozenset(code for first, last in _RANGES for code in range(first, last + 1))
 _UNSAFE = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _RANGES)}]")
 
+_SAFE_BYTES = bytes(code for code in range(0x80) if code not in UNSAFE)
+
 # In the text of a JSON document: an escape, or one that may stand for half of a character with the other half.
 _ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 # Whether there may be an escape to replace; it is told for too many, and quickly.
 _SUSPECT = re.compile(rb"\\[bfr]|\\u(?:00[0189aA]|007[fF]|0[678]|18|20[0-6]|[dD][89a-fA-F]|[fF][eEfF])")
 _LETTERS = {b"\\b": 8, b"\\f": 12, b"\\r": 13}
+
+
+def is_clean(data: bytes) -> bool:
+    """Whether text as UTF-8 is safe to show as it is, tabs and line feeds aside; a large one is looked through soon."""
+    rest = data.translate(None, _SAFE_BYTES)
+    return not rest or _UNSAFE.search(rest.decode("utf-8", "surrogatepass")) is None
 
 
 def clean(text: str) -> str:
@@ -38,6 +46,8 @@ def clean(text: str) -> str:
 
 def clean_lines(text: str) -> str:
     """The same, with line breaks kept."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE.sub(INSTEAD, text).replace("\t", " ")
 
 

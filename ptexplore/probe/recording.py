@@ -1309,7 +1309,7 @@ class Fold:
         imported = self._imported
         sizes: list[Any] = []
         kind, sequence = self._kind(call, path, sets, sizes, None)
-        maker = self._sequences.get(sequence) if self.kinds[kind].is_node else None
+        maker = self._maker(event, sequence) if self.kinds[kind].is_node else None
         recorded = maker[:2] if maker is not None else None
         shape = self.kinds[kind].shapes.get(tuple(sizes))
         key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
@@ -1330,6 +1330,23 @@ class Fold:
                 self._sequences[seen] = number, seen - least, ended
         self._seen, self._first, self._python, self._read = outer
         return number
+
+    def _maker(self, event: Any, sequence: int) -> tuple[int, int, int] | None:
+        """The call that recorded a node: that of the node's number.
+
+        CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
+        """
+        maker = self._sequences.get(sequence)
+        if maker is not None or not event.name.endswith(COPY_SLICES):
+            return maker
+        pending = list(event.children)
+        while pending:
+            inner = pending.pop()
+            call = _read(inner, inner.name)
+            if call is not None and call[2] == "node" and not inner.name.endswith(COPY_SLICES):
+                return self._sequences.get(call[3].sequence_number)
+            pending += inner.children
+        return None
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
@@ -1574,6 +1591,7 @@ _TYPES: dict[Any, str] = {}  # by scope
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
+COPY_SLICES = "CopySlices"
 
 
 def _signature(value: Any, sizes: list[Any]) -> Any:

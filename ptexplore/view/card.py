@@ -25,6 +25,7 @@ from ptexplore.view.notes.notes_about import MarksByTree, about_operator, holds
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 _NAMED = 4  # keys of a row that are named
 COMMON = ("AutogradCPU", "CPU", "AutogradCUDA", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "MkldnnCPU")
+_COMMON = frozenset(COMMON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class KeyRow:
     @property
     def is_common(self) -> bool:
         """Whether one of its keys is one that most readers ask about."""
-        return any(key in COMMON for key in self.keys)
+        return not _COMMON.isdisjoint(self.keys)
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
@@ -93,6 +94,12 @@ class Card:
     def common(self) -> tuple[KeyRow, ...]:
         """The rows of common keys; all of them if there are none."""
         return tuple(row for row in self.keys if row.is_common) or self.keys
+
+    @property
+    def others(self) -> tuple[KeyRow, ...]:
+        """The rows that `common` leaves out."""
+        others = tuple(row for row in self.keys if not row.is_common)
+        return others if len(others) < len(self.keys) else ()
 
 
 def find_operator(store: Store, tree: SourceTree, asked: str) -> tuple[Operator, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from ptexplore.lazy import uncollected
@@ -15,6 +15,7 @@ from ptexplore.store.index.site import SiteDefinition, SiteUse
 
 MOST = 6  # definitions that are still a choice
 BY_NAME = 3  # of those that only the name speaks for
+_RECENT = 8  # files whose uses are kept
 _KEPT = 2000  # answers that are kept of one name
 CLASSES = frozenset({"class", "struct", "union"})
 _TYPES = CLASSES | {"enum", "typedef", "concept"}
@@ -127,6 +128,7 @@ class DefinitionsByName:
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
         self._looks = (_Looks(self, python=False), _Looks(self, python=True))
         self._whole = False
+        self._uses: dict[str, list[SiteUse]] = {}  # of the files read last: a site asks twice
 
     def preload(self) -> None:
         """Read every definition, once."""
@@ -180,8 +182,12 @@ class DefinitionsByName:
         """Every use in a file."""
         if path not in self.owner:
             return []
-        number, file = self.owner[path]
-        return index_site.uses(self._stores[number], file)
+        if path not in self._uses:
+            number, file = self.owner[path]
+            self._uses[path] = index_site.uses(self._stores[number], file)
+            if len(self._uses) > _RECENT:
+                del self._uses[next(iter(self._uses))]
+        return self._uses[path]
 
     def is_class(self, qualified: str) -> bool:
         """Whether a class, struct or union bears that qualified name in any of the trees."""
@@ -362,11 +368,12 @@ def of_another_kind(target: str, path: str) -> bool:
     return bool(folders) and not folders <= _alone(path)
 
 
-def local_names(text: str, *, python: bool) -> set[str]:
+@lru_cache(maxsize=1)  # the page of a file asks, and then its uses do
+def local_names(text: str, *, python: bool) -> frozenset[str]:
     """The names that functions of a text declare themselves, by their looks: what is called so elsewhere is hidden."""
     if python:
-        return _python_locals(text)
-    return {*_AUTO.findall(text), *(name[::-1] for name in _DECLARED_BACKWARDS.findall(text[::-1]))}
+        return frozenset(_python_locals(text))
+    return frozenset([*_AUTO.findall(text), *(name[::-1] for name in _DECLARED_BACKWARDS.findall(text[::-1]))])
 
 
 def is_local_name(text: str, name: str) -> bool:

@@ -73,10 +73,20 @@ def arguments_given(line: str, following: Callable[[], str], name: str) -> Argum
 
     `following` gives the lines that follow. Several calls on one line are taken together.
     """
-    if not name.isidentifier():
-        return None
     low, high = MANY, -1
-    at = line.find(name)
+    for given in _calls_on(line, name):
+        number = _counted(f"{given}\n{following()}"[:_SPAN].lstrip()) if isinstance(given, str) else given
+        if number is None:
+            return None
+        low, high = min(low, number[0]), max(high, number[1])
+    return (low, high) if high >= 0 else None
+
+
+@lru_cache(maxsize=65536)  # of two lines with calls that a site has, one was read before
+def _calls_on(line: str, name: str) -> list[Arguments | str | None]:
+    """The arguments of each call of `name` on a line; a text, which goes on below, where the line does not tell."""
+    calls: list[Arguments | str | None] = []
+    at = line.find(name) if name.isidentifier() else -1
     while at >= 0:
         end = at + len(name)
         before, after = line[at - 1 : at], line[end : end + 1]
@@ -85,20 +95,14 @@ def arguments_given(line: str, following: Callable[[], str], name: str) -> Argum
             continue  # a part of another name
         rest = line[end:].lstrip()
         few = _FEW.match(rest)
-        given: Arguments | None
         if few is not None:
             number = few["some"].count(",") + 1 if few["some"] else 0
-            given = number, number
+            calls.append((number, number))
         elif rest[:1] == "(" and (pieces := _pieces(rest)) is not None:
-            given = _number(rest[1 : pieces[-1][1]], [rest[start:stop].strip() for start, stop in pieces])
+            calls.append(_number(rest[1 : pieces[-1][1]], [rest[start:stop].strip() for start, stop in pieces]))
         elif rest[:1] in ("(", "<") or not rest:
-            given = _counted(f"{rest}\n{following()}"[:_SPAN].lstrip())
-        else:
-            continue  # only named there
-        if given is None:
-            return None
-        low, high = min(low, given[0]), max(high, given[1])
-    return (low, high) if high >= 0 else None
+            calls.append(rest)
+    return calls
 
 
 def _counted(text: str) -> Arguments | None:
@@ -428,7 +432,7 @@ class FileReader:
         self._text = text
         self._lines: list[str] | None = None
         self._scopes: list[str] | None = None
-        self._local: set[str] | None = None
+        self._local: Set[str] | None = None
         self._hidden: dict[str, bool] = {}
 
     def read(self, use: SiteUse, line: int) -> Reading:
@@ -513,4 +517,6 @@ def may_mean(bearers: Bearers | None, meant: Collection[str], reading: Reading) 
     """Whether a use that was read so can mean something of these names (`without_constructor`)."""
     if reading.sole is not None:
         return reading.sole in meant
-    return bearers is None or any(bearers.takes(name, reading.given) for name in meant)
+    if bearers is None or reading.given is None:
+        return bool(meant) or bearers is None
+    return any(bearers.takes(name, reading.given) for name in meant)

@@ -238,6 +238,27 @@ raise SystemExit(4 if sys.getprofile() is None else 3)
 """
 
 
+# torch's profiler holds this gradient where it tells sizes, and AccumulateGrad copies it then.
+COPIES = """\
+import torch
+
+class Square(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x * x
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+
+a = torch.ones(3, 3, requires_grad=True)
+torch.vmap(Square.apply)(a).sum().backward()
+"""
+
+
 def test_twice_says_whether_recording_changed_anything(command: InProcess, script: Path, tmp_path: Path) -> None:
     with script.open("a", encoding="utf-8") as file:  # a module with random numbers of its own, which nobody seeds
         file.write("import numpy\nprint(numpy.random.rand())\n")
@@ -255,6 +276,12 @@ def test_twice_says_whether_recording_changed_anything(command: InProcess, scrip
     assert "aten::exp in the recorded run, the end in the second one" in found["differs"]
     assert "line 1 of the output was 'recorded' in the recorded run, nothing in the second" in found["differs"]
     assert "SystemExit: 3, the second one to SystemExit: 4" in found["differs"]
+    copies = tmp_path / "copies.py"
+    copies.write_text(COPIES, encoding="utf-8")
+    result = command("trace", "--script", str(copies), "--no-native", "--twice", "--json")
+    found = {finding["kind"]: finding["text"] for finding in json.loads(result.out)["findings"]}
+    assert "aten::new_empty_strided in the recorded run, aten::detach in the second one" in found["differs"]
+    assert "AccumulateGrad copied a gradient" in found["perturbed"]
     command("trace", "a + b", "--no-native", "--twice").three_parts(2)
 
 

@@ -18,8 +18,8 @@ import pytest
 
 from ptexplore.annotations.concepts import load_path
 from ptexplore.errors import PtexploreError
-from ptexplore.render.html.output import open_output
-from ptexplore.render.html.search_shards import write_search
+from ptexplore.render.html.output import in_processes, open_output
+from ptexplore.render.html.search_shards import Search
 from ptexplore.render.html.tours import Tours
 from ptexplore.render.html.traces import Traces
 from ptexplore.view.notes.tour import Guide
@@ -150,7 +150,10 @@ def site(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path
         out.begin()
         guide = Guide(contents.library, contents.trees, None)
         tours = Tours(plan, out, guide, load_path(contents.library), contents.names)
-        write_search(plan, out, contents, tours, Traces(plan, out, [], {}), "", Silent())  # type: ignore[arg-type]
+        trees = [tree.store for tree in contents.trees]
+        search = Search(plan, out, contents.names, contents.folder_pages, lambda: trees, "")
+        in_processes([search.source_work()], "", Silent(), 1)
+        search.write(tours, Traces(plan, out, [], {}))
         out.finish()
     return folder
 

@@ -74,10 +74,12 @@ def _without_bodies(
     It knows the frames where `made` begin and those in the bodies `local`.
     """
     bodies = code.bodies if code.balanced else []
-    cuts = Cuts(bodies)
-    short = without_spans(view.decode("ascii"), bodies)
+    whole = view.decode("ascii")
+    spans = _with_blanks(whole, bodies)
+    cuts = Cuts(spans)
+    short = without_spans(whole, spans)
     in_text, failed = matches(short.encode("ascii"))
-    if failed and bodies:  # how the parser gets past an error depends on distances: keep them
+    if failed and spans:  # how the parser gets past an error depends on distances: keep them
         empty = bytearray(view)
         for start, end in bodies:
             blank(empty, start, end)
@@ -91,6 +93,25 @@ def _without_bodies(
     reader.read(in_text, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
     return reader, failed
+
+
+_LONG_BLANK = " " * 12
+
+
+def _with_blanks(view: str, bodies: Sequence[Body]) -> list[tuple[int, int]]:
+    """The bodies, and between them the long blanks that comments left, but for the last sign of each.
+
+    They are half of what the parser would read.
+    """
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for start, end in (*bodies, (len(view), len(view))):
+        while (blanks := view.find(_LONG_BLANK, at, start)) >= 0:
+            at = _BLANKS.match(view, blanks, start).end()  # type: ignore[union-attr]
+            spans.append((blanks, at - 1))
+        spans.append((start, end))
+        at = end
+    return spans[:-1]
 
 
 def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int, Symbol]:
@@ -175,6 +196,7 @@ class Cuts:
         return min(left, self._at[cut]) if cut < len(self._at) else left
 
 
+_BLANKS = re.compile(r"\s*")
 _NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)")
 
 

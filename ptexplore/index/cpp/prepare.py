@@ -296,7 +296,7 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
     ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),
     ("operator", re.compile(r"operator\s*(?:[^\w\s(]+|\(\s*\))(?=\s*\()"), _word),
-    ("unsigned", re.compile(r"\bunsigned\s*:\s*\d+\s*;"), _blanked),  # bits without a name
+    ("unsigned", re.compile(r"unsigned(?<!\wunsigned)\s*:\s*\d+\s*;"), _blanked),  # bits without a name
     # Macros of headers that are in no tree of ours.
     ("FLATBUFFERS_MANUALLY_ALIGNED_STRUCT", re.compile(r"FLATBUFFERS_MANUALLY_ALIGNED_STRUCT\(\w+\)"), _struct),
     ("CALLBACK", re.compile(r"(?<=\w )CALLBACK(?= \w+\()"), _blanked),

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 _QUERY = Path(__file__).with_name("definitions.scm")
-_USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
+# A pattern that begins with a word is looked for ten times faster than one that begins with a place, such as ^ or \b.
+_USING = re.compile(r"using(?<![^\n]using)\s+namespace\s+(?:::)?([\w:]+)\s*;")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
 _INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")

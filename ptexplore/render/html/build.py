@@ -6,16 +6,16 @@ import hashlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.concepts import load_path
 from ptexplore.index.build import available
 from ptexplore.lazy import uncollected
 from ptexplore.render.html import lists
 from ptexplore.render.html.cards import Cards
-from ptexplore.render.html.output import Output, digest, open_output
+from ptexplore.render.html.output import Output, SiteWork, digest, in_processes, open_output
 from ptexplore.render.html.pages import write_assets
-from ptexplore.render.html.search_shards import write_search
+from ptexplore.render.html.search_shards import Search
 from ptexplore.render.html.source_pages import Sources
 from ptexplore.render.html.tours import Tours
 from ptexplore.render.html.traces import Traces
@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ptexplore.model.places import SourceRef
+    from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.progress import Progress
     from ptexplore.store.index.reader import IndexStore
     from ptexplore.view.site.site import Settings, Site
     from ptexplore.workspace.workspace import Workspace
+
+_KINDS = ("files of source", "operators")  # that progress names
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,33 +103,50 @@ def _write(
     def reopen() -> list[IndexStore]:
         return [tree.reopened().store for tree in contents.trees]
 
-    Sources(site, contents.names, out, reopen, base).write(jobs, progress)
-    with uncollected():
-        UsesWriter(site, contents.names, out, reopen, base).write(jobs, progress)
     titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in library.stops()}
     traces = Traces(site, out, contents.traces, titles)
-    if site.operators:
-        # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
-        cards = Cards(
-            site, out, lambda: workspace.apart().lookup, base, contents.marks_by_tree, traces.observed(), contents.docs
-        )
-        cards.write(jobs, progress)
-    progress.step("writing tours and lists")
     path = load_path(library)
     version = contents.torch.runtime.version if contents.torch is not None else None
     shown_map = lists.map_of(site, contents.folder_pages)
     tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names, shown_map)
-    tours.write(_counts(contents, site))
-    traces.write()
     wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)
     problems = [f"{problem.where}: {problem.text}" for problem in wrong]
-    lists.folders(site, out, contents.folder_pages, library)
-    lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
-    lists.about(site, out, problems)
+
+    def light() -> None:
+        """What is written in one process, while the others are at the rest."""
+        tours.write(_counts(contents, site))
+        traces.write()
+        lists.folders(site, out, contents.folder_pages, library)
+        lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
+        lists.about(site, out, problems)
+
+    uses = UsesWriter(site, contents.names, out, base)
+    search = Search(site, out, contents.names, contents.folder_pages, reopen, base)
     with uncollected():
-        write_search(site, out, contents, tours, traces, base, progress)
+        progress.step("reading every definition")
+        if uses.needed:
+            uses.begin()
+        sources = Sources(site, contents.names, out, reopen, base, uses if uses.needed else None)
+        works: list[SiteWork[Any, Any]] = [search.source_work(), sources.work()]
+        if site.operators:
+            # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
+            observed = traces.observed()
+            lookup = partial(_lookup_apart, workspace)
+            works.append(Cards(site, out, lookup, base, contents.marks_by_tree, observed, contents.docs).work())
+        counts = [f"{len(work.tasks):,} {kind}" for work, kind in zip(works[1:], _KINDS, strict=False) if work.tasks]
+        in_processes(
+            works, f"writing {', '.join(counts)}" if counts else "writing tours and lists", progress, jobs, light
+        )
+        if uses.needed:
+            uses.write(jobs, progress)
+        progress.step("writing the search")
+        search.write(tours, traces)
     write_assets(out)
     return tours.lost, problems
+
+
+def _lookup_apart(workspace: Workspace) -> Lookup:
+    return workspace.apart().lookup
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:

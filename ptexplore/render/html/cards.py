@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from ptexplore.annotations.marks import Mark
-from ptexplore.render.html.output import Output, Row, digest, write_pages
+from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
-from ptexplore.source.progress import Progress
 from ptexplore.source.python_docs import DocLine
 from ptexplore.view.card import Card, card, places_run
 from ptexplore.view.notes.notes_about import MarksByTree, holds, operators_of
@@ -46,16 +45,15 @@ class Cards:
                 for name in operators_of(mark):
                     self._about[name].append(mark)
 
-    def write(self, jobs: int, progress: Progress) -> int:
-        """Write what is not fresh. Gives how many pages that were."""
+    def work(self) -> SiteWork[str, list[Row]]:
+        """What is not fresh."""
         tasks = []
         for name, url in sorted(self.site.operators.items()):
             known = self.out.before.get(url)
             stops = self._stops(name, known[2] if known is not None and len(known) > 2 else [])
             if not self.out.fresh(url, self._key(name, stops)):
                 tasks.append(name)
-        write_pages(self.out, tasks, self._make, "operators", progress, jobs, _BATCH)
-        return len(tasks)
+        return SiteWork(tasks, self._make, self.out.take, _BATCH)
 
     def _key(self, name: str, stops: Sequence[Mark]) -> str:
         return digest(self.base, name, [(mark.stop, mark.title) for mark in stops], self.observed.get(name, []))
@@ -90,7 +88,7 @@ class Cards:
         return render(
             site, "op.html", url, kind="op", id=operator.name, title=operator.name, op=operator, card=shown,
             facts=[fact for fact in (_structured(operator.structured), *operator.variants, *operator.tags) if fact],
-            others=[row for row in shown.keys if row not in shown.common], place=places(site, url),
+            others=shown.others, place=places(site, url),
             siblings=[(operator_names(name)[1], site.operators.get(name)) for name in shown.siblings],
             notes=[(mark.stop, mark.title, site.stops[mark.stop]) for mark in marks],
             small=site.settings.scope != "all",

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from ptexplore.render.html.source_pages import page_as_read, rows_as_read
+from ptexplore.render.html.packed import page_as_read, rows_as_read
 
 # Attributes are read one after another: a title may hold what looks like a tag, or like an attribute.
 _VALUE = r"""(?:"([^"]*)"|'([^']*)'|([^\s>]*))"""

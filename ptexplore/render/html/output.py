@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.processes import end_with_parent, ending_workers
-from ptexplore.safe_text import clean_document
+from ptexplore.safe_text import clean_document, is_clean
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
 from ptexplore.writing import write_whole
@@ -87,7 +88,7 @@ class Output:
         Gives what is known of it, to be taken over by the process that asked for it. Raises PtexploreError where it
         cannot be written.
         """
-        content = _safe(text).encode("utf-8", "replace") if isinstance(text, str) else text
+        content = _safe(text) if isinstance(text, str) else text
         self.pages[url] = [key, len(content)] if data is None else [key, len(content), data]
         file = self.root / url
         with _told(self.root):
@@ -155,9 +156,12 @@ class Output:
             write_whole(self.root / MANIFEST, text, self._aside.folder)
 
 
-def _safe(page: str) -> str:
+def _safe(page: str) -> bytes:
     """The text of a page, cleaned whoever forgot it. A line feed's companion stays: it is so in a file of Windows'."""
-    return "\r".join(map(clean_document, page.split("\r")))
+    content = page.encode("utf-8", "surrogatepass")
+    if is_clean(content.replace(b"\r", b"")):  # nearly all are, which is known ten times sooner
+        return content
+    return "\r".join(map(clean_document, page.split("\r"))).encode("utf-8", "replace")
 
 
 def _content(file: Path, size: int) -> bytes | None:
@@ -292,71 +296,77 @@ def _hold(root: str, folder: int) -> None:
 
 # --- many pages, made in several processes: each is forked, so that what was read once is there for all ---
 
-_make: Callable[[Sequence[Any]], list[Any]]
+_works: Sequence[SiteWork[Any, Any]]
 
 
-def write_pages(
-    out: Output,
-    tasks: Sequence[_Task],
-    make: Callable[[Sequence[_Task]], list[Row]],
-    named: str,
-    progress: Progress,
-    jobs: int,
-    batch: int,
-) -> None:
-    """Have `make` write every batch of tasks, in no order; `named` is what progress calls them.
+@dataclass(frozen=True)
+class SiteWork(Generic[_Task, _Made]):
+    """Tasks of one sort. `make` does a batch of them, in whatever process; `take` is given in ours what that made."""
 
-    Raises PtexploreError where a process died, and what `make` raises.
-    """
-    for rows in in_processes(tasks, make, f"writing {len(tasks):,} {named}", progress, jobs, batch):
-        out.take(rows)
+    tasks: Sequence[_Task]
+    make: Callable[[Sequence[_Task]], _Made]
+    take: Callable[[_Made], None]
+    batch: int
 
 
 def in_processes(
-    tasks: Sequence[_Task],
-    make: Callable[[Sequence[_Task]], list[_Made]],
+    works: Sequence[SiteWork[Any, Any]],
     told: str,
     progress: Progress,
     jobs: int,
-    batch: int,
-) -> Iterator[list[_Made]]:
-    """What `make` makes of every batch of tasks, as each is done, in no order; `told` is what progress says.
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    """Do every task of all works; what a batch made is taken as soon as it is done, in no order.
 
-    Raises PtexploreError where a process died, and what `make` raises.
+    One set of processes does them all: none waits until the last batch of another sort is done. `meanwhile` is done in
+    this process while they are at it. `told` is what progress says.
+
+    Raises PtexploreError where a process died, and what the works raise.
     """
-    batches = [tasks[first : first + batch] for first in range(0, len(tasks), batch)]
+    batches = [
+        (number, work.tasks[first : first + work.batch])
+        for number, work in enumerate(works)
+        for first in range(0, len(work.tasks), work.batch)
+    ]
+    count = sum(len(work.tasks) for work in works)
     done = 0
-    for count, made in _made(batches, make, jobs if len(tasks) >= _ALONE else 1):
-        done += count
-        progress.step(told, done / len(tasks))
-        yield made
+    for number, tasks, made in _made(works, batches, jobs if count >= _ALONE else 1, meanwhile):
+        done += tasks
+        progress.step(told, done / count)
+        works[number].take(made)
 
 
 def _made(
-    batches: Sequence[Sequence[_Task]], make: Callable[[Sequence[_Task]], list[_Made]], jobs: int
-) -> Iterator[tuple[int, list[_Made]]]:
+    works: Sequence[SiteWork[Any, Any]],
+    batches: Sequence[tuple[int, Sequence[Any]]],
+    jobs: int,
+    meanwhile: Callable[[], None],
+) -> Iterator[tuple[int, int, Any]]:
+    """Of every batch the number of its work, of its tasks, and what was made."""
     if jobs < 2:
-        yield from ((len(tasks), make(tasks)) for tasks in batches)
+        yield from ((number, len(tasks), works[number].make(tasks)) for number, tasks in batches)
+        meanwhile()
         return
     context = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(jobs, context, partial(_begin, make)) as pool, ending_workers():
-            waiting = {pool.submit(_call, tasks): len(tasks) for tasks in batches}
+        with ProcessPoolExecutor(jobs, context, partial(_begin, works)) as pool, ending_workers():
+            waiting = {pool.submit(_call, number, tasks): (number, len(tasks)) for number, tasks in batches}
+            meanwhile()
             for future in as_completed(waiting):
-                yield waiting.pop(future), future.result()
+                yield *waiting.pop(future), future.result()
     except BrokenProcessPool as error:
         why = "the system may have ended it for want of memory"
         raise PtexploreError("a process that wrote pages died", why, "--jobs 1", FAILED) from error
 
 
-def _begin(make: Callable[[Sequence[Any]], list[Any]]) -> None:
+def _begin(works: Sequence[SiteWork[Any, Any]]) -> None:
     """Begin a process. If its parent were killed, it would wait for work for ever, and hold the site's folder."""
-    global _make  # noqa: PLW0603  (`make` comes with the fork: it cannot be sent)
-    _make = make
+    global _works  # noqa: PLW0603  (they come with the fork: they cannot be sent)
+    _works = works
     gc.freeze()  # what came with the fork stays: looking for circles in it would also copy it
     gc.set_threshold(5_000_000)  # next to nothing here is a circle
     end_with_parent()
 
 
-def _call(tasks: Sequence[Any]) -> list[Any]:
-    return _make(tasks)
+def _call(number: int, tasks: Sequence[Any]) -> Any:
+    return _works[number].make(tasks)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
 
 from ptexplore.safe_text import clean_lines
 from ptexplore.view.notes.folder import MAP_IN_WORDS
@@ -30,12 +33,18 @@ def environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     templates.filters["plain"] = lambda text: clean_lines(str(text))  # escaped after that as any other
+    templates.filters["breakable"] = _breakable
     templates.filters["shell"] = lambda text: shlex.quote(str(text))
     templates.globals |= {
         "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command,
         "map_in_words": MAP_IN_WORDS,
     }  # fmt: skip
     return templates
+
+
+def _breakable(text: object) -> Markup:
+    """An expression that a narrow page breaks behind a bracket or a comma, and not inside of a name."""
+    return Markup(re.sub(r"([(\[{,=])", r"\1<wbr>", str(escape(clean_lines(str(text))))))
 
 
 def render(site: Site, template: str, url: str, **values: Any) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.annotations.topics import topics
-from ptexplore.render.html.output import Output, digest
+from ptexplore.lazy import uncollected
+from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_pages import LETTERS
 from ptexplore.source.canonical import folders_around
@@ -28,10 +30,9 @@ if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.render.html.tours import Tours
     from ptexplore.render.html.traces import Traces
-    from ptexplore.source.progress import Progress
+    from ptexplore.store.index.reader import IndexStore
     from ptexplore.store.index.site import SiteDefinition
     from ptexplore.view.link_targets import DefinitionsByName
-    from ptexplore.workspace.site_contents import SiteContents
 
 _TABLE = "search/table.js"
 _INSIDE = 50_000  # numbers of the shards of words inside names begin here
@@ -39,29 +40,60 @@ _WRITTEN = 100_000  # those of headings and traces
 _TOPICS = {"tour": "g", "stop": "n", "note": "n", "concept": "k", "folder": "d"}
 
 
-def write_search(
-    site: Site, out: Output, contents: SiteContents, tours: Tours, traces: Traces, base: str, progress: Progress
-) -> None:
-    """Write the shards, what people wrote, and the table of both."""
-    names, pages = contents.names, contents.folder_pages
-    key = digest(base, "search", sorted(pages.pages))
-    tables = _kept(out, key)
-    if tables is None:
-        progress.step("writing the search")
-        names.preload()
-        rows = list(source_rows(site, names, pages))
-        tables = [_write(out, Shards(rows, 0, begins), key), _write(out, Shards(rows, _INSIDE, Inside()), key)]
-    written = _write(out, Shards(_written(tours, traces), _WRITTEN))
-    files = topic_files(list(topic_rows(site, tours, pages)))
-    for number, text in enumerate(files):
-        out.write(f"search/topics-{number}.js", text)
-    out.write(_TABLE, table((*tables, written), len(files)), key, tables)
+@dataclass
+class Search:
+    """Writes the search of one site: `source_work` has it write what the source says, if that is not there yet."""
+
+    site: Site
+    out: Output
+    names: DefinitionsByName
+    pages: FolderPages
+    reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
+    base: str  # a hash of everything that all pages depend on
+    _tables: list[dict[str, int]] | None = None
+
+    def source_work(self) -> SiteWork[str, SourceShards]:
+        """One task, if any: where the rows of all sources lie is known when all are."""
+        self._tables = _kept(self.out, self._key)
+        tasks = ["search"] if self._tables is None else []
+        if tasks:
+            self.names.preload()
+        return SiteWork(tasks, self._make, self._take, 1)
+
+    def write(self, tours: Tours, traces: Traces) -> None:
+        """Write what people wrote, and the table of everything. The source's shards were written."""
+        assert self._tables is not None
+        written, _rows = _write(self.out, Shards(_written(tours, traces), _WRITTEN))
+        files = topic_files(list(topic_rows(self.site, tours, self.pages)))
+        for number, text in enumerate(files):
+            self.out.write(f"search/topics-{number}.js", text)
+        self.out.write(_TABLE, table((*self._tables, written), len(files)), self._key, self._tables)
+
+    @property
+    def _key(self) -> str:
+        return digest(self.base, "search", sorted(self.pages.pages))
+
+    def _make(self, _tasks: Sequence[str]) -> SourceShards:
+        with uncollected():
+            rows = list(source_rows(self.site, self.names, self.pages, self.reopen()))
+            made = [_write(self.out, Shards(rows, 0, begins), self._key)]
+            made.append(_write(self.out, Shards(rows, _INSIDE, Inside()), self._key))
+        return SourceShards([table for table, _rows in made], [row for _table, written in made for row in written])
+
+    def _take(self, made: SourceShards) -> None:
+        self._tables = made.tables
+        self.out.take(made.rows)
 
 
-def _write(out: Output, shards: Shards, key: str = "") -> dict[str, int]:
-    for number, text in shards.files.items():
-        out.write(f"search/{number}.js", text, key)
-    return shards.table
+class SourceShards(NamedTuple):
+    """The tables of the source's shards, and what is known of their files."""
+
+    tables: list[dict[str, int]]
+    rows: list[Row]
+
+
+def _write(out: Output, shards: Shards, key: str = "") -> tuple[dict[str, int], list[Row]]:
+    return shards.table, [out.write(f"search/{number}.js", text, key) for number, text in shards.files.items()]
 
 
 def _kept(out: Output, key: str) -> list[dict[str, int]] | None:
@@ -75,11 +107,13 @@ def _kept(out: Output, key: str) -> list[dict[str, int]] | None:
     return tables if len(fresh) == len(numbers) else None
 
 
-def source_rows(site: Site, names: DefinitionsByName, pages: FolderPages) -> Iterator[SearchRow]:
+def source_rows(
+    site: Site, names: DefinitionsByName, pages: FolderPages, stores: Iterable[IndexStore]
+) -> Iterator[SearchRow]:
     """Symbols, files, folders, operators."""
     counts: Counter[str] = Counter()
-    for indexed in site.trees:
-        counts.update(indexed.store.every_use())
+    for store in stores:
+        counts.update(store.every_use())
     uses = Counter({name: use_bits(count) for name, count in counts.items()})
     for path, url in site.sources.items():
         yield _row(file_entry(path, uses[path.rpartition("/")[2]]), "p", url)
@@ -113,7 +147,7 @@ def _once(symbols: Iterable[SiteDefinition]) -> Iterable[SiteDefinition]:
 def topic_rows(site: Site, tours: Tours, pages: FolderPages) -> Iterator[TopicRow]:
     """Tours, stops, concepts, and the folders that the site has a file of."""
     folders = folders_around(site.sources)
-    for topic in topics(tours.guide.library, pages):
+    for topic in topics(tours.guide.library, tours.path, pages):
         letter = _TOPICS[topic.kind]
         if topic.kind == "folder":
             if topic.name in folders:

@@ -40,6 +40,7 @@ _CPP = re.compile(
 )
 _RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
 _JOINS = frozenset(" \t.>:")  # what may stand between a qualifier and the word, or end what is one
+_OBJECTS = frozenset(["", ".", ">"])  # what may stand before a member; "" is a text's begin
 _RAWS = frozenset({"R", "LR", "uR", "UR", "u8R"})
 _PYTHON = re.compile(
     r"(?P<s>(?:\b[rRbBuUfF]{1,2})?(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))"
@@ -58,6 +59,8 @@ _PATTERNS = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
 
 def escaped(text: str) -> str:
     """Text for an element or an attribute in double quotes, without control characters and direction overrides."""
+    if text.isascii() and text.isidentifier():
+        return text  # as most names are
     return text.translate(_TO_SAFE).replace(AND, "&amp;").replace(LESS, "&lt;").replace('"', "&quot;")
 
 
@@ -118,7 +121,7 @@ class _Scan:
 
     def run(self, pattern: re.Pattern[str], at: int) -> int | None:
         """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
-        keywords, named, text = self.keywords, self.named, self.text
+        keywords, named, text, out = self.keywords, self.named, self.text, self.out
         types = _CPP_TYPES if keywords is _CPP_WORDS else frozenset()
         raws = _RAWS if keywords is _CPP_WORDS else frozenset()
         for match in pattern.finditer(text, at):
@@ -130,9 +133,11 @@ class _Scan:
                 if word in raws and (raw := _RAW.match(text, match.end())):
                     self._put(match.end(), raw.end(), _wrapped(raw[0], "s"))
                     return raw.end()
-                tag = "b" if word in keywords else self._tag(word, types, *match.span())
+                start, end = match.span()
+                tag = "b" if word in keywords else self._tag(word, types, start, end)
                 if tag:
-                    self._put(*match.span(), f"<{tag}>{word}</{tag}>")
+                    out.append(f"{text[self.done : start]}<{tag}>{word}</{tag}>")
+                    self.done = end
             elif kind == "x":
                 self._put(*match.span(), _include(match[0], self.includes.get(self._line_at(match.start()))))
             elif kind == "d":
@@ -144,14 +149,17 @@ class _Scan:
 
     def _tag(self, word: str, types: frozenset[str], start: int, end: int) -> str:
         """The element of a word that is no link and none of the language's own; "" for a plain one."""
-        look = self.looks[word]
+        look, text = self.looks[word], self.text
         if look == "macro":
             return "u"
-        if word not in types and self.text.startswith("(", end):
-            return "em"
-        if word in types or (look == "type" and not self.text.startswith("::", end)):
+        if word in types:
             return "var"
-        return "bdi" if self._is_member(word, start, end) else ""
+        if text[end : end + 1] == "(":
+            return "em"
+        if look == "type" and not text.startswith("::", end):
+            return "var"
+        may_be_member = word[-1] == "_" or text[start - 1 : start] in _OBJECTS  # few are: asked before all else
+        return "bdi" if may_be_member and self._is_member(word, start, end) else ""
 
     def rest(self) -> str:
         """The whole text, marked."""
@@ -181,7 +189,7 @@ class _Scan:
     def _is_member(self, word: str, start: int, end: int) -> bool:
         """Whether a word looks like a member that is not called: behind an object, or named as members are here."""
         text, before = self.text, self.text[start - 1 : start]
-        if text.startswith("(", end) or (before not in ".>" and word[-1] != "_"):
+        if (word[-1] != "_" and before not in _OBJECTS) or text.startswith("(", end):
             return False
         if before == ".":
             other = text[start - 2 : start - 1]
@@ -196,8 +204,7 @@ class _Scan:
         return self._line
 
     def _put(self, start: int, end: int, marked: str) -> None:
-        self.out.append(self.text[self.done : start])
-        self.out.append(marked)
+        self.out.append(f"{self.text[self.done : start]}{marked}")
         self.done = end
 
 

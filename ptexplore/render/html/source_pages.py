@@ -7,23 +7,21 @@ so where scripts are off, and where a browser cannot unpack.
 
 from __future__ import annotations
 
-import base64
-import gc
 import json
 import multiprocessing
 import re
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from ptexplore.annotations.marks import Mark
-from ptexplore.render.html.output import Output, Row, digest, write_pages
+from ptexplore.render.html.output import Output, Row, SiteWork, digest
+from ptexplore.render.html.packed import lines_and_list, pack
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped, marked_lines
 from ptexplore.source.canonical import is_made, language_of
-from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
 from ptexplore.view.doc_comment import doc_of
@@ -31,6 +29,10 @@ from ptexplore.view.link_targets import DefinitionsByName, Look, Meaning
 from ptexplore.view.site.site import Site, between, folder_url, shown, stop_url
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, source_data, template_of
 from ptexplore.view.trees import changed
+
+if TYPE_CHECKING:
+    from ptexplore.render.html.use_shards import UsesWriter
+    from ptexplore.view.site.uses import UsesOfFile
 
 CHUNK = 100  # lines of one list: a browser lays out only those that are seen
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
@@ -42,10 +44,13 @@ _WITHOUT_USES = frozenset({"member", "enumerator"})  # the index has no uses of 
 _FEW = 40  # pages: fewer look up the names they need, more read all at first
 _BATCH = 24
 _SHOWN = 3  # lines of one file that an entry names
-_PARTED = "\f"  # between lines and list: no page's text has one, source_markup.py makes it a sign of its own
-_BASE64 = r"[A-Za-z0-9+/]+={0,2}"
-_IN_PAGE = re.compile(rf'<template id="packed">({_BASE64})</template>')
-_IN_SCRIPT = re.compile(rf'ptx\.file\("(?:[^"\\]|\\.)*","({_BASE64})"\)\s*')
+
+
+class FileMade(NamedTuple):
+    """What was made of one file: what is known of the pages that were written, and what it uses, if that was asked."""
+
+    rows: list[Row]
+    uses: UsesOfFile | None
 
 
 @dataclass
@@ -57,33 +62,43 @@ class Sources:
     out: Output
     reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
     base: str  # a hash of everything that all pages depend on
+    uses: UsesWriter | None = None  # gathers what each file uses while it is at hand, if that is not known
     _own: bool = False
 
-    def write(self, jobs: int, progress: Progress) -> None:
-        """Write what is not fresh."""
+    def work(self) -> SiteWork[tuple[str, str], list[FileMade]]:
+        """What is not fresh: the pages of files, and the uses in every file if they are to be gathered."""
         files = [tree.store.known() for tree in self.site.trees]
-        tasks = []
+        keys: dict[str, str] = {} if self.uses is None else dict.fromkeys(self.names.owner, "")
         for path, url in self.site.sources.items():
             known = files[self.site.owner[path]].get(path)
             key = self._key(path, known.sha if known is not None else "")
             if not (self.out.fresh(url, key) and self.out.fresh(_symbols_url(url), key)):
-                tasks.append((path, key))
-        if len(tasks) > _FEW:
-            progress.step("reading every definition")
+                keys[path] = key
+        if len(keys) > _FEW:
             self.names.preload()
-            gc.collect()
-            gc.freeze()  # millions of records that stay: no collector need look at them again, nor copy them
-        write_pages(self.out, tasks, self._make, "pages of source", progress, jobs, _BATCH)
+        return SiteWork(list(keys.items()), self._make, self._take, _BATCH)
+
+    def _take(self, made: list[FileMade]) -> None:
+        for file in made:
+            self.out.take(file.rows)
+            if file.uses is not None and self.uses is not None:
+                self.uses.take(file.uses)
 
     def _key(self, path: str, sha: str) -> str:
         notes = [astuple(note) for note in self.site.notes.get(path, ())]
         return digest(self.base, path, sha, notes, sorted(self.site.at.get(path, {}).items()))
 
-    def _make(self, tasks: Sequence[tuple[str, str]]) -> list[Row]:
+    def _make(self, tasks: Sequence[tuple[str, str]]) -> list[FileMade]:
         if not self._own and multiprocessing.parent_process() is not None:
             self.names.reopened(self.reopen())  # a connection does not survive a fork
             self._own = True
-        return [row for path, key in tasks for row in self._page(path, key)]
+        return [self._file(path, key) for path, key in tasks]
+
+    def _file(self, path: str, key: str) -> FileMade:
+        uses = self.uses.of_file(path) if self.uses is not None else None
+        rows = self._page(path, key) if key else []
+        self.site.trees[self.names.owner.get(path, (0, 0))[0]].tree.forget()
+        return FileMade(rows, uses)
 
     def _page(self, path: str, key: str) -> list[Row]:
         site, url = self.site, self.site.sources[path]
@@ -115,7 +130,6 @@ class Sources:
             stops=[(note.line, note.title) for note in _by_line(site.notes.get(path, ()))],
             entries="" if packed else Markup(entries),
         )  # fmt: skip
-        indexed.tree.forget()
         return [
             self.out.write(url, page, key, len(text.encode("utf-8", "replace"))),
             self.out.write(_symbols_url(url), _symbols(data, text), key),
@@ -249,33 +263,3 @@ def _symbols(data: SourceData, text: str) -> str:
     listed = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     given = f"[{listed}]" if len(listed) <= DATA else f'"{pack(f"[{listed}]")}"'
     return f"ptx.file({json.dumps(data.path, ensure_ascii=False)},{given})\n"
-
-
-# --- what stands packed ---
-
-
-def pack(text: str) -> str:
-    """The same text gives the same letters (with the same zlib)."""
-    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    return base64.b64encode(deflate.compress(text.encode("utf-8", "replace")) + deflate.flush()).decode("ascii")
-
-
-def unpack(packed: str) -> str:
-    """The text that was packed."""
-    return zlib.decompress(base64.b64decode(packed), -zlib.MAX_WBITS).decode("utf-8")
-
-
-def lines_and_list(lines: str, entries: str) -> str:
-    """The two parts of a source page as one packed text."""
-    return pack(f"{lines}{_PARTED}{entries}")
-
-
-def page_as_read(page: str) -> str:
-    """A page as a reader has it, its packed part in place."""
-    return _IN_PAGE.sub(lambda match: unpack(match[1]), page)
-
-
-def rows_as_read(script: str) -> str:
-    """A file of definitions with its rows as text."""
-    match = _IN_SCRIPT.fullmatch(script)
-    return unpack(match[1]) if match is not None else script

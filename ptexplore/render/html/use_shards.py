@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ptexplore.lazy import lazy
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
-from ptexplore.render.html.output import Output, Row, digest, in_processes, write_pages
-from ptexplore.render.html.source_pages import pack
+from ptexplore.render.html.output import Output, Row, SiteWork, digest, in_processes
+from ptexplore.render.html.packed import pack
 from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, SEVERAL, TOLD_APART
 from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
 from ptexplore.view.trees import changed
@@ -19,36 +18,51 @@ from ptexplore.view.use_meaning import UseReader
 
 if TYPE_CHECKING:
     from ptexplore.source.progress import Progress
-    from ptexplore.store.index.reader import IndexStore
     from ptexplore.view.link_targets import DefinitionsByName
     from ptexplore.view.site.site import Site
     from ptexplore.view.site.uses import At
 
 _TABLE = "uses/table.js"
-_FILES = 48  # files of a batch
 _SHARDS = 8
 
 
-@dataclass
 class UsesWriter:
-    """Writes the uses of one site."""
+    """Writes the uses of one site: what each file uses is gathered first, where `needed`."""
 
-    site: Site
-    names: DefinitionsByName
-    out: Output
-    reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
-    base: str  # a hash of everything that all pages depend on
-    _own: bool = False
-    _whole: bool = True  # whether every file has the text that was indexed
+    def __init__(self, site: Site, names: DefinitionsByName, out: Output, base: str) -> None:
+        self.site, self.names, self.out = site, names, out
+        self._key = digest(base, "uses")
+        self._reader = UseReader(names)
+        self._gathered: list[UsesOfFile] = []
+        self.needed = not self._kept(self._key)  # else every shard and the table are there already
+
+    def of_file(self, path: str) -> UsesOfFile:
+        """What one file of the trees uses of what the site has."""
+        on_site = path in self.site.sources
+        return file_uses(self._reader, path, self._text(path), self._wanted, on_site=on_site)
+
+    def take(self, file: UsesOfFile) -> None:
+        """Take what one file uses."""
+        self._gathered.append(file)
+
+    @lazy
+    def _wanted(self) -> frozenset[str]:
+        """The names that something of the site bears."""
+        defined = (symbol for path in self.site.sources for symbol in self.names.defined(path))
+        return frozenset(symbol.name for symbol in defined if symbol.kind != "namespace")
+
+    def begin(self) -> None:
+        """SiteWork out what every file is asked with: it comes with a fork."""
+        self.names.preload()
+        _ = self._wanted
 
     def write(self, jobs: int, progress: Progress) -> None:
-        """Write every shard and the table, unless they are there already."""
-        key = digest(self.base, "uses")
-        if self._kept(key):
-            return
-        uses = self._gathered(jobs, progress)
-        if not self._whole:
-            key = ""  # the next build gathers them again
+        """Write every shard and the table. Every file's uses were taken."""
+        progress.step("sorting the uses")
+        uses = self._uses()
+        # What is shown of a file that is not the one that was indexed is gathered again by the next build.
+        key = self._key if all(file.with_text for file in self._gathered) else ""
+        self._gathered.clear()
         names = uses.names()
         count = max(1, round(len(names) / SHARD))
         by_shard: defaultdict[int, list[str]] = defaultdict(list)
@@ -60,7 +74,8 @@ class UsesWriter:
                 self.out.write(_url(number), self._shard(uses, number, by_shard[number]), key) for number in numbers
             ]
 
-        write_pages(self.out, range(count), make, "files of uses", progress, jobs, _SHARDS)
+        shards = SiteWork(range(count), make, self.out.take, _SHARDS)
+        in_processes([shards], f"writing {count:,} files of uses", progress, jobs)
         words = {
             "matched": NAME_MATCHED,
             "several": SEVERAL,
@@ -77,44 +92,20 @@ class UsesWriter:
             return False
         return all(self.out.fresh(_url(number), key) for number in range(known[2]))
 
-    def _gathered(self, jobs: int, progress: Progress) -> SiteUses:
-        """What every file of the trees uses of what the site has."""
-        self.names.preload()
-        wanted = frozenset(
-            symbol.name
-            for path in self.site.sources
-            for symbol in self.names.defined(path)
-            if symbol.kind != "namespace"
-        )
-
-        reader = UseReader(self.names)
-
-        def make(paths: Sequence[str]) -> list[UsesOfFile]:
-            if not self._own and multiprocessing.parent_process() is not None:
-                self.names.reopened(self.reopen())  # a connection does not survive a fork
-                self._own = True
-            sources = self.site.sources
-            return [file_uses(reader, path, self._text(path), wanted, on_site=path in sources) for path in paths]
-
-        uses = SiteUses(reader, self.site.sources)
-        files = list(self.names.owner)
-        gathered = [
-            file for some in in_processes(files, make, "looking for uses", progress, jobs, _FILES) for file in some
-        ]
-        for file in sorted(gathered, key=lambda file: file.path):
+    def _uses(self) -> SiteUses:
+        uses = SiteUses(self._reader, self.site.sources)
+        for file in sorted(self._gathered, key=lambda file: file.path):
             uses.take(file)
-        self._whole = all(file.with_text for file in gathered)
         rows = self._rows()
         uses.take_rows(rows, self._lines(rows))
         return uses
 
     def _text(self, path: str) -> str | None:
-        """The text of a file of the trees, if the index is of that text."""
+        """The text of a file of the trees, if the index is of that text; it is kept until its tree forgets it."""
         indexed = self.site.trees[self.names.owner[path][0]]
-        if changed(indexed, path):  # asked first: it keeps the text that it reads, if it reads one
+        if changed(indexed, path):
             return None
-        file = indexed.tree.glance(path)
-        indexed.tree.forget()
+        file = indexed.tree.read(path)
         return file.text if file is not None else None
 
     def _rows(self) -> list[Dialect]:
@@ -136,6 +127,7 @@ class UsesWriter:
             if path not in self.site.sources:
                 continue
             lines = (self._text(path) or "").split("\n")
+            self.site.trees[self.names.owner[path][0]].tree.forget()
             texts |= {(path, n): lines[n - 1] for n in numbers if 0 < n <= len(lines)}
         return texts
 

@@ -39,6 +39,7 @@ NOTHING = "nothing fits: fewer letters, or tab for another sort"
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
 MORE = "there are more: tab shows one sort alone, more letters narrow it"
 COLLECTING = "the operators of this torch are being collected, once; they come by themselves"
+SEARCHING = "searching …; the first that fits is opened when it comes"
 NO_INDEX = "no source is indexed yet: Esc, then Enter builds the index"
 
 # Hears the number of the question, what was found, and what went wrong.
@@ -149,7 +150,8 @@ class Palette(ModalScreen[Message | None]):
         super().__init__()
         self._searcher = searcher
         self._hits: list[Candidate] = []
-        self._number = -1
+        self._number = self._heard = -1  # the question that was asked last, and the one that was answered last
+        self._stepped = self._opens = False  # since the last letter: whether the reader went to a row, or said Enter
         self._sort: Sort | None = None
         self._told = EMPTY
         self._early = ""  # what was typed before there was a line to type it into
@@ -183,6 +185,7 @@ class Palette(ModalScreen[Message | None]):
     def on_input_changed(self) -> None:
         """Search at once: what was asked before is dropped by who searches."""
         sort, query = asked(self.query_one(Input).value)
+        self._stepped = self._opens = False
         if sort is not self._sort:
             self._sort = sort
             tabs = [Content.styled(f" {s.name} {s.sign}".rstrip() + " ", "reverse" if s is sort else "") for s in SORTS]
@@ -192,12 +195,13 @@ class Palette(ModalScreen[Message | None]):
             self._searcher.ask(query, sort, lambda *answer: app.call_later(self._hear, *answer))
             self._number = self._searcher.last
         else:
-            self._number = -1
+            self._number = self._heard = -1
             self._show([], EMPTY)
 
     def _hear(self, number: int, view: FindView | None, trouble: str) -> None:
         if number != self._number or not self.is_attached:
             return  # something else was typed meanwhile
+        self._heard = number
         if view is None or not (view.groups or trouble):
             nothing = NOTHING if self._searcher.library.trees else NO_INDEX
             self._show([], trouble or (COLLECTING if self._searcher.collecting else nothing))
@@ -206,6 +210,9 @@ class Palette(ModalScreen[Message | None]):
         more = any(group.more != 0 for group in view.groups)
         told = "; ".join([*view.how, *([COLLECTING] if self._searcher.collecting else []), *([MORE] if more else [])])
         self._show([*best, *view.further], trouble or told)
+        if self._opens and self._hits:
+            self._opens = False
+            self._open_chosen()
 
     def _show(self, groups: Sequence[HitGroup], message: str) -> None:
         options: list[Option] = []
@@ -237,10 +244,18 @@ class Palette(ModalScreen[Message | None]):
 
     def action_step(self, name: str) -> None:
         """The keys that walk the list."""
+        self._stepped = True
         getattr(self.query_one("#found", Choices), f"action_{name}")()
 
     def action_open(self) -> None:
-        """Enter opens what is chosen."""
+        """Enter opens what is chosen; before the answer to what was typed has come, the first of it when it comes."""
+        if self._heard == self._number or self._stepped:
+            self._open_chosen()
+        else:
+            self._opens = True
+            self._tell(SEARCHING)
+
+    def _open_chosen(self) -> None:
         self.query_one("#found", Choices).action_select()
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
@@ -257,7 +272,7 @@ def _prompt(hit: Candidate) -> Content:
     if hit.kind == "line":
         return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
     kind = "stop" if hit.kind == "note" and "#" in hit.name else hit.kind
-    kind = f"  {kind}" + (" (declared)" if hit.declared else "")
+    kind = f"  {kind}" + (" (declared)" if hit.declared else " with its kernels" if kind == "operator" else "")
     name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)))  # the end of a long one is not seen
     return Content.assemble(*name, "\n", (f"{kind}  ", "dim"), _place(hit))
 

@@ -196,7 +196,7 @@ class CallReader:
         indexed = self._trees[tree]
         file = indexed.tree.read(symbol.path)
         python = symbol.path.endswith((".py", ".pyi"))
-        local = local_names(file.text, python=python) if file is not None else set()
+        local = local_names(file.text, python=python) if file is not None else frozenset()
         nodes: dict[tuple[tuple[str, int], ...], CallNode] = {}
         unknown = 0
         uses = [(min(lines), use, lines) for use in self.names.uses(symbol.path) if (lines := _inside(use, symbol))]
@@ -251,6 +251,12 @@ def rank(path: str, near: str) -> tuple[bool, bool, bool, int, str]:
 
     After these come files that a machine wrote, those of one device, and tests, in this order.
     """
-    ours, theirs = near.split("/")[:-1], path.split("/")[:-1]
+    ours, (theirs, test, made) = near.split("/")[:-1], _about(path)
     shared = next((n for n, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
-    return (is_test_file(path), of_another_kind(path, near), is_made(path), -min(shared, len(theirs)), path)
+    return (test, of_another_kind(path, near), made, -min(shared, len(theirs)), path)
+
+
+@cache
+def _about(path: str) -> tuple[list[str], bool, bool]:
+    """The folders of a file, whether it is a test's, and whether a machine wrote it."""
+    return path.split("/")[:-1], is_test_file(path), is_made(path)

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -266,8 +266,8 @@ def told_apart(lines: int, certain: int | None) -> str:
 
 def otherwise_in_words(lines: int) -> str:
     """What is said of lines that are not counted, since they give another number of arguments."""
-    subject = "1 more line gives" if lines == 1 else f"{lines:,} more lines give"
-    return f"{subject} that name a number of arguments that this does not take: not counted"
+    subject = "1 more line calls" if lines == 1 else f"{lines:,} more lines call"
+    return f"{subject} something of that name, but with fewer or more arguments than this takes: not counted"
 
 
 def group_in_words(group: UseGroup, view: RefsView) -> str:
@@ -371,9 +371,10 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
         some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
         more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
         uses = _uses_are(left_out.total())
-        yield f"{uses} left out since what is written says it is something else: {some}{more}"
+        yield f"{uses} not counted: what is written says that something else of that name is meant: {some}{more}"
     for name, count in copies.items():
-        yield f"{_uses_are(count)} left out, in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
+        copies_of = f"in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
+        yield f"{_uses_are(count)} not counted again, {copies_of}"
 
 
 NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
@@ -494,6 +495,7 @@ def _may_be_member(
     return False
 
 
+@lru_cache(maxsize=65536)
 def _parts(name: str) -> Scope:
     """The parts of a qualified name without template arguments; a Python name is parted at its dots."""
     parts = name_parts(name)
@@ -533,11 +535,12 @@ def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
         return True
     if target is not None:
         return _parts(split_target(target)[0])[:-1] in (*asked.cpp, *asked.python)
-    written = tuple(text.split("."))
-    if any(written[-len(spelling) :] == spelling for spelling in asked.operators):
-        return True
-    if path.endswith((".py", ".pyi")):
-        return any(_python_agrees(written[:-1], container) for container in asked.python)
+    if asked.operators or path.endswith((".py", ".pyi")):
+        written = tuple(text.split("."))
+        if any(written[-len(spelling) :] == spelling for spelling in asked.operators):
+            return True
+        if path.endswith((".py", ".pyi")):
+            return any(_python_agrees(written[:-1], container) for container in asked.python)
     return bool(asked.cpp) and _cpp_fits(asked, text)
 
 

@@ -500,6 +500,11 @@ class _Counts:
                 self._lines[number] += lines
         self._several = Counter({numbers: lines for numbers, lines in together.items() if len(numbers) > 1})
 
+    @remembered  # one file may define a name a thousand times, and use it as often
+    def _in_file(self, path: str) -> Counter[frozenset[int]]:
+        """How many lines of a file write it in just these ways."""
+        return Counter(self._at[path].values()) if path in self._at else Counter()
+
     @lazy
     def all(self) -> int:
         """The lines that have the name, however it is written."""
@@ -508,11 +513,10 @@ class _Counts:
     def of(self, fitting: Sequence[int] | None, only: str = "") -> int:
         """The lines that are written in one of these ways; None: in any. With `only`, those of that file."""
         if only:
-            some = self._at[only].values() if only in self._at else ()
             if fitting is None:
-                return len(some)
+                return len(self._at.get(only, ()))
             ways = set(fitting)
-            return sum(not ways.isdisjoint(numbers) for numbers in some)
+            return sum(lines for numbers, lines in self._in_file(only).items() if not ways.isdisjoint(numbers))
         if fitting is None:
             return self.all
         ways = set(fitting)

@@ -223,7 +223,7 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
     if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):
         made += ", or a view that autograd recorded anew after its base was changed in place"
     elif modified.makers:
-        made += f", which {' or '.join(modified.makers)} records"
+        made += f", which {' or '.join(modified.makers)}, or a form of it (in place, foreach), records"
     count = modified.version - modified.expected
     yield Line("text", f"the tensor    {modified.tensor}: {made}", indent=1)
     times = "once" if count == 1 else f"{count} times"

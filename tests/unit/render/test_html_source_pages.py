@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ptexplore.render.html.check import broken
-from ptexplore.render.html.source_pages import lines_and_list, pack, page_as_read, rows_as_read, unpack
+from ptexplore.render.html.packed import lines_and_list, pack, page_as_read, rows_as_read, unpack
 
 TEXT = "<li id=L2>a \u96ea &lt;b>\n" * 400
 

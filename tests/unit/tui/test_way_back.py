@@ -17,7 +17,7 @@ from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenOperator, OpenPlace
 from ptexplore.tui.places import CARD, FOLDER, History, Place
 from ptexplore.tui.screens.card import CardScreen
-from ptexplore.tui.screens.palette import COLLECTING, NOTHING, Palette
+from ptexplore.tui.screens.palette import COLLECTING, NOTHING, SEARCHING, Palette
 from ptexplore.tui.widgets.source import A_WORD
 from tests.unit.tui.conftest import KERNEL
 from tests.unit.tui.test_reading import MIX, screen, until
@@ -105,9 +105,8 @@ def test_a_word_of_a_comment_is_followed_only_where_it_is_written_as_a_name(driv
     drive(MIX, reading)
 
 
-@pytest.mark.parametrize(
-    ("text", "word", "name"),
-    [
+def test_what_a_comment_names(drive):
+    named = [
         ("// see TensorIterator and add", "TensorIterator", "TensorIterator"),
         ("// see at::native::mix here", "mix", "at::native::mix"),
         ("// calls mix(a) twice", "mix", "mix"),
@@ -118,25 +117,25 @@ def test_a_word_of_a_comment_is_followed_only_where_it_is_written_as_a_name(driv
         ("// NB: This", "NB", None),
         ('call("mix it")', "mix", None),
         ('call("aten::mix")', "mix", "aten::mix"),
-    ],
-)
-def test_what_a_comment_names(drive, text, word, name):
+    ]
+
     async def reading(app, pilot):
         file = app.reader.source.file
-        file.raw[0] = text
-        begin = text.index("//") if "//" in text else text.index('"')
-        file.parse()
-        file._spans[0] = [[(begin, len(text), "comment")], *([] for _ in range(63))]
-        assert file.meant(1, text.index(word)) == name
+        for text, word, name in named:
+            file.raw[0] = text
+            begin = text.index("//") if "//" in text else text.index('"')
+            file.parse()
+            file._spans[0] = [[(begin, len(text), "comment")], *([] for _ in range(63))]
+            assert file.meant(1, text.index(word)) == name, text
 
     drive(MIX, reading)
 
 
 def test_what_is_typed_before_the_search_is_there_is_not_lost_and_ctrl_u_clears_it(drive):
     async def reading(app, pilot):
-        app.action_palette()
+        app.post_message(Key("ctrl+p", None))  # all at once, as a terminal hands them over that was slow
         for letter in "bl":
-            app.screen.post_message(Key(letter, letter))
+            app.post_message(Key(letter, letter))
         await until(pilot, lambda: isinstance(app.screen, Palette) and typed(app) == "bl")
         await pilot.press("_", "k")
         await until(pilot, lambda: "at::native::blend_kernel(" in screen(app))
@@ -150,6 +149,27 @@ def test_what_is_typed_before_the_search_is_there_is_not_lost_and_ctrl_u_clears_
 
     def typed(app) -> str:
         return "".join(line.value for line in app.screen.query(Input))
+
+    drive(MIX, reading)
+
+
+def test_enter_before_the_answer_opens_the_first_when_it_comes(drive):
+    async def reading(app, pilot):
+        app.action_palette()
+        await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen.query(Input))
+        searcher, held = app.screen._searcher, []
+        ask = searcher.ask
+        searcher.ask = lambda query, sort, hear: ask(query, sort, lambda *answer: held.append((hear, answer)))
+        try:
+            await pilot.press(*"blend_kernel", "enter")
+            await until(pilot, lambda: SEARCHING.split(";")[0] in screen(app))
+            await until(pilot, lambda: held and held[-1][1][0] == searcher.last)
+            assert isinstance(app.screen, Palette)
+            hear, answer = held[-1]
+            hear(*answer)
+            await until(pilot, lambda: not isinstance(app.screen, Palette) and app.reader.place.path == KERNEL)
+        finally:
+            searcher.ask = ask
 
     drive(MIX, reading)
 

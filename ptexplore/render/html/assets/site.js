@@ -693,6 +693,8 @@
     $("#imported")?.addEventListener("change", (e) => { importProgress(e.target.files[0]); e.target.value = ""; });
     doc.addEventListener("keydown", key);
     doc.addEventListener("click", lineClicked);
+    // Not by :has() in the style sheet: every change of a page would be held against it.
+    for (const [event, typing] of [["focus", true], ["blur", false]]) $("#q")?.addEventListener(event, () => page.classList.toggle("typing", typing));
     if ($("#code")) history.scrollRestoration = "manual";
     doc.addEventListener("click", (e) => { if (e.target.closest("a[href]")) keepPlace(); }, true);
     addEventListener("hashchange", () => { keepUses(); arrive(); still?.(); still = null; comeBack(); });
