@@ -173,9 +173,9 @@ class _Certainty:
         self._left_out = left_out
         self._meant = frozenset(without_constructor(symbol.qualified) for _number, symbol in asked.symbols)
         kinds = {symbol.kind for _number, symbol in asked.symbols}
-        one = bool(asked.qualified) or len(self._meant) == 1
-        self.of_value = one and bool(kinds) and kinds <= VALUES  # its name alone speaks for it
-        self.told = one and not self.of_value
+        told_by_name = bool(asked.qualified) or len(self._meant) == 1
+        self.of_value = told_by_name and bool(kinds) and kinds <= VALUES  # its name alone speaks for it
+        self.told = told_by_name and not self.of_value
         self.otherwise = 0
 
     @lazy
