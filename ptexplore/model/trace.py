@@ -274,6 +274,7 @@ class NativeCall:
     tail: bool = False  # its caller jumped to it, as the last thing it did
     third_party: str | None = None  # the library whose code this is, compiled into one of torch's
     returned: bool | None = None  # what it returned, of the functions that are asked for a convolution's backend
+    unit: str = ""  # of a function in an anonymous namespace: the file that was compiled, without folders, where known
     alike: tuple[str, ...] = ()  # other functions of the same code, of which the linker kept one copy: any may be meant
 
 

@@ -92,6 +92,9 @@ COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
     for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
 )
+PROCESSES = "the program started processes of its own: what they ran is not recorded"
+# What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
+SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 _set_frame_compiler = api.set_frame_compiler
@@ -379,6 +382,8 @@ class Recorder:
         return Label("user", qualname, file, code.co_firstlineno)
 
     def _builtin(self, builtin: Any) -> Label | None:
+        if getattr(builtin, "__name__", None) in SPAWNS and getattr(builtin, "__module__", None) in SPAWNING:
+            self._cut(PROCESSES)
         known = api.identify(builtin)
         if known is None:
             return None
@@ -831,7 +836,7 @@ class Recorder:
         thread = self._new_thread()
         self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
         self._find_and_load = BOOTSTRAP._find_and_load
-        BOOTSTRAP._find_and_load = _import_function(self)
+        BOOTSTRAP._find_and_load = import_function(self.imported, self._find_and_load)
         self.began = time.perf_counter_ns()
         self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
@@ -1060,7 +1065,7 @@ def _forked() -> None:
 
 def _forking() -> None:
     if Recorder.active is not None and not Recorder.active._own_fork:
-        Recorder.active._cut("the program started processes of its own: what they ran is not recorded")
+        Recorder.active._cut(PROCESSES)
 
 
 os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
@@ -1079,9 +1084,12 @@ def _tick(_: object) -> int:
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_tick)  # never freed: Python may call it late
 
 
-def _import_function(recorder: Recorder) -> Callable[..., Any]:
-    """What stands in for importlib's own function meanwhile; its frame is left out of tracebacks like importlib's."""
-    names: dict[str, Any] = {"imported": recorder.imported, "load": recorder._find_and_load}
+def import_function(imported: Callable[..., Any], load: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in for importlib's own `load` meanwhile; its frame is left out of tracebacks like importlib's.
+
+    `imported` is given `load` and what that is asked.
+    """
+    names: dict[str, Any] = {"imported": imported, "load": load}
     text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]

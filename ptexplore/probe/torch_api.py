@@ -724,12 +724,14 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, in
     """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
 
     Nothing is checked or unpacked where a torch has `_raw_saved_*` with `data` (2.10). 2.6 has neither: what it saved
-    is asked for by `_saved_*`, and what was written to since is left out. What leaves hold is left out, and so are
-    views of it: parameters are there anyway. No node over `limit` is looked at.
+    is asked for by `_saved_*`, and what was written to since is left out. That detaches what was an output, which a
+    mode, or a subclass, would be asked to do: torch.compile's tracing then ran 34 operators more. So none is asked.
+    What leaves hold is left out, and so are views of it: parameters are there anyway. No node over `limit` is looked
+    at.
     """
     told: list[tuple[int, int, int]] = []
     of_leaves: set[int] = set()
-    with without_overrides():
+    with without_overrides(), torch._C._DisableTorchDispatch():
         for node in nodes_of(starts, limit):
             leaf = getattr(node, "variable", None)
             with suppress(RuntimeError, NotImplementedError):

@@ -84,7 +84,9 @@ class Browser(App[None]):
     TITLE = "ptexplore"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+p,s", "palette", "Search", key_display="^p"),
+        # At once, whoever has the keys: what is typed right after it is for the search, and no keys of the source.
+        Binding("ctrl+p", "palette", "Search", key_display="^p", priority=True),
+        Binding("s", "palette", show=False),
         Binding("greater_than_sign", "tour('forward')", "Next stop", key_display=">"),
         Binding("less_than_sign", "tour('back')", "Stop before", key_display="<", show=False),
         Binding("equals_sign", "tour('show_source')", key_display="=", show=False),

@@ -197,7 +197,7 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
     if not state.known:
         unknown_state = (f"{NO_KEY} is not known: {state.why}",) if state.why else ()
         return OperatorCall(claim, arguments, state, masked, [], unknown_state)
-    if arguments.unread and not state.include & context.keys.functionality(LAYERS[0]):
+    if arguments.unread and not state.include & ~state.exclude & context.keys.functionality(LAYERS[0]):
         return OperatorCall(claim, arguments, state, masked, [], (f"{NO_KEY} is not known: {arguments.why[-1]}",))
     doubt = _masked(context, op, keys | context.keys.difference(arguments.doubt, state.exclude))[0] & ~start
     steps = list(_walk(context, claim, start, doubt))
@@ -208,7 +208,8 @@ def _arguments(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = True
 ) -> Arguments:
     """What is known of an operator call's tensors where these are the thread-local sets."""
-    transformed = bool(state.include & ~state.exclude & union(map(context.keys.functionality, MAPPED)))
+    mapped = state.include & ~state.exclude & union(map(context.keys.functionality, MAPPED))
+    transformed = bool(mapped or state.transforms)
     inference = not state.include & context.keys.functionality("ADInplaceOrView")
     return tensors.arguments(claim, transformed=transformed, inference=inference, by_python=by_python)
 

@@ -18,6 +18,12 @@ from ptexplore.resolve.native.sites import Sites
 
 OpOf = Callable[[str], str | None]  # an operator's name by its C++ name: "add_Tensor" -> "aten::add.Tensor"
 UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
+# The passes of TorchScript's executor over a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
+COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
+COMPILED = (
+    "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "
+    "in the first calls of it, and each run here begins with names that are made anew"
+)
 FindingOf = tuple[Finding, Claim | None]  # a finding and the claim that it is about
 
 
@@ -33,6 +39,8 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             claims = _operator(context, sites, stepped, claims, findings)
         else:
             claims = _phase(context, sites, stepped, stepped.calls.part, claims, findings)
+        if any(frame.function.name.plain.startswith(COMPILES) for frame in stepped.frames):
+            findings.append((Finding("compiles", COMPILED), None))
         if stepped.calls.cut:
             whose = f" of {stepped.calls.op}" if context.session.program is not None else ""
             findings.append((Finding("cut", f"the native tree{whose} ends early: {stepped.calls.cut}"), None))

@@ -52,8 +52,16 @@ class Building(Screen[Any]):
         with Vertical():
             yield Static(Content(clean(f"There is no index of {' and of '.join(names)}.")), classes="title")
             yield Static(Content(WHY))
+            if self._library.trees:
+                yield Static(Content(clean(self._without())))
             yield Static(id="steps")
         yield Footer(show_command_palette=False)
+
+    def _without(self) -> str:
+        """What can be read at once, and what is not in it."""
+        trees = " and ".join(indexed.tree.info.label for indexed in self._library.trees)
+        installed = " (generated C++, the wheel's headers and Python)" if "runtime" in self._missing else ""
+        return f"Esc reads {trees} at once, without it{installed}."
 
     def action_build(self) -> None:
         """Build it, in a process of its own."""

@@ -56,7 +56,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("T", "what ran last; Enter opens, space folds"),
         ("v  f", "there: the next view; every hop"),
         ("N  y", "there: step this call alone; copy the permalink"),
-        ("~  ?", "there, after a place: of another version; not certain"),
+        ("~  ?", "no keys: a place that ends in ~ is of another version, in ? not certain"),
     )),
     ("Everywhere", (
         ("Tab", "next pane: what is coloured there opens"),
@@ -88,7 +88,8 @@ class Keys(ModalScreen[None]):
         for title, keys in KEYS:
             lines.append(Content.styled(title, "bold $accent"))
             lines += [Content.assemble((f"  {key:<24}", "bold"), meaning) for key, meaning in keys]
-        with VerticalScroll():
+        with VerticalScroll() as box:
+            box.border_title = "Keys: j and k scroll"
             yield Static(Content("\n").join(lines))
         yield KeyLine()
 

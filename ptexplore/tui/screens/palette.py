@@ -272,7 +272,7 @@ def _prompt(hit: Candidate) -> Content:
     if hit.kind == "line":
         return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
     kind = "stop" if hit.kind == "note" and "#" in hit.name else hit.kind
-    kind = f"  {kind}" + (" (declared)" if hit.declared else "")
+    kind = f"  {kind}" + (" (declared)" if hit.declared else " with its kernels" if kind == "operator" else "")
     name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)))  # the end of a long one is not seen
     return Content.assemble(*name, "\n", (f"{kind}  ", "dim"), _place(hit))
 

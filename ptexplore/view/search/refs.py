@@ -266,8 +266,8 @@ def told_apart(lines: int, certain: int | None) -> str:
 
 def otherwise_in_words(lines: int) -> str:
     """What is said of lines that are not counted, since they give another number of arguments."""
-    subject = "1 more line gives" if lines == 1 else f"{lines:,} more lines give"
-    return f"{subject} that name a number of arguments that this does not take: not counted"
+    subject = "1 more line calls" if lines == 1 else f"{lines:,} more lines call"
+    return f"{subject} something of that name, but with fewer or more arguments than this takes: not counted"
 
 
 def group_in_words(group: UseGroup, view: RefsView) -> str:
@@ -371,9 +371,10 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
         some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
         more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
         uses = _uses_are(left_out.total())
-        yield f"{uses} left out since what is written says it is something else: {some}{more}"
+        yield f"{uses} not counted: what is written says that something else of that name is meant: {some}{more}"
     for name, count in copies.items():
-        yield f"{_uses_are(count)} left out, in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
+        copies_of = f"in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
+        yield f"{_uses_are(count)} not counted again, {copies_of}"
 
 
 NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"

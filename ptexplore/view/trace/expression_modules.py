@@ -23,7 +23,7 @@ from ptexplore.view.trace.modules import (
     seconds,
     size,
 )
-from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.page import OPERATORS, OPERATORS_UNCOUNTED, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
@@ -48,11 +48,11 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         left_out=tuple(_left_out(session, root, unit, hidden, rows)),
         ending=ending_lines(trail, None),
         counted=whole.time > 0,
-        next_steps=tuple(_next_steps(options, root)),
+        next_steps=tuple(_next_steps(options, root, unit)),
         view="modules",
         table=rows,
         columns=columns,
-        told=OPERATORS,
+        told=OPERATORS if unit else OPERATORS_UNCOUNTED,
         legend=legend(trail, rows),
     )
 
@@ -106,10 +106,10 @@ def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 
-def _next_steps(options: Options, root: Part) -> Iterator[NextStep]:
+def _next_steps(options: Options, root: Part, unit: Unit) -> Iterator[NextStep]:
     leaves = [part for part in root.walk() if part.kind == "module" and part.name and part.own]
     times = Counter(part.name for part in leaves)
     costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
     if costly is not None:
         yield typed(options, f"inside {costly.name}", "--open", costly.name)
-    yield typed(options, "operators by cost", "--view", "operators")
+    yield typed(options, "operators by cost" if unit else "operators by count", "--view", "operators")

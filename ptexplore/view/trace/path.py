@@ -53,6 +53,7 @@ CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
+_UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a file's copy, compiled for that alone
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
     "math kernel": "one kernel for all keys",
@@ -403,8 +404,12 @@ class _Steps:
             return self._operator(hop, around)
         if hop.kind == "python":
             qualname = hop.python.qualname if hop.python is not None else None
-            return self._step(hop, f"{qualname or hop.name}()", "Python", replace(around, recording=True))
-        if hop.kind == "binding":
+            made = self._step(
+                hop, f"{qualname or hop.name}()", _holding("Python", hop), replace(around, recording=True)
+            )
+            made.opened = "Python"
+            return made
+        if hop.kind == "binding" or hop.binding is not None:
             return self._binding(hop, around)
         if hop.kind == "node":
             return self._node(hop, around)
@@ -461,7 +466,9 @@ class _Steps:
     def _engine(self, hop: Hop, around: _Around) -> _Step:
         """The row of the engine, which goes from node to node, with the nodes in it."""
         within = replace(around, engine=True, recording=hop.phase != "backward")
-        row = self._row(hop, "", "the engine: runs the nodes")
+        reached = hop.node.reached if hop.node is not None else None
+        does = f"{bare(reached)} not run: its gradient is taken" if reached else "the engine: runs the nodes"
+        row = self._row(hop, "", does)
         made = self._made(row, hop, self._all(hop.children, within), around)
         made.is_call = made.is_outline = True
         return made
@@ -520,8 +527,7 @@ class _Steps:
     def _node(self, hop: Hop, around: _Around) -> _Step:
         formulas = formulas_of(hop)
         formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
-        is_recorded = hop.node is not None and hop.node.recorded
-        what = "recorded for backward" if is_recorded else "node"
+        what = "recorded for backward" if _is_recorded(hop) else "node"
         return self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around)
 
     def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> str:
@@ -594,13 +600,13 @@ class _Steps:
         return _status(hop, role_of(hop) if hop.kind == "native" else "")
 
     def _capability(self, kernel: Hop) -> str:
-        """What the processor must have for a kernel's own code, as the namespace of a symbol in it says; "" for none.
+        """What the processor must have for a kernel's own code, as a symbol's namespace or file says; "" for none.
 
         What the operators that it calls run is compiled by itself, and so is what another stub chose in it.
         """
         for part in self._own_code(kernel):
             symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
-            told = _CAPABILITY.search(symbol)
+            told = _CAPABILITY.search(symbol) or _UNIT.search(part.native.unit if part.native is not None else "")
             if told is not None:
                 return told[1] if told[1] != "DEFAULT" else "any processor"
         return ""
@@ -641,6 +647,19 @@ class _Steps:
             shown, share=self._share(instructions), instructions=instructions, what=what, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
+
+
+def _holding(kind: str, hop: Hop) -> str:
+    """What a closed row says: how many operators are called in it, and nodes run."""
+    nodes = sum(part.calls for part in walk(hop.children) if part.kind == "node" and not _is_recorded(part))
+    counted = ((operators_below(hop.children), "operator call"), (nodes, "node"))
+    told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
+    return f"{kind}; {told} in it" if told else kind
+
+
+def _is_recorded(hop: Hop) -> bool:
+    """Whether a node stands where it was recorded, and not where it ran."""
+    return hop.node is not None and hop.node.recorded
 
 
 def keys_of(call: Hop) -> str:
@@ -698,9 +717,10 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     kept = {id(step) for step in heapq.nlargest(max(room - 1, 1), steps, key=lambda step: step.weight)}
     rest = [step for step in steps if id(step) not in kept]
     shares = [step.row.share for step in rest if step.row.share is not None]
-    names = len({step.row.name for step in rest})
+    names = {step.row.name for step in rest}
+    other = "" if names & {step.row.name for step in steps if id(step) in kept} else "other "
     row = ScreenRow(
-        f"… {sum(step.row.times for step in rest)} more", what=f"calls of {names} other names", heading=False,
+        f"… {sum(step.row.times for step in rest)} more", what=f"calls of {len(names)} {other}names", heading=False,
         share=sum(shares) if shares else None,
     )  # fmt: skip
     return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]

@@ -21,6 +21,7 @@ from ptexplore.model.trace import (
     Captured,
     Dispatch,
     Hop,
+    NativeCall,
     NodeRef,
     ResultInfo,
     Session,
@@ -171,6 +172,41 @@ def test_a_step_that_nobody_saw_says_so() -> None:
         hop = Hop(9, "impl", "at::native::add_impl", status, ref(9))  # type: ignore[arg-type]
         rows = view(a_trail(an_operator(1, "aten::add.Tensor", hop)), Options()).table
         assert next(row.what for row in rows if row.name == "add_impl") == status
+
+
+def test_a_kernel_without_a_namespace_of_its_own_is_for_what_its_file_was_compiled_for() -> None:
+    """As sum_kernel_impl: one source file, compiled for each capability."""
+    symbol = "at::native::(anonymous namespace)::sum_kernel_impl(at::TensorIterator&)"
+    for unit, told in (("SumKernel.cpp.AVX2.cpp", "kernel, for AVX2"), ("SumKernel.cpp", "kernel of a stub")):
+        kernel = Hop(9, "native", "at::native::sum_kernel_impl", "observed", ref(9), stub_kernel=StubKernelRef(),
+                     instructions=100, native=NativeCall(symbol, unit=unit))  # fmt: skip
+        rows = view(a_trail(an_operator(1, "aten::sum", kernel, instructions=120)), Options(view="path")).table
+        assert next(row.what for row in rows if row.hop == 9) == told
+
+
+def test_where_the_engine_ran_no_node_it_does_not_say_that_it_runs_them() -> None:
+    node = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3))
+    reached = Hop(2, "native", "torch::autograd::Engine::evaluate_function", "observed", ref(2),
+                  node=NodeRef(reached="torch::autograd::AccumulateGrad"))  # fmt: skip
+    rows = view(a_trail(an_operator(10), node, reached), Options(view="path")).table
+    assert rows[-1].what == "AccumulateGrad not run: its gradient is taken"
+
+
+def test_a_closed_function_of_python_says_what_is_in_it() -> None:
+    hop = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3), children=(an_operator(90),))
+    for number in range(200, 100, -1):
+        hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
+    last = view(a_trail(hop), Options(view="path")).table[-1]
+    assert last.what == "Python; 1 operator call and 1 node in it"
+
+
+def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() -> None:
+    """Neighbours that are equal are one row, so two names take turns."""
+    turns = [an_operator(10 * n, f"aten::op{n % 2}") for n in range(1, 90)]
+    different = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 90)]
+    for calls, told in ((turns, r"calls of 2 names"), (different, r"calls of \d+ other names")):
+        last = view(a_trail(*calls), Options(view="path")).table[-1]
+        assert re.fullmatch(told, last.what)
 
 
 def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:

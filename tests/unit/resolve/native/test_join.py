@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Finding, StubRef
 from ptexplore.resolve.claims import Claim
@@ -345,6 +346,36 @@ def test_what_a_function_refs_callback_runs_is_named_by_its_type(small: Small) -
     own_frame = below(carrier, " at::native::Loop::operator()(char**, long)")
     claims, _ = stepped(small, own_frame, blend(*chain(BOTH[1])))
     assert only(claims[:1], "native", "at::native::Loop::operator()").hop.status == "observed"
+
+
+METHODS = "torch/csrc/autograd/generated/python_variable_methods.cpp"
+SLOT = "torch::autograd::TypeError_to_NotImplemented_<&torch::autograd::THPVariable_mul>(_object*)"
+
+
+@pytest.mark.parametrize(
+    "text, python",
+    [
+        (f"{SLOT}\n torch::autograd::THPVariable_mul(_object*)", "torch.Tensor.__mul__ or __rmul__"),
+        ("@libpython3.11.so.1.0 Eval\n torch::autograd::THPVariable_getitem(_object*)", "torch.Tensor.__getitem__"),
+        ("torch::autograd::THPVariable_bool(_object*)\n torch::autograd::THPVariable_mul(_object*)", None),
+    ],
+    ids=["a slot", "a subscript", "called by C"],
+)  # fmt: skip
+def test_a_c_function_behind_an_operators_syntax_is_named_as_python_has_it(
+    small: Small, text: str, python: str | None
+) -> None:
+    """Python tells its profile function nothing of these calls."""
+    names = ("mul", "__mul__", "__rmul__")
+    rows = Rows(bindings=[Binding("Tensor", name, "THPVariable_mul", METHODS, 7, 9, 20) for name in names])
+    claims, _ = stepped(small, text, rows=rows)
+    called = next(one for one in claims if one.hop.name.endswith(("_mul", "_getitem")) and one.hop.kind == "native")
+    assert (called.hop.binding.python if called.hop.binding is not None else None) == python
+
+
+def test_a_call_that_compiles_torchscript_says_so(small: Small) -> None:
+    run = "torch::jit::ProfilingGraphExecutorImpl::runProfilingInsensitiveOptimizations(int)"
+    for text, kinds in ((run, ["compiles"]), ("torch::jit::GraphExecutor::run(int)", [])):
+        assert [finding.kind for finding in stepped(small, text)[1]] == kinds
 
 
 def test_an_operator_call_that_the_profiler_did_not_record(small: Small) -> None:
