@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from textual.pilot import Pilot
 
+from ptexplore.annotations.concepts import load_path
 from ptexplore.annotations.folders import load_folders
 from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import NoteLibrary as Notes
@@ -75,7 +76,7 @@ def with_notes(library: Library, notes: Notes) -> Library:
     """The same with these notes alone, placed anew each time."""
     library.workspace.library = notes
     library.workspace.folder_pages = load_folders(notes.layers)
-    library.workspace.topics = topics(notes, library.workspace.folder_pages)
+    library.workspace.topics = topics(notes, load_path(notes), library.workspace.folder_pages)
     library.workspace.marks = lambda trees: {  # type: ignore[method-assign]
         indexed.tree.info.name: marks(notes, indexed.tree, indexed.store) for indexed in trees
     }

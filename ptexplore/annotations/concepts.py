@@ -11,7 +11,7 @@ from ptexplore.annotations.format import LARGEST, decode, without_controls
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
-from ptexplore.annotations.records import Problem, Unreadable, Where
+from ptexplore.annotations.records import Problem, Unreadable, Where, unread
 
 FILE = "concepts.md"
 STAGES = {
@@ -68,7 +68,7 @@ def _read(layer: Layer) -> tuple[list[Concept], list[Problem]]:
     except FileNotFoundError:
         return [], []
     except OSError as error:
-        return [], [Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}")]
+        return [], [unread(shown, error)]
     except Unreadable as error:
         return [], [Problem(Where(shown, error.line), str(error))]
     if layer.quiet and "```concept" not in text:

@@ -16,7 +16,7 @@ from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.format import LARGEST, decode, front_matter, without_controls
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
-from ptexplore.annotations.records import Problem, Unreadable, Where
+from ptexplore.annotations.records import Problem, Unreadable, Where, unread
 from ptexplore.source.tree import is_plain
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ def _files(layer: Layer, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        where = Where(f"{layer.shown}/{FOLDERS}", 1)
-        problems.append(Problem(where, f"it cannot be read: {error.strerror or error}"))
+        problems.append(unread(f"{layer.shown}/{FOLDERS}", error))
         return
     for name in [name for name in names if name.lower().endswith(".md") and name.lower() != "readme.md"][:_MOST]:
         yield f"{layer.shown}/{FOLDERS}/{name}", layer.root / FOLDERS / name
@@ -128,7 +127,7 @@ def _read(shown: str, file: Path) -> tuple[FolderPage | None, list[Problem]]:
     try:
         data = read_bytes(file, LARGEST)
     except OSError as error:
-        return None, [Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}")]
+        return None, [unread(shown, error)]
     return parse(data, shown)
 
 

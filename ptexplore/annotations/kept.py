@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptexplore import __version__
+from ptexplore.annotations.records import UnreadNotes
 from ptexplore.errors import BROKEN
 from ptexplore.locations import marks_file
 from ptexplore.safe_text import clean_json
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ptexplore.annotations.layers import Layer
+    from ptexplore.annotations.records import Problem
 
 _KEPT = 50  # files; older ones go
 _T = TypeVar("_T")
@@ -58,8 +60,20 @@ def kept(name: str, key: str, made: Callable[[dict[str, Any]], _T]) -> list[_T] 
         return None
 
 
-def keep(name: str, key: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep records, and let the oldest files go. Where the cache cannot be written nothing is kept."""
+Tell = Callable[[UnreadNotes], None]  # what to do about a file that was kept back
+
+
+def keep(name: str, key: str, rows: Sequence[dict[str, Any]], problems: Iterable[Problem], tell: Tell) -> None:
+    """Keep records, and let the oldest files go. Where the cache cannot be written nothing is kept.
+
+    Nor where one of the problems that were met as they were made is that a file was kept back, which is told: the next
+    run may read it, and nothing in its name, size and time of change would say so.
+    """
+    missing = [problem for problem in problems if isinstance(problem, UnreadNotes)]
+    for problem in missing:
+        tell(problem)
+    if missing:
+        return
     file = marks_file(name)
     with contextlib.suppress(OSError, UnicodeError):
         keep_whole(file, json.dumps({key: rows}, ensure_ascii=False))

@@ -11,7 +11,7 @@ from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.format import LARGEST, Kind, Origin, is_note, parse
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.lock import LOCK, LockEntry, read_lock
-from ptexplore.annotations.records import Problem, Stop, Tour, Where
+from ptexplore.annotations.records import Problem, Stop, Tour, Where, unread
 
 NOT_NOTES = ("readme.md", "concepts.md")
 _MOST = 2000  # files of one folder
@@ -83,7 +83,7 @@ def _names(library: NoteLibrary, layer: Layer, folder: Path) -> list[str]:
         return []
     except OSError as error:
         shown = "/".join((layer.shown, *folder.relative_to(layer.root).parts))
-        library.problems.append(Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}"))
+        library.problems.append(unread(shown, error))
         return []
     return [name for name in names if name.lower().endswith(".md") and name.lower() not in NOT_NOTES and name[0] != "."]
 
@@ -93,7 +93,7 @@ def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path) -> Tour | 
     try:
         data = read_bytes(file, LARGEST)
     except OSError as error:
-        library.problems.append(Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}"))
+        library.problems.append(unread(shown, error))
         return None
     if layer.quiet and not is_note(data):
         return None

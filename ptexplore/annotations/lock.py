@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.annotations.files import read_bytes
-from ptexplore.annotations.records import Problem, Where
+from ptexplore.annotations.records import Problem, Where, unread
 from ptexplore.safe_text import clean_document
 
 LOCK = "anchors.lock"
@@ -54,7 +54,7 @@ def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Proble
     except FileNotFoundError:
         return {}, []
     except OSError as error:
-        return {}, [Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}")]
+        return {}, [unread(shown, error)]
     if len(data) > _LARGEST:
         return {}, [Problem(Where(shown, 1), f"it is larger than {_LARGEST:,} bytes")]
     entries: dict[str, LockEntry] = {}

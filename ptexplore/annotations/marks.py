@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from ptexplore.annotations.kept import keep, kept, notes_key, stamp
+from ptexplore.annotations.kept import Tell, keep, kept, notes_key, stamp
+from ptexplore.errors import BROKEN
 
 if TYPE_CHECKING:
     from ptexplore.annotations.layers import Layer
@@ -73,20 +73,27 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
     return placed
 
 
-def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore) -> list[Mark]:
-    """The stops of these folders' notes on one tree: from the cache, while neither the notes nor the index changed."""
+def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore, tell: Tell) -> list[Mark]:
+    """The stops of these folders' notes on one tree: from the cache, while neither the notes nor the index changed.
+
+    `tell` is given each file that could not be read.
+    """
     name = notes_key(layers, str(FORMAT), _index(store))
     placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"])}))
     if placed_before is not None:
         return placed_before
     from ptexplore.annotations.load import load
 
-    placed = marks(load(layers), tree, store)
-    keep(name, "marks", [asdict(mark) for mark in placed])
+    library = load(layers)
+    placed = marks(library, tree, store)
+    keep(name, "marks", [asdict(mark) for mark in placed], library.problems, tell)
     return placed
 
 
 def _index(store: IndexStore) -> str:
-    with contextlib.suppress(OSError):
+    try:
         return stamp(store.path, store.path.stat())
-    return ""
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return ""

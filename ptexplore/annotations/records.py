@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ptexplore.errors import BROKEN
+
 Level = Literal["basic", "core", "advanced"]
 LEVELS: tuple[Level, ...] = ("basic", "core", "advanced")
 
@@ -26,6 +28,17 @@ class Problem:
 
     where: Where
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadNotes(Problem):
+    """A file or a folder that the system kept back this time, whatever is in it: nothing made without it is kept."""
+
+
+def unread(shown: str, error: OSError) -> Problem:
+    """The problem that a file or a folder cannot be read, now or ever: a link, say, is no file of notes."""
+    kind = UnreadNotes if error.errno in BROKEN else Problem
+    return kind(Where(shown, 1), f"it cannot be read: {error.strerror or error}")
 
 
 class Unreadable(ValueError):

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ptexplore.annotations.kept import keep, kept, notes_key
+from ptexplore.annotations.kept import Tell, keep, kept, notes_key
 from ptexplore.annotations.plain_words import distinct_stems, stems
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.concepts import LearningPath
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.layers import Layer
     from ptexplore.annotations.load import NoteLibrary
@@ -53,9 +54,9 @@ def _topic(
     return Topic(kind, names, title, summary, stemmed, titled, distinct_stems([about]), distinct_stems([text]), stops)
 
 
-def topics(library: NoteLibrary, pages: FolderPages) -> list[Topic]:
+def topics(library: NoteLibrary, path: LearningPath, pages: FolderPages) -> list[Topic]:
     """Everything, in the order of the tours, then the concepts and the folders."""
-    return [*_stops(library), *_concepts(library), *_folders(pages)]
+    return [*_stops(library), *_concepts(library, path), *_folders(pages)]
 
 
 def _stops(library: NoteLibrary) -> Iterator[Topic]:
@@ -73,10 +74,8 @@ def _stops(library: NoteLibrary) -> Iterator[Topic]:
             yield _topic("stop", names, stop.title, about=about, text=stop.prose, stops=(name,))
 
 
-def _concepts(library: NoteLibrary) -> Iterator[Topic]:
-    from ptexplore.annotations.concepts import load_path
-
-    for concept in load_path(library).concepts.values():
+def _concepts(library: NoteLibrary, path: LearningPath) -> Iterator[Topic]:
+    for concept in path.concepts.values():
         known = tuple(name for name in concept.stops if library.stop(name) is not None)
         if known:
             yield _topic("concept", (concept.id,), concept.title, text=concept.question, stops=known)
@@ -88,20 +87,24 @@ def _folders(pages: FolderPages) -> Iterator[Topic]:
             yield _topic("folder", (folder,), page.title, about=page.summary, text=page.intro)
 
 
-def kept_topics(layers: Sequence[Layer]) -> list[Topic]:
+def kept_topics(layers: Sequence[Layer], tell: Tell) -> list[Topic]:
     """The topics of these folders of notes: from the cache, while no file of theirs changed.
 
-    Raises PtexploreError where a folder of notes is not there.
+    `tell` is given each file that could not be read. Raises PtexploreError where a folder of notes is not there.
     """
     name = f"topics-{notes_key(layers, str(FORMAT))}"
     known = kept(name, "topics", _of_row)
     if known is not None:
         return known
+    from ptexplore.annotations.concepts import load_path
     from ptexplore.annotations.folders import load_folders
     from ptexplore.annotations.load import load
 
-    made = topics(load(layers), load_folders(layers))
-    keep(name, "topics", [asdict(topic) for topic in made])
+    library, pages = load(layers), load_folders(layers)
+    path = load_path(library)
+    made = topics(library, path, pages)
+    problems = (*library.problems, *path.problems, *pages.problems)
+    keep(name, "topics", [asdict(topic) for topic in made], problems, tell)
     return made
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypeAlias, TypeVar
 
-from msgspec import Meta, Struct, convert
+from msgspec import Meta, Struct, convert, field
 
 from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
 from ptexplore.model.trace import Observation, Phase
@@ -66,6 +66,13 @@ class ModuleCalled(Struct, frozen=True):
     bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
 
 
+class HeldTensor(Struct, frozen=True):
+    """A tensor that a Python object was: when the expression began, or when Python called its method."""
+
+    impl: int  # the address of its TensorImpl, which stays its own
+    raw: Count  # its key set as a number
+
+
 class Event(Recorded, frozen=True):
     """One event of a recorder's tree."""
 
@@ -89,6 +96,7 @@ class Event(Recorded, frozen=True):
     tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it; of `sets`: from here on
     tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it; of `sets`: from here on
     transforms: tuple[Transform, ...] = ()  # of a `builtin` or `sets`: the transforms that are on, outermost first
+    owner: HeldTensor | None = field(default=None, name="self")  # of a `builtin` that is a tensor's method: that tensor
     tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then, or if Python dispatches: what its caller holds
     module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
@@ -149,13 +157,6 @@ class WrittenTensor(Struct, frozen=True):
     memory: int | None  # the address of its bytes, which its views share; null where it has none
     before: Count  # how many writes it had seen when the call began
     after: Count  # and when the call ended
-
-
-class HeldTensor(Struct, frozen=True):
-    """A tensor that a Python object was when the expression began."""
-
-    impl: int  # the address of its TensorImpl, which stays its own
-    raw: Count  # its key set as a number
 
 
 class HeldTensors(Recorded, frozen=True):

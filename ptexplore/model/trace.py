@@ -274,6 +274,7 @@ class NativeCall:
     tail: bool = False  # its caller jumped to it, as the last thing it did
     third_party: str | None = None  # the library whose code this is, compiled into one of torch's
     returned: bool | None = None  # what it returned, of the functions that are asked for a convolution's backend
+    unit: str = ""  # of a function in an anonymous namespace: the file that was compiled, without folders, where known
     alike: tuple[str, ...] = ()  # other functions of the same code, of which the linker kept one copy: any may be meant
 
 
@@ -344,7 +345,7 @@ class ModifiedTensor:
     output: int | None  # which of the node's results
     version: int  # how many writes it has seen
     expected: int  # how many it had seen when it was saved
-    makers: tuple[str, ...] = ()  # the operators that record such a node
+    makers: tuple[str, ...] = ()  # the operators that record such a node, or whose forms (in place, foreach) do
     writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
     certain: bool = False  # whether only one tensor of the expression was written to in this way
     saver: TensorSaver | None = None  # who saved it; null where no further run told

@@ -24,6 +24,7 @@ from . import torch_api as api
 RECORDER = "libraries"
 MOST = 10_000  # calls that are kept
 SLOW = 2.0  # seconds of processor time: what takes longer is not stepped whole, and no frame is there for what is told
+UNBUFFERED = 2  # _IONBF of glibc
 BYTES = 16 * 1024 * 1024  # of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
 _ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
@@ -98,3 +99,9 @@ def _aside(descriptor: int) -> Iterator[None]:
 def flush() -> None:
     """Write out what the C library's own streams hold."""
     ctypes.CDLL(None).fflush(None)
+
+
+def write_at_once() -> None:
+    """Have the C library's standard output hold nothing back: a process that ends by the kernel's call writes all."""
+    library = ctypes.CDLL(None)
+    library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, UNBUFFERED, ctypes.c_size_t(0))

@@ -120,6 +120,9 @@ def _script(script: str) -> None:
     """Run a script as Python would: its folder first on sys.path, its name __main__, no arguments."""
     sys.argv = [script]
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    spawning = sys.modules.get("multiprocessing.process")  # torch has loaded it, in a folder of ours
+    if spawning is not None:
+        spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # from where a spawned process loads the script
     runpy.run_path(script, run_name="__main__")
 
 

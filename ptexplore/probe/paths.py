@@ -11,13 +11,14 @@ class Path:
 
     __slots__ = (
         "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent", "read",
-        "recording", "seen", "site", "time",
+        "recording", "seen", "site", "slots", "time",
     )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.marks: dict[int, list[Any]] = {}  # markers that are not open, by thread-local sets
+        self.slots: dict[int, list[Any]] = {}  # of a builtin: what stands for a call of it, where none is at work
         # By thread-local sets: key sets of tensors by address, as they were before the first call from here.
         self.read: dict[int, dict[int, int]] | None = None
         self.depth: int = parent.depth + 1 if parent is not None else 0

@@ -92,6 +92,9 @@ COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
     for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
 )
+PROCESSES = "the program started processes of its own: what they ran is not recorded"
+# What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
+SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 _set_frame_compiler = api.set_frame_compiler
@@ -113,19 +116,21 @@ class Slot:
     def __init__(self, frame: FrameType | None, builtin: bool, path: Path, sets: int, own: bool = True) -> None:
         self.frame, self.builtin, self.path, self.sets, self.own = frame, builtin, path, sets, own
         self.mark: Mark | None = None
-        self.held: list[Any] | None
+        self.held: list[Any] | None = None
 
 
 @dataclass
 class Thread:
     """One thread: the open paths, innermost last, the module that names are told from, and the sets that are on.
 
-    `words`: memory that changes when the sets do, None where torch has none to look at. `ranges`: those of the
-    program's that are open, each with the slot that was innermost when it began.
+    `words`: memory that changes when the sets do, None where torch has none to look at; `seen`: what it held when it
+    alone told `sets`. `ranges`: those of the program's that are open, each with the slot that was innermost when it
+    began.
     """
 
     stack: list[Slot]
     words: memoryview | None = None
+    seen: bytes | None = None
     sets: int = 0
     importing: int = 0
     names: dict[int, tuple[Any, str]] = field(default_factory=dict)
@@ -143,6 +148,16 @@ def _compiles(frame: FrameType | None) -> bool:
 
 class Recorder:
     """Records from `start` to `stop`; `told` then has everything, as plain data."""
+
+    # The profile function reads and writes some at each call, which takes twice as long in a dict of so many.
+    __slots__ = (
+        "_backwards", "_before", "_budget", "_builtins", "_called_before", "_failed", "_find_and_load", "_fold",
+        "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time", "_labels", "_left", "_loaded",
+        "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_own_fork",
+        "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped", "_threads", "_threw",
+        "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "cuts", "ended", "held_back",
+        "interrupted", "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing", "stepping",
+    )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
@@ -195,7 +210,7 @@ class Recorder:
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_time = self.slicing = 0  # times in nanoseconds
+        self._hook_calls = self._hook_time = self.slicing = self._timed_next = 0  # times in nanoseconds
         self._backwards = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
@@ -233,7 +248,7 @@ class Recorder:
         calls = self._hook_calls = self._hook_calls + 1
         compiler = _set_frame_compiler(None)  # before any function of Python's is called from here
         try:
-            if calls <= TIMED or not calls % SAMPLED:
+            if calls >= self._timed_next:
                 self._timed(frame, event, argument)
             else:
                 self._happened(frame, event, argument)
@@ -247,6 +262,7 @@ class Recorder:
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
         counts = 1 if self._hook_calls <= TIMED else SAMPLED
+        self._timed_next = self._hook_calls + (1 if self._hook_calls < TIMED else SAMPLED)
         began, apart = time.thread_time_ns(), self.slicing + self.waited
         outer = self._innermost()
         self._happened(frame, event, argument)
@@ -279,10 +295,20 @@ class Recorder:
         elif event == "call" or event == "return":
             self._frame_event(thread, frame, event)
         else:  # c_return, c_exception
-            innermost = thread.stack[-1]
-            if innermost.builtin and innermost.frame is frame:
-                self._failed = innermost.path if event == "c_exception" else None
-                self._builtin_left(thread, innermost)
+            slot = thread.stack[-1]
+            if slot.builtin and slot.frame is frame:
+                self._failed = slot.path if event == "c_exception" else None
+                thread.stack.pop()
+                mark = slot.mark
+                if mark is not None:
+                    try:  # noqa: SIM105  (a context manager costs more, at each call)
+                        mark[1](None, None, None)
+                    except RuntimeError:  # as in `_close`
+                        pass
+                    slot.frame = slot.held = None  # what is kept holds nothing of the program's
+                    slot.path.slots[slot.sets].append(slot)
+                if self._left <= 0 or self.stepping is not None or not slot.path.label.name:
+                    self._builtin_left(thread, slot.path)
 
     def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
         """A function is called, or it ends."""
@@ -320,21 +346,14 @@ class Recorder:
             if last is not None:
                 del thread.ranges[last]
 
-    def _builtin_left(self, thread: Thread, slot: Slot) -> None:
-        thread.stack.pop()
-        mark = slot.mark
-        if mark is not None:
-            try:  # noqa: SIM105  (a context manager costs more, at each call)
-                mark[1](None, None, None)
-            except RuntimeError:  # as in `_close`
-                pass
-            slot.path.marks[slot.sets].append(mark)
-        if not slot.path.label.name:  # one of torch's own helpers, which may have changed the sets
+    def _builtin_left(self, thread: Thread, path: Path) -> None:
+        """A builtin has ended: what is to be done then beside closing its slot."""
+        if not path.label.name:  # one of torch's own helpers, which may have changed the sets
             self._look_at_sets(thread)
         if self._left <= 0:
             self._slice_if_safe()
         if self.stepping is not None:
-            self._before_syntax(thread, slot.path)
+            self._before_syntax(thread, path)
 
     def _new_thread(self) -> Thread:
         path = self.root
@@ -366,6 +385,8 @@ class Recorder:
         return Label("user", qualname, file, code.co_firstlineno)
 
     def _builtin(self, builtin: Any) -> Label | None:
+        if getattr(builtin, "__name__", None) in SPAWNS and getattr(builtin, "__module__", None) in SPAWNING:
+            self._cut(PROCESSES)
         known = api.identify(builtin)
         if known is None:
             return None
@@ -429,9 +450,8 @@ class Recorder:
 
     def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label, builtin: Any) -> None:
         words = thread.words
-        sets = self._sets_by_words.get(words.tobytes()) if words is not None else None
-        if sets is None or sets != thread.sets:
-            sets = self._look_at_sets(thread)
+        as_before = words is not None and words.tobytes() == thread.seen
+        sets = thread.sets if as_before else self._look_at_sets(thread)
         outer = thread.stack[-1]
         outer_path = outer.path
         if frame is outer.frame and outer.own and outer_path.label.kind == "user":
@@ -448,19 +468,29 @@ class Recorder:
             if self._stepped(self.stepping, path, sets, builtin):
                 return
         self._failed = None  # something else runs
-        slot = Slot(frame, BUILTIN, path, sets)
+        if path.cold or self._profile is None:
+            thread.stack.append(Slot(frame, BUILTIN, path, sets))
+            return
+        try:
+            slot = path.slots[sets].pop()
+            slot.frame = frame
+        except (KeyError, IndexError):
+            slot = self._new_slot(path, sets, frame, builtin)
         thread.stack.append(slot)
-        if not path.cold and self._profile is not None:
-            try:
-                mark = path.marks[sets].pop()
-            except (KeyError, IndexError):
-                if sets not in path.marks and threading.get_ident() == self._main:
-                    slot.held = _read_tensors(path, sets, frame, builtin)
-                mark = self._new_mark(path, sets)
-            slot.mark = mark
-            path.seen += 1
-            self._left -= 1
+        path.seen += 1
+        self._left -= 1
+        mark = slot.mark
+        if mark is not None:
             mark[0]()
+
+    def _new_slot(self, path: Path, sets: int, frame: FrameType, builtin: Any) -> Slot:
+        """A slot for a builtin, with its marker: both are kept, and used again by the next call from there."""
+        slot = Slot(frame, BUILTIN, path, sets)
+        if sets not in path.marks and threading.get_ident() == self._main:
+            slot.held = _read_tensors(path, sets, frame, builtin)
+        slot.mark = self._new_mark(path, sets)
+        path.slots.setdefault(sets, [])
+        return slot
 
     def _at_line(self, outer: Path, place: tuple[Label, int], frame: FrameType) -> Path:
         """The path of a builtin that a function of the user's calls: all calls of a line are one path."""
@@ -532,9 +562,10 @@ class Recorder:
 
     def _look_at_sets(self, thread: Thread, *, around: bool = True) -> int:
         """The thread-local sets now; `around`: the open function's marker tells them from here on, if they changed."""
-        words = thread.words
-        known = self._sets_by_words.get(words.tobytes()) if words is not None else None
+        words = thread.words.tobytes() if thread.words is not None else b""
+        known = self._sets_by_words.get(words)
         sets = known if known is not None else self._read_sets(thread)
+        thread.seen = words if known is not None else None
         if sets != thread.sets:
             thread.sets = sets
             slot = thread.stack[-1]
@@ -808,7 +839,7 @@ class Recorder:
         thread = self._new_thread()
         self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
         self._find_and_load = BOOTSTRAP._find_and_load
-        BOOTSTRAP._find_and_load = _import_function(self)
+        BOOTSTRAP._find_and_load = import_function(self.imported, self._find_and_load)
         self.began = time.perf_counter_ns()
         self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
@@ -1037,7 +1068,7 @@ def _forked() -> None:
 
 def _forking() -> None:
     if Recorder.active is not None and not Recorder.active._own_fork:
-        Recorder.active._cut("the program started processes of its own: what they ran is not recorded")
+        Recorder.active._cut(PROCESSES)
 
 
 os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
@@ -1056,9 +1087,12 @@ def _tick(_: object) -> int:
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_tick)  # never freed: Python may call it late
 
 
-def _import_function(recorder: Recorder) -> Callable[..., Any]:
-    """What stands in for importlib's own function meanwhile; its frame is left out of tracebacks like importlib's."""
-    names: dict[str, Any] = {"imported": recorder.imported, "load": recorder._find_and_load}
+def import_function(imported: Callable[..., Any], load: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in for importlib's own `load` meanwhile; its frame is left out of tracebacks like importlib's.
+
+    `imported` is given `load` and what that is asked.
+    """
+    names: dict[str, Any] = {"imported": imported, "load": load}
     text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]
@@ -1093,12 +1127,18 @@ class Kind:
     first: dict[str, Any]
     inside: tuple[tuple[int, int | None], ...]
     is_node: bool
-    leaf: tuple[str, str | None, Any, bool] | None  # of an operator that called nothing: what tells it from all others
     shapes: dict[Any, int] = field(default_factory=dict)
 
 
 class Fold:
     """Folds event trees: kinds, rows of calls, and the order in which they were made."""
+
+    # As with the recorder's: some are read for each event.
+    __slots__ = (
+        "_count", "_first", "_imported", "_kinds", "_leaves", "_marks", "_names", "_order", "_overloads", "_packed",
+        "_packer", "_python", "_read", "_reading", "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped",
+        "_stepped_now", "cuts", "digest", "kinds", "met", "rows", "stepping", "writes",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.kinds: list[Kind] = []
@@ -1167,9 +1207,10 @@ class Fold:
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
         before = None  # what ran before an operator: where it was called by syntax, that tells the place
+        marks, stepping = self._marks, self.stepping
         for event in trees:
             name = event.name
-            marked = self._marks.get(name)
+            marked = marks.get(name)
             if marked is not None:
                 inner = marked[0]
                 before = inner.site
@@ -1183,17 +1224,21 @@ class Fold:
                     outer, self._reading = self._reading, inner.read.pop(marked[1], self._reading)
                     self._walk_marked(event, *marked)
                     self._reading = outer
-                elif self.stepping is None:
-                    children = event.children
-                    if children:
+                elif stepping is None:
+                    if children := event.children:
                         self._walk(children, inner, marked[1])
                 else:
                     self._walk_marked(event, *marked)
-            elif not name.startswith(api.MARK):
-                call = _read(event, name)
+            elif not name.startswith(MARKED):
+                if stepping is None and name.startswith("aten::"):
+                    call = self._met_before(event, name, path, sets)
+                    if call is MET:
+                        continue
+                else:
+                    call = _read(event, name)
                 if call is None or call[2] == "user":
                     self._walk(event.children, path, sets)
-                elif self.stepping is not None or not self._met_before(call, path, sets):
+                else:
                     self._unit(call, path, sets, (path.site, before))
 
     def _walk_marked(self, event: Any, path: Path, sets: int) -> None:
@@ -1207,30 +1252,53 @@ class Fold:
         self._walk(event.children, path, sets)
         self._stepped_now = inside
 
-    def _met_before(self, call: Call, path: Path, sets: int) -> bool:
-        """Count an operator call that called nothing, if the like of it was met before; else nothing is done."""
-        event, name, type_, fields, given = call
-        if type_ != "op" or event.children:
-            return False
-        sizes: list[Any] = []
-        signature: Any = tuple([_signature(value, sizes) for value in given])
+    def _met_before(self, event: Any, name: str, path: Path, sets: int) -> Call | None:
+        """Count an operator call that called nothing at sight, if the like of it was met before: MET; else it is read.
+
+        Of a loop of small operators that is most of what recording costs: all that tells such calls apart is one key.
+        """
+        fields = event.extra_fields
+        given = fields.inputs if type(fields) is _OPERATOR else None
+        if not given or type(given[0]) is not _TENSOR:
+            call = _read(event, name)
+            if call is None or call[2] != "op" or call[5]:
+                return call
+            given = call[4]
+        elif children := event.children:
+            return event, name, "op", fields, given, children
+        told: list[Any] = [path.index, sets, name]
+        for value in given:
+            kind = type(value)
+            if kind is _TENSOR:
+                told += (tuple(value.sizes), value.dtype, value.device, value.layout)
+            elif kind is list or kind is tuple:
+                sizes: list[Any] = []
+                told += (_signature(value, sizes), tuple(sizes))
+            else:
+                told.append(kind)
         sequence: int = fields.sequence_number
         counted = 0 <= sequence < COUNTED
         overload = event.overload_name if self._overloads else None
-        number = self._leaves.get((path.index, sets, name, overload, signature, counted, *sizes))
+        told += (overload, counted)
+        key = tuple(told)
+        number = self._leaves.get(key)
         if number is None:
-            return False
+            number = self._unit((event, name, "op", fields, given, []), path, sets)
+            if len(self._leaves) < LEAVES and not (self.writes and api.writes(name, overload)):
+                self._leaves[key] = number
+            return MET
         self._names.append(name)
+        self._order.append(number)
+        took: int = event.duration_time_ns
         row = self.rows[number]
         row.calls += 1
-        row.time += event.duration_time_ns
-        self._order.append(number)
+        row.time += took
         if counted:
-            self._sequences[sequence] = number, 0, event.start_time_ns + event.duration_time_ns
-        return True
+            self._sequences[sequence] = number, 0, event.start_time_ns + took
+        return MET
 
-    def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> None:
-        """One operator call, or one node that the engine ran, with all that it called."""
+    def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> int:
+        """One operator call, or one node that the engine ran, with all that it called: the number of its row."""
         event = call[0]
         order = self._order
         position = len(order)
@@ -1241,7 +1309,7 @@ class Fold:
         imported = self._imported
         sizes: list[Any] = []
         kind, sequence = self._kind(call, path, sets, sizes, None)
-        maker = self._sequences.get(sequence) if self.kinds[kind].is_node else None
+        maker = self._maker(event, sequence) if self.kinds[kind].is_node else None
         recorded = maker[:2] if maker is not None else None
         shape = self.kinds[kind].shapes.get(tuple(sizes))
         key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
@@ -1254,10 +1322,6 @@ class Fold:
         row.time += event.duration_time_ns - (self._imported - imported)
         row.python += self._python
         order[position] = number
-        leaf = self.kinds[kind].leaf
-        if leaf is not None and len(self._leaves) < LEAVES and not (self.writes and api.writes(*leaf[:2])):
-            known = (path.index, sets, *leaf, *sizes)
-            self._leaves[known] = number
         if self.stepping is not None:
             self._tell_stepping(self.stepping, key, number, path, event, site)
         if self._seen:
@@ -1265,6 +1329,24 @@ class Fold:
             for seen in self._seen:
                 self._sequences[seen] = number, seen - least, ended
         self._seen, self._first, self._python, self._read = outer
+        return number
+
+    def _maker(self, event: Any, sequence: int) -> tuple[int, int, int] | None:
+        """The call that recorded a node: that of the node's number.
+
+        CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
+        """
+        maker = self._sequences.get(sequence)
+        if maker is not None or not event.name.endswith(COPY_SLICES):
+            return maker
+        pending = list(event.children)
+        while pending:
+            inner = pending.pop()
+            call = _read(inner, inner.name)
+            if call is not None and call[2] == "node" and not inner.name.endswith(COPY_SLICES):
+                return self._sequences.get(call[3].sequence_number)
+            pending += inner.children
+        return None
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
@@ -1295,7 +1377,7 @@ class Fold:
 
         What Python ran inside it is folded as calls of its own, from its own paths.
         """
-        event, name, type_, fields, inputs = call
+        event, name, type_, fields, inputs, children = call
         self._names.append(name)
         sequence: int = fields.sequence_number
         if self._stepped:
@@ -1314,7 +1396,6 @@ class Fold:
                 self._seen.append(sequence)
                 self._first = sequence if self._first is None else self._first
                 around = sequence
-        children = event.children
         inside = tuple(self._called(children, path, sets, around)) if children else ()
         key = (type_, name, overload, given, counted, inside)
         number = self._kinds.get(key)
@@ -1324,8 +1405,7 @@ class Fold:
                 told = [events.recorded_input(value) for value in inputs]
                 first |= {"overload": overload, "counted": counted, "inputs": told}
             number = self._kinds[key] = len(self.kinds)
-            leaf = (name, overload, given, counted) if type_ == "op" and not children else None
-            self.kinds.append(Kind(first, inside, type_ in NODES, leaf))
+            self.kinds.append(Kind(first, inside, type_ in NODES))
         return number, sequence
 
     def _overload(self, event: Any, path: Path) -> str | None:
@@ -1476,7 +1556,10 @@ def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[i
     return {key: value for key, value in told.items() if value is not None}
 
 
-Call = tuple[Any, str, str, Any, Any]  # an event: itself, its name, what it is, its fields, of an operator its inputs
+# An event: itself, its name, what it is, its fields, of an operator its inputs, and the events inside of it.
+Call = tuple[Any, str, str, Any, Any, list[Any]]
+MET: Call = (None, "", "op", None, None, [])  # a call that was folded already
+MARKED = api.MARK
 
 
 def _read(event: Any, name: str) -> Call | None:
@@ -1492,7 +1575,7 @@ def _read(event: Any, name: str) -> Call | None:
     if name.startswith("aten::"):
         given = fields.inputs
         if given and type(given[0]) is _TENSOR:
-            return event, name, "op", fields, given
+            return event, name, "op", fields, given, event.children
     scope = fields.scope
     type_ = _TYPES.get(scope)
     if type_ is None:
@@ -1501,13 +1584,14 @@ def _read(event: Any, name: str) -> Call | None:
         type_ = "engine"
     if type_ == "op" and given is None:
         given = fields.inputs
-    return event, name, type_, fields, given
+    return event, name, type_, fields, given, event.children
 
 
 _TYPES: dict[Any, str] = {}  # by scope
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
+COPY_SLICES = "CopySlices"
 
 
 def _signature(value: Any, sizes: list[Any]) -> Any:

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Any, Literal
 
@@ -31,8 +32,11 @@ import torch
 from . import libraries, native, python_calls
 from . import torch_api as api
 from .stepper import Stepper
-from .unshared import unshare
+from .unshared import shares_memory, unshare
 
+PRINTING = (
+    10  # times as many instructions, where the libraries print: MKL prints all that it knows of the machine first
+)
 ROWS = 1 << 17  # rows of the log: 8 MB
 MOST_INSTRUCTIONS = 150_000  # of one call
 SECONDS = 12.0  # that one call is stepped at most
@@ -305,8 +309,8 @@ class Stepping:
             steps = self._stepper.taken(round(self._waits_for() * 1e-9, 3))
             if steps is not None:
                 call.part = native.stepped_part("operator", steps)
-                if call.what == "builtin":
-                    self._listen(call)
+                if call.what == "builtin" or steps.cut is None:
+                    call.libraries = self._listen(call, addresses)
         if self.in_child:
             return
         if steps is None:
@@ -350,12 +354,39 @@ class Stepping:
             return None
         return _ended(child, seconds)
 
-    def _listen(self, call: Stepped) -> None:
-        """Call the builtin in a fork at full speed, with what oneDNN and MKL print of it going to a file in memory."""
+    def _heard_in(self, prepare: Callable[[int], None], seconds: float) -> list[dict[str, Any]]:
+        """What oneDNN and MKL tell in a fork that `prepare` makes ready, given a descriptor of a file in memory."""
         with suppress(OSError), os.fdopen(os.memfd_create("ptexplore"), "rb") as file:
-            ended = self._fork(lambda: self._hear(file.fileno()), GRACE + 4e-9 * call.tried.least)
-            if ended == (0, False):
-                call.libraries = libraries.told_in(file)
+            if self._fork(lambda: prepare(file.fileno()), seconds) == (0, False):
+                return libraries.told_in(file)
+        return []
+
+    def _listen(self, call: Stepped, addresses: tuple[int, ...]) -> list[dict[str, Any]]:
+        """What oneDNN and MKL tell of a call that was stepped.
+
+        A builtin is called at full speed: Python says when it ends. Of an operator that syntax calls, and of a node,
+        nothing does: it is stepped to its end once more, and once more to where it begins, and what is told beyond that
+        is its own. Both are done only where something is told at full speed.
+        """
+        at_speed = GRACE + 4e-9 * call.tried.least
+        if call.what == "builtin":
+            return self._heard_in(lambda file: self._hear(file, _heard), at_speed)
+        if not self._heard_in(lambda file: self._hear(file, _overheard), at_speed):
+            return []
+        whole = self._heard_until(PRINTING * MOST_INSTRUCTIONS, call, addresses)
+        before = self._heard_until(1, call, addresses) if whole else []
+        if not whole or before is None or whole[: len(before)] != before:
+            return []
+        return whole[len(before) :]
+
+    def _heard_until(self, most: int, call: Stepped, addresses: tuple[int, ...]) -> list[dict[str, Any]] | None:
+        """What is told until a call has ended, or has run for `most` instructions; None if that came otherwise."""
+        self._stepper.clear()
+        self._stepper.most = most
+        told = self._heard_in(partial(self._hear_stepped, addresses, call.number), SECONDS + GRACE)
+        self._stepper.most = MOST_INSTRUCTIONS
+        steps = self._stepper.taken(0.0)
+        return told if steps is not None and (steps.cut is None) == (most > 1) else None
 
     def _failed(self, candidate: Representative, status: int, late: bool) -> None:
         candidate.tries += 1
@@ -386,14 +417,20 @@ class Stepping:
         self._stepper.arm(addresses, number)
         sys.setprofile(self._other)
 
-    def _hear(self, descriptor: int) -> None:
-        """In the child: what the libraries print of the builtin that is called next goes to `descriptor`."""
+    def _hear(self, descriptor: int, until: Callable[[FrameType, str, Any], None]) -> None:
+        """In the child: what the libraries print goes to `descriptor`, until the profile function `until` ends it."""
         libraries.flush()  # what the program's own code has not written yet: to nowhere
         os.dup2(descriptor, 1)
-        api.compile_never(_heard.__code__)
+        api.compile_never(until.__code__)
         self._listening = api.library_output()
         self._listening.__enter__()
-        sys.setprofile(_heard)
+        sys.setprofile(until)
+
+    def _hear_stepped(self, addresses: tuple[int, ...], number: int, descriptor: int) -> None:
+        """In the child: the call of that number is stepped, and what the libraries print until then is written."""
+        libraries.write_at_once()
+        self._hear(descriptor, _overheard)
+        self._become(addresses, number)
 
     def _other(self, frame: FrameType, event: str, argument: Any) -> None:
         """In the child something of Python's begins: it ends, unless that is harmless."""
@@ -431,6 +468,12 @@ def _heard(_frame: FrameType, event: str, _argument: Any) -> None:
     os._exit(0)
 
 
+def _overheard(_frame: FrameType, _event: str, _argument: Any) -> None:
+    """In a child that listens to what is called by syntax, or to nodes: something else begins or ends."""
+    libraries.flush()
+    os._exit(0)
+
+
 def why_not() -> str | None:
     """Why no call of this program may be stepped in a fork; None if it may.
 
@@ -445,6 +488,8 @@ def why_not() -> str | None:
         return "the program runs threads of its own, which no fork has"
     if api.local_bits()[0] & api.python_key():
         return "a mode written in Python is on, and would run in a fork"
+    if shares_memory():
+        return "the program shares memory (share_memory_, a mapped file), to which a fork would write too"
     if any(name.startswith(THREADS) for name in _thread_names()):
         return "autograd runs threads for a device, which no fork has"
     handler = signal.getsignal(signal.SIGCHLD)

@@ -347,7 +347,7 @@ def profiler(*, shapes: bool = True) -> Any:
 
     Not torch.profiler: its first use imports hundreds of modules and registers kernels.
     """
-    config = torch._C._profiler._ExperimentalConfig(**_abilities())
+    config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
     return torch.autograd.profiler.profile(use_kineto=True, record_shapes=shapes, experimental_config=config)
 
 
@@ -713,20 +713,25 @@ def module_names(root: Any) -> dict[int, tuple[Any, str]]:
 
 
 def tells_saved_unread() -> bool:
-    """Whether what a node saved can be told without unpacking it, which may run a hook of the user's: since 2.13."""
+    """Whether what a node saved can be told without unpacking it, which may run a hook of the user's.
+
+    torch 2.6 cannot, 2.10 can.
+    """
     return hasattr(torch._C._autograd.SavedTensor, "data")
 
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
     """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
 
-    Nothing is checked or unpacked where a torch has `_raw_saved_*` with `data` (2.13). 2.6 has neither: what it saved
-    is asked for by `_saved_*`, and what was written to since is left out. What leaves hold is left out, and so are
-    views of it: parameters are there anyway. No node over `limit` is looked at.
+    Nothing is checked or unpacked where a torch has `_raw_saved_*` with `data` (2.10). 2.6 has neither: what it saved
+    is asked for by `_saved_*`, and what was written to since is left out. That detaches what was an output, which a
+    mode, or a subclass, would be asked to do: torch.compile's tracing then ran 34 operators more. So none is asked.
+    What leaves hold is left out, and so are views of it: parameters are there anyway. No node over `limit` is looked
+    at.
     """
     told: list[tuple[int, int, int]] = []
     of_leaves: set[int] = set()
-    with without_overrides():
+    with without_overrides(), torch._C._DisableTorchDispatch():
         for node in nodes_of(starts, limit):
             leaf = getattr(node, "variable", None)
             with suppress(RuntimeError, NotImplementedError):

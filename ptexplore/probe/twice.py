@@ -7,11 +7,11 @@ import signal
 import struct
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from . import events, passes
+from . import events, passes, recording
 from . import torch_api as api
 from .expression import text_of
 from .raising import Raised
@@ -28,7 +28,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    profile = api.profiler() if int(request["operators"]) <= MOST else None
+    # Without sizes: telling them keeps a gradient a little longer, which can make AccumulateGrad copy it.
+    profile = api.profiler(shapes=False) if int(request["operators"]) <= MOST else None
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         if profile is not None:
@@ -36,13 +37,33 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
                 profile.__enter__()
             with api.marker(events.MAIN):
                 pass
-        running.attempt("script", running.evaluate)
+        with _seeding(running.names.seed_numpy):
+            running.attempt("script", running.evaluate)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
         if profile is not None:
             with api.quiet_profiler():
                 profile.__exit__(None, None, None)
     left = effects(running.raised)
     return {"sequence": "0", "second": left | (_told(profile) if profile is not None else {}), "observations": []}
+
+
+@contextmanager
+def _seeding(seed: Callable[[], None]) -> Iterator[None]:
+    """Seed what the script imports, at the same time as the recorded run did: after each import."""
+    bootstrap = recording.BOOTSTRAP
+    load = bootstrap._find_and_load
+
+    def imported(load: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return load(*given)
+        finally:
+            seed()
+
+    bootstrap._find_and_load = recording.import_function(imported, load)
+    try:
+        yield
+    finally:
+        bootstrap._find_and_load = load
 
 
 def effects(raised: Raised | None) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from ptexplore.resolve.places.precision import in_runtime, unknown
 
 OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function in Python"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
+# What stands in the place of a formula that nobody wrote: it raises, so whatever else ran in its node ran before it.
+RAISES = ("not_implemented", "not_implemented_list")
 EVALUATE = "torch::autograd::Engine::evaluate_function"
 FORMULA_SCOPE = "torch::autograd::generated::details"
 NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edge
@@ -133,8 +135,12 @@ def _backward_node(
         same = held is not None and held.name == name
         entry = _of_node(context, derivatives[0], held) if held and same else _entry(context, derivatives[0])
         hop = replace(hop, derivative=entry, op=derivatives[0].op)
-        children = _formulas(context, claim, derivatives[0], entry) + claim.children
-        return replace(claim, children=children).but(hop, *why)
+        named = _formulas(context, claim, derivatives[0], entry)
+        first, raises = (
+            tuple(inner for inner in named if (inner.hop.name.rpartition("::")[2] in RAISES) is it_raises)
+            for it_raises in (False, True)
+        )
+        return replace(claim, children=(*first, *claim.children, *raises)).but(hop, *why)
     entries = tuple(in_runtime(context.tree, d.path, d.line, d.end_line) for d in derivatives)
     return claim.but(replace(hop, node=NodeRef(derivatives=entries)) if entries else hop, *why)
 

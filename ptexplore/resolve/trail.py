@@ -25,6 +25,13 @@ from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, recorded_path
 
+# Source of both: AccumulateGrad's accumulateGrad (torch/csrc/autograd/functions/accumulate_grad.h) counts who holds the
+# gradient; the profiler's input recording (torch/csrc/profiler/collection.cpp) is such a holder.
+COPIES = ("aten::new_empty_strided", "aten::clone")
+MAY_BE_PERTURBED = (
+    "the recorder may have changed what ran: AccumulateGrad copied a gradient, as it does where something else holds "
+    "that, and telling sizes makes torch's profiler hold a gradient a little longer; a single run cannot tell"
+)
 OTHER_RESULT = "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
 
 
@@ -48,6 +55,22 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             text = f"{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
             context.findings.append(Finding("registrations-changed", text))
     return claims
+
+
+def copied(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Add a finding: where one run alone tells all, that AccumulateGrad copied may be the recorder's doing."""
+    is_single = context.session.options.once or context.session.program is not None
+    twice = [second.equal for second in records(context.session.observations, "twice", SecondRun)]
+    if is_single and not any(twice) and any(_copies(claim) for claim in walk(claims)):
+        context.findings.append(Finding("perturbed", MAY_BE_PERTURBED))
+    return claims
+
+
+def _copies(claim: Claim) -> bool:
+    """Whether a claim is a node that accumulates a gradient, and copies it."""
+    if claim.hop.kind != "node" or "AccumulateGrad" not in claim.hop.name:
+        return False
+    return any(inner.hop.kind == "op" and inner.event.name in COPIES for inner in claim.walk())
 
 
 def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -85,6 +108,7 @@ PASSES: tuple[Pass, ...] = (
     raising.cut,
     raising.reach,
     report,
+    copied,
     stepped,
     join.join,
     libraries.attach,

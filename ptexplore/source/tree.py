@@ -5,7 +5,6 @@ The installed torch's tree, the runtime tree, is its generated C++ over the file
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Callable
@@ -96,14 +95,19 @@ class SourceTree:
         """The folders right inside a folder ("": of the whole tree) of a layer that keeps the repository's own folders.
 
         Links are none. A checkout is such a layer; the installed torch lies in other folders, and gives none.
+        Raises OSError where a broken disk, or a limit, does not let anybody know.
         """
         folders: set[str] = set()
         for layer in self.layers:
             if layer.layer != "checkout" or (path and not is_plain(path)):
                 continue
             for root in layer.roots:
-                with contextlib.suppress(OSError), os.scandir(f"{root}/{path}") as entries:
-                    folders.update(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+                try:
+                    with os.scandir(f"{root}/{path}") as entries:
+                        folders.update(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+                except OSError as error:
+                    if error.errno in BROKEN:
+                        raise
         folders.discard(".git")
         return sorted(f"{path}/{name}" if path else name for name in folders)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.layers import Layer
     from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.annotations.records import Lab, Stop, Tour, UnreadNotes
     from ptexplore.annotations.topics import Topic
     from ptexplore.capture.own_process import RecordedBlock
     from ptexplore.capture.probing import TraceRequest
@@ -97,6 +97,7 @@ class Workspace:
         self.notes = tuple(notes)
         self.watch = watch
         self.notice = notice
+        self._kept_back: set[UnreadNotes] = set()  # files of notes, of which each is told once
         self._no_runtime: PtexploreError | None = None
         self._opened: list[IndexStore | Store] = []
 
@@ -426,7 +427,7 @@ class Workspace:
         """All that was written about: tours, stops, concepts, folders. Raises as `library` does."""
         from ptexplore.annotations.topics import kept_topics
 
-        return kept_topics(self._note_folders())
+        return kept_topics(self._note_folders(), self._notes_kept_back)
 
     def searched_notes(self, trees: Sequence[IndexedTree]) -> SearchedNotes:
         """What people wrote, for a search of these trees; nothing, with a notice, where it cannot be read."""
@@ -442,7 +443,12 @@ class Workspace:
         from ptexplore.annotations.marks import kept_marks
 
         folders = self._note_folders()
-        return {tree.info.name: kept_marks(folders, tree, index) for tree, index in trees}
+        return {tree.info.name: kept_marks(folders, tree, index, self._notes_kept_back) for tree, index in trees}
+
+    def _notes_kept_back(self, problem: UnreadNotes) -> None:
+        if problem not in self._kept_back:
+            self._kept_back.add(problem)
+            self.notice(f"notes are not complete: {problem.where.file}: {problem.text}")
 
     def _marks_on_trees(self, trees: Sequence[IndexedTree]) -> MarksByTree:
         return self._marks_if_readable(lambda: self.marks(trees))

@@ -46,6 +46,7 @@ class Tally:
     """What came of the failing calls of one command."""
 
     calls: int = 0  # of the system, in a run where none fails
+    places: int = 0  # in the code, from which they are made
     swept: int = 0  # of these, those whose turn came
     tried: int = 0  # runs in which one failed: of a full disk the calls that take room
     well: int = 0  # of these, ended well
@@ -65,6 +66,23 @@ def _trusting(folder: Path, run: Callable[..., None]) -> None:
     lab = "\n```lab\nid: one\nrun: |-\n  1 + 1\nexpect:\n  value: '2'\n```\n"
     (folder / "cwd/notes").mkdir()
     (folder / "cwd/notes/mine.md").write_text(NOTE + lab, encoding="utf-8")
+
+
+def _illustrated(folder: Path, run: Callable[..., None]) -> None:
+    """Notes of the project's own, with a picture and a page of a folder, over a tree without its long lines."""
+    from tests import searched_source
+
+    (searched_source.write(folder / "given/mini") / "torch/csrc/oneline.cpp").unlink()
+    run("fetch", "--from", str(folder / "given/mini"))
+    run("index", "--checkout", "mini")
+    (folder / "cwd/ptexplore.toml").write_text('notes = ["notes"]\n')
+    for name in ("tours", "folders"):
+        (folder / "cwd/notes" / name).mkdir(parents=True)
+    tour = NOTE.replace("baseline:", "level: basic\nsummary: Mine\nconcepts: []\nbaseline:")
+    (folder / "cwd/notes/tours/mine.md").write_text(f"{tour}\nHere it is.\n\n![what it is](it.svg)\n")
+    (folder / "cwd/notes/tours/it.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>')
+    page = "---\nfolder: torch\ntitle: Torch\nsummary: Mine\nbaseline: v2.99.0\n---\n\nWhat it is for.\n"
+    (folder / "cwd/notes/folders/torch.md").write_text(page)
 
 
 def _only_mini(folder: Path, run: Callable[..., None]) -> None:
@@ -94,10 +112,14 @@ COMMANDS = {
     "index --export": Asked(
         _searched, ("index", "--checkout", "mini", "--export", "ctags", "tags", "--force"), reports=True
     ),
-    "find": Asked(_searched, ("find", "--tree", "mini", "mix", "--json")),
+    "find": Asked(_illustrated, ("find", "--tree", "mini", "mix", "--json")),
     "refs": Asked(_searched, ("refs", "--tree", "mini", "mix", "--json")),
-    "show": Asked(_searched, ("show", "--tree", "mini", "at::native::mix")),
-    "html": Asked(_searched, ("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "1"), reports=True),
+    "show": Asked(_illustrated, ("show", "--tree", "mini", "at::native::Mixer")),
+    "html": Asked(
+        _illustrated,
+        ("html", "--tree", "mini", "out", "--scope", "all", "--jobs", "1"),
+        reports=True,
+    ),
     "notes check": Asked(_noted, ("notes", "check", "mine", "--notes", "notes", "--json")),
     "notes pin": Asked(_noted, ("notes", "pin", "mine", "--notes", "notes", "--yes"), reports=True),
     "notes trust": Asked(_trusting, ("notes", "trust", "notes/mine.md"), reports=True),
@@ -106,6 +128,15 @@ COMMANDS = {
     ),
     "trace --load --json": Asked(_loaded, ("trace", "--load", "{given}/x.json.gz", "--json")),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the system: its name, whether it takes room on a disk, and the lines of Python that led to it."""
+
+    name: str
+    takes_room: bool
+    place: int  # a hash of these lines
 
 
 @dataclass(frozen=True)
@@ -132,6 +163,31 @@ class Ended:
         return None
 
 
+@contextlib.contextmanager
+def _listening(library: ctypes.CDLL, file: Path | None) -> Iterator[None]:
+    """Write into a file from which lines of Python each call comes that is counted meanwhile, a call a line."""
+    if file is None:
+        yield
+        return
+    told: list[str] = []
+
+    def hear(number: int, name: bytes, takes_room: int) -> None:
+        del number
+        frame, lines = sys._getframe(1), []
+        while frame is not None:
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back  # type: ignore[assignment]
+        told.append(f"{name.decode()} {takes_room} {hash(tuple(lines))}")
+
+    listener = ctypes.CFUNCTYPE(None, ctypes.c_long, ctypes.c_char_p, ctypes.c_int)(hear)
+    library.failing_tell(listener)
+    try:
+        yield
+    finally:
+        library.failing_tell(None)
+        file.write_text("\n".join(told))
+
+
 class Failing:
     """One command in a folder of its own."""
 
@@ -141,6 +197,7 @@ class Failing:
         self._same: dict[str, int | None] = {}  # in which of its prints two such runs agree about a file
         self._library = ctypes.CDLL(None)
         self._library.failing_call.restype = ctypes.c_char_p
+        self._calls: list[Call] = []  # of a run in which nothing fails
         for part in ("cache", "cwd", "given"):
             (self._folder / part).mkdir(parents=True)
         self._arguments = tuple(word.replace("{given}", f"{self._folder}/given") for word in asked.arguments)
@@ -158,12 +215,17 @@ class Failing:
         shutil.copytree(self._start, self._folder, symlinks=True)
 
     def _left(self) -> dict[str, Prints]:
-        found = (file for file in self._folder.rglob("*") if file.is_file() and not file.name.endswith(".lock"))
+        """But for what is worked out of notes: it is named after the index's time of change."""
+        found = (
+            file
+            for file in self._folder.rglob("*")
+            if file.is_file() and not file.name.endswith(".lock") and file.parent != self._folder / "cache/notes"
+        )
         return {file.relative_to(self._folder).as_posix(): _prints(file) for file in found}
 
     def _run(self, arguments: tuple[str, ...], nth: int = -1, error: str = "EIO") -> Ended:
         """In a fork, so that nothing of it stays: not a cache, not a lock, not a crash."""
-        files = [self._folder.parent / name for name in ("out", "err", "calls", "modules")]
+        files = [self._folder.parent / name for name in ("out", "err", "calls", "modules", "places")]
         child = os.fork()
         if not child:
             code = 70
@@ -189,9 +251,13 @@ class Failing:
             handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             os.dup2(handle, descriptor)
             os.close(handle)
+        from ptexplore.annotations import layers
         from ptexplore.cli.app import main
 
-        with self._armed(nth, error) as count:
+        # The shipped notes lie elsewhere, and none of their calls fails: without them a site takes a third of the time.
+        layers.shipped_folder = lambda: None
+
+        with self._armed(nth, error) as count, _listening(self._library, files[4] if nth < 0 else None):
             code = main(arguments)
             with contextlib.suppress(OSError):
                 sys.stdout.flush()
@@ -237,15 +303,40 @@ class Failing:
         for module in (self._folder.parent / "modules").read_text().split():  # else each fork imports them again
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
+        self._reset()
+        self._alone = self._run(self._arguments)
+        rows = (line.split() for line in (self._folder.parent / "places").read_text().splitlines())
+        self._calls = [Call(name, room == "1", int(place)) for name, room, place in rows]
         return self._alone.calls
 
-    def run(self, error: str, most: int, drawn: random.Random, tally: Tally, end: float = float("inf")) -> None:
-        """Fail each call in turn, or `most` of them by chance; none after `end`, by the monotonic clock."""
+    def _moments(self, error: str, each: int, drawn: random.Random) -> list[int]:
+        """Of each place in the code that makes calls the first, the last, and others by chance: so many in all."""
+        places: dict[tuple[str, int], list[int]] = {}
+        for number, call in enumerate(self._calls):
+            if call.takes_room or error != "ENOSPC":
+                places.setdefault((call.name, call.place), []).append(number)
+        moments = []
+        for numbers in places.values():
+            ends = [numbers[0], numbers[-1]][: min(each, len(numbers))]
+            between = numbers[1:-1]
+            moments += [*ends, *drawn.sample(between, min(max(each - 2, 0), len(between)))]
+        drawn.shuffle(moments)  # in no order: an end may cut it
+        return moments
+
+    def run(
+        self, error: str, most: int, drawn: random.Random, tally: Tally, end: float = float("inf"), each: int = 0
+    ) -> None:
+        """Fail each call in turn, or `most` of them by chance; none after `end`, by the monotonic clock.
+
+        `each`: so many calls of each place in the code, and not each call.
+        """
         if error == NO_MEMORY:  # most of a command's allocations come early, as it starts
             moments = [int(10 ** drawn.uniform(2, 6)) for _ in range(most)]
         else:
             tally.calls = self._alone.calls
-            moments = drawn.sample(range(tally.calls), min(most, tally.calls))  # in no order: `end` may cut it
+            tally.places = len({(call.name, call.place) for call in self._calls})
+            some = self._moments(error, each, drawn) if each else drawn.sample(range(tally.calls), tally.calls)
+            moments = some[:most]  # in no order: `end` may cut it
         for nth in moments:
             if time.monotonic() > end:
                 break

@@ -1,7 +1,7 @@
 /* Calls of the system on files below one folder, counted; the n-th of them fails. Loaded by LD_PRELOAD, armed by ctypes.
 
    A full disk stays full: from the n-th call on, whatever would take room fails with ENOSPC, and the n-th write puts
-   half of its bytes down first. Any other error comes once. */
+   half of its bytes down first. Any other error comes once. Each call is told to whoever asked, before it is made. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -22,6 +22,7 @@ static char ours[MOST];
 static long counted, failing_at = -1;
 static int error_to_give, armed, fired;
 static const char *fired_in = "";
+static void (*listener)(long, const char *, int);
 
 void failing_arm(const char *below, long nth, int error) {
     strncpy(prefix, below, sizeof prefix - 1);
@@ -32,6 +33,7 @@ void failing_arm(const char *below, long nth, int error) {
 long failing_disarm(void) { armed = 0; return counted; }
 int failing_fired(void) { return fired; }
 const char *failing_call(void) { return fired_in; }
+void failing_tell(void (*to)(long, const char *, int)) { listener = to; }
 
 static int below(int at, const char *path) {
     if (!armed || !path) return 0;
@@ -45,6 +47,7 @@ static int tracked(int fd) { return armed && fd >= 0 && fd < MOST && ours[fd]; }
 /* Whether this call fails. */
 static int meets(const char *name, int takes_room) {
     long number = __atomic_fetch_add(&counted, 1, __ATOMIC_SEQ_CST);
+    if (listener) listener(number, name, takes_room != 0);
     if (failing_at < 0 || number < failing_at) return 0;
     if (error_to_give == ENOSPC) { if (!takes_room) return 0; }
     else if (number > failing_at) return 0;

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
+import random
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from typing import Any
 
 from raising_worker import forked, load_probe
 
-RECORDERS = ("ops", "frames", "dispatch", "once", "program")
+STEPPED = "stepped"  # the native pass: each sample in a process of its own, where it is stepped as in a trace
 M_PERTURB = -6  # of mallopt (glibc's malloc.h): memory is full of a byte when it is given out
 FILLS = (0x5A, 0xFF)  # two such bytes, as mallopt takes them: what is given out is full of 0xA5, or of zeros
 LIMIT = 300.0  # seconds for all samples of an operator under one recorder
@@ -43,8 +44,23 @@ def requests(op: Any, backward: bool, most: int) -> tuple[str, list[dict[str, An
         given += [f"{name}={values.text(value)}" for name, value in sample.kwargs.items()]
         expression = f"{callee}({', '.join(given)})"
         bound = (expression, values.values)
-        made.append({**asked, "expression": expression, "sample": lambda bound=bound: bound})
+        fresh = partial(made_anew, partial(survey.written, op, number, dtype, asked))
+        made.append({**asked, "expression": expression, "sample": lambda bound=bound: bound, "fresh": fresh})
     return str(dtype).removeprefix("torch."), made
+
+
+def made_anew(make: Callable[[], Any]) -> Any:
+    """A sample once more, for what evaluates it several times: random numbers go on as if it had not been made."""
+    import numpy
+    import torch
+
+    states = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
+    try:
+        return make()
+    finally:
+        torch.set_rng_state(states[0])
+        random.setstate(states[1])
+        numpy.random.set_state(states[2])
 
 
 def evaluated(request: dict[str, Any]) -> str | None:
@@ -56,8 +72,12 @@ def evaluated(request: dict[str, Any]) -> str | None:
 
 def recorded(recorder: str, request: dict[str, Any]) -> str | None:
     """The same under a recorder."""
-    from _ptexplore_probe import passes
+    from _ptexplore_probe import native, passes
 
+    if recorder == STEPPED:
+        told = native.run({**request, "native": True, "sample": request["fresh"]})
+        assert any(seen["kind"] == "steps" and seen["data"]["instructions"] for seen in told["observations"])
+        return told["result"]["fingerprint"]  # type: ignore[no-any-return]
     running = passes.prepared(recorder, {**request, "once": recorder == "once"})
     described, _ = passes._observe(running)
     if running.raised is not None:
@@ -99,7 +119,7 @@ def answer(recorder: str, asked: list[dict[str, Any]], fill: int | None = None) 
     return json.dumps(told).encode()
 
 
-def compared(op: Any, backward: bool, most: int) -> Iterator[dict[str, Any]]:
+def compared(op: Any, backward: bool, most: int, recorders: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """The digests of an operator's samples by recorder; of those that differ what further runs give."""
     from _ptexplore_probe.isolate import isolated
 
@@ -107,6 +127,8 @@ def compared(op: Any, backward: bool, most: int) -> Iterator[dict[str, Any]]:
     row = {"op": op.full_name, "phase": "backward" if backward else "forward", "dtype": dtype, "samples": len(asked)}
 
     def run(recorder: str, some: list[dict[str, Any]], fill: int | None = None) -> list[Any]:
+        if recorder == STEPPED and len(some) > 1:
+            return [run(recorder, [sample], fill)[0] for sample in some]
         outcome = isolated(lambda: answer(recorder, some, fill), sys.stdout.fileno(), LIMIT)
         if outcome.status or not outcome.answer:
             how = outcome.signal or f"status {outcome.exit_code}: {outcome.printed[-300:]}"
@@ -114,10 +136,10 @@ def compared(op: Any, backward: bool, most: int) -> Iterator[dict[str, Any]]:
         return list(json.loads(outcome.answer))
 
     gc.freeze()
-    table = {recorder: run(recorder, asked) for recorder in ("plain", *RECORDERS)} if asked else {}
+    table = {recorder: run(recorder, asked) for recorder in ("plain", *recorders)} if asked else {}
     again = {}
     for number in [n for n in range(len(asked)) if len({told[n] for told in table.values()}) > 1]:
-        other = [recorder for recorder in RECORDERS if table[recorder][number] != table["plain"][number]]
+        other = [recorder for recorder in recorders if table[recorder][number] != table["plain"][number]]
         some = asked[: number + 1]
         again[number] = {
             "expression": asked[number]["expression"][:200],
@@ -130,7 +152,7 @@ def compared(op: Any, backward: bool, most: int) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     """`probe` is the file of the probe, `only` a regular expression of operators, `most` how many samples of each."""
-    probe, only, most, phases, share, part = sys.argv[1:7]
+    probe, only, most, phases, share, part, recorders = sys.argv[1:8]
     load_probe(probe)
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
@@ -140,7 +162,9 @@ def main() -> None:
         if not re.search(only, op.full_name) or number % int(share) != int(part):
             continue
         for phase in phases.split(","):
-            work: Callable[[], Iterator[dict[str, Any]]] = partial(compared, op, phase == "backward", int(most))
+            work: Callable[[], Iterator[dict[str, Any]]] = partial(
+                compared, op, phase == "backward", int(most), tuple(recorders.split(","))
+            )
             forked(work, f"{op.full_name} {phase}")
 
 

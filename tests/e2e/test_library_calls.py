@@ -29,10 +29,10 @@ y, v, z = {SOLID}, {KERNEL}, {BATCH}
 
 
 @functools.cache
-def printed() -> list[tuple[str, str, str | None, str]]:
+def printed(script: str = ALONE) -> list[tuple[str, str, str | None, str]]:
     """Library, what ran, by which implementation, and sizes: of each call, as the libraries print it when asked to."""
     environment = {**os.environ, "ONEDNN_VERBOSE": "1", "MKL_VERBOSE": "1"}
-    command = [TARGET or sys.executable, "-I", "-W", "ignore", "-c", ALONE]
+    command = [TARGET or sys.executable, "-I", "-W", "ignore", "-c", script]
     out = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
     calls: list[tuple[str, str, str | None, str]] = []
     for line in out.splitlines():
@@ -61,26 +61,40 @@ def test_what_ran_in_the_libraries(command: InProcess) -> None:
             assert hop["native"]["third_party"] in (hop["library"]["library"], "BLAS or LAPACK")
 
 
+SYNTAX = """
+import torch
+p, q = torch.rand(5, 6, requires_grad=True), torch.rand(6, 7)
+def product():
+    return p @ q
+for _ in range(12):
+    product().sum().backward()
+"""
 SCRIPT = ALONE.replace("torch.set_num_threads(1)\n", "").replace(
     EXPRESSION, "for _ in range(40):\n    F.linear(x, w), torch.bmm(z, z)"
 )
 
 
 def test_what_ran_in_the_libraries_in_a_program(command: InProcess, tmp_path: Path) -> None:
-    """Of each builtin that was stepped: at the frames, and where stepping was cut at the call."""
-    (tmp_path / "program.py").write_text(SCRIPT, encoding="utf-8")
+    """Of each builtin that was stepped: at the frames, and where stepping was cut at the call.
+
+    So of an operator that syntax calls, and of a node of backward, which no event of Python's ends.
+    """
+    (tmp_path / "program.py").write_text(SCRIPT + SYNTAX, encoding="utf-8")
     made = command("trace", "--script", str(tmp_path / "program.py"), "--json")
     if not made.data["captured"]["native"]:
         pytest.skip("no native pass here")
-    told = [tuple(hop["library"].values()) for hop in made.hops if hop["library"]]
+    told = [(hop["phase"], *hop["library"].values()) for hop in made.hops if hop["library"]]
     expected = {call for call in printed() if call[1] == "SGEMM_BATCH"}
-    named = {(library, what, implementation, problem) for library, what, problem, implementation in told}
+    named = {(library, what, implementation, problem) for _, library, what, problem, implementation in told}
     assert named >= expected, json.dumps(told)
     sentences = [text for hop in made.hops for text in hop["why"] if "the libraries told" in text]
     for library, what, implementation, problem in printed():
         if library == "oneDNN":
             told_of = f"{library}'s {what} by {implementation} ({problem})"
             assert (library, what, implementation, problem) in named or any(told_of in text for text in sentences)
+    forward, backward = dict.fromkeys(printed(SYNTAX))
+    small = [(phase, call, problem) for phase, _, call, problem, _ in told if call == "SGEMM"]
+    assert small == [("forward", "SGEMM", forward[3]), ("backward", "SGEMM", backward[3])], json.dumps(told)
 
 
 def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> None:

@@ -531,6 +531,21 @@ def test_nodes_of_backward_belong_to_the_modules_that_recorded_them(name: str) -
     ) == (+Counter({k: n for k, n in told.items() if k[0] != "-"}))
 
 
+def test_the_node_of_a_write_through_a_view_belongs_to_the_call_that_wrote() -> None:
+    start = torch.ones(3, 3, requires_grad=True)
+
+    def written() -> None:
+        copy = start.clone()
+        copy[..., -1] = 0
+        copy.sum().backward()
+
+    program = recorded(written)
+    kinds = program.kinds
+    (slices,) = (c for c in program.calls if kinds[program.routes[c.route].kind].name.endswith("CopySlices"))
+    assert slices.recorded is not None
+    assert kinds[program.routes[program.calls[slices.recorded].route].kind].name == "aten::fill_"
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) -> None:
     make, inputs = MODELS[name]

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.markdown import parser, picture_trouble
+from ptexplore.errors import BROKEN
 from ptexplore.render.html.flowchart import figure
 from ptexplore.safe_text import clean_document, clean_lines
 
@@ -92,7 +93,10 @@ def _picture(token: Token, picture: Picture) -> Token:
 
 
 def safe_picture(folder: str, url: str) -> bytes | None:
-    """The bytes of a picture beside a tour; None where it may not be shown: it is elsewhere, or could do something."""
+    """The bytes of a picture beside a tour; None where it may not be shown: it is elsewhere, or could do something.
+
+    Raises OSError where it is there, and a broken disk keeps it back.
+    """
     if picture_trouble(url) is not None or "?" in url or "#" in url:
         return None
     root = Path(folder).resolve()
@@ -101,7 +105,11 @@ def safe_picture(folder: str, url: str) -> bytes | None:
         if not file.resolve().is_relative_to(root):
             return None
         data = read_bytes(file, LARGEST)
-    except (OSError, ValueError):
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return None
+    except ValueError:
         return None
     if len(data) > LARGEST:
         return None

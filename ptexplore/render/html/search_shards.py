@@ -147,7 +147,7 @@ def _once(symbols: Iterable[SiteDefinition]) -> Iterable[SiteDefinition]:
 def topic_rows(site: Site, tours: Tours, pages: FolderPages) -> Iterator[TopicRow]:
     """Tours, stops, concepts, and the folders that the site has a file of."""
     folders = folders_around(site.sources)
-    for topic in topics(tours.guide.library, pages):
+    for topic in topics(tours.guide.library, tours.path, pages):
         letter = _TOPICS[topic.kind]
         if topic.kind == "folder":
             if topic.name in folders:

@@ -58,6 +58,7 @@ COPIED = "a copy of a sparse tensor begins with empty ones"
 # torch.autograd.functional has for vectorize=True (torch/_vmap_internals.py): its wrappers have Batched, and no CPU.
 MAPPED = (LAYERS[0], "VmapMode")
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
+KernelPlace = tuple[int, bool]  # the number of a step, and whether what is placed there ran after the next step
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +88,35 @@ def _descend(
     """The claim with the keys of every operator call in it; `by_python` if Python, or a generated binding, makes it."""
     state = state_at(claim, state)
     if claim.hop.kind in ("binding", "python"):
-        children = []
-        for child in claim.children:
-            before = state_at(child, state) if claim.hop.kind == "python" else state
-            called, around = child, inside_caller(context, claim, child, state)
-            if lifted(claim, child):  # C++ between Python and the call changed what Python read
-                unread = structs.replace(child.event, tls_include=None, tls_exclude=None)
-                called, around = replace(child, event=unread), inside_caller(context, claim, child, before)
-            direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
-            children.append(_descend(context, tensors, called, around, by_python=direct))
-            state = before  # what the frame did before it read them holds for its next call as well
-        return replace(claim, children=tuple(children))
-    if claim.hop.kind != "op" or claim.hop.op is None:
-        state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
-        state = beside_names(context, state) if claim.hop.kind == "node" else state
-        return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
+        return _below_python(context, tensors, claim, state)
+    if claim.hop.kind == "op" and claim.hop.op is not None:
+        return _below_operator(context, tensors, claim, state, by_python=by_python)
+    if claim.hop.kind == "op":
+        state = _inside_any(context, tensors, claim, state)
+    elif claim.hop.kind == "node":
+        state = beside_names(context, state)
+    return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
+
+
+def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
+    """A Python frame, or a binding, with the keys of what it calls; `state`: the sets where it begins."""
+    children = []
+    for child in claim.children:
+        before = state_at(child, state) if claim.hop.kind == "python" else state
+        called, around = child, inside_caller(context, claim, child, state)
+        if lifted(claim, child):  # C++ between Python and the call changed what Python read
+            unread = structs.replace(child.event, tls_include=None, tls_exclude=None)
+            called, around = replace(child, event=unread), inside_caller(context, claim, child, before)
+        direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
+        children.append(_descend(context, tensors, called, around, by_python=direct))
+        state = before  # what the frame did before it read them holds for its next call as well
+    return replace(claim, children=tuple(children))
+
+
+def _below_operator(
+    context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool
+) -> Claim:
+    """An operator call with its key chain, and each thing that it called under the kernel that called it."""
     call = _call(context, tensors, claim, state, by_python=by_python)
     passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key
     if passing is not None:
@@ -110,7 +125,7 @@ def _descend(
     if not call.steps and innermost.known:  # any of its kernels may hold a guard
         why = f"which kernels of {claim.hop.op} ran is not known"
         innermost = replace(innermost, observed=False, certain=False, known=False, why=why)
-    inner: dict[tuple[int, bool], list[Claim]] = {}
+    inner: dict[KernelPlace, list[Claim]] = {}
     for child in claim.children:
         place, around = _caller(context, call, child, innermost)
         last = inner.get((len(call.steps) - 1, False), ())
@@ -182,7 +197,7 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
     if not state.known:
         unknown_state = (f"{NO_KEY} is not known: {state.why}",) if state.why else ()
         return OperatorCall(claim, arguments, state, masked, [], unknown_state)
-    if arguments.unread and not state.include & context.keys.functionality(LAYERS[0]):
+    if arguments.unread and not state.include & ~state.exclude & context.keys.functionality(LAYERS[0]):
         return OperatorCall(claim, arguments, state, masked, [], (f"{NO_KEY} is not known: {arguments.why[-1]}",))
     doubt = _masked(context, op, keys | context.keys.difference(arguments.doubt, state.exclude))[0] & ~start
     steps = list(_walk(context, claim, start, doubt))
@@ -193,7 +208,8 @@ def _arguments(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = True
 ) -> Arguments:
     """What is known of an operator call's tensors where these are the thread-local sets."""
-    transformed = bool(state.include & ~state.exclude & union(map(context.keys.functionality, MAPPED)))
+    mapped = state.include & ~state.exclude & union(map(context.keys.functionality, MAPPED))
+    transformed = bool(mapped or state.transforms)
     inference = not state.include & context.keys.functionality("ADInplaceOrView")
     return tensors.arguments(claim, transformed=transformed, inference=inference, by_python=by_python)
 
@@ -213,42 +229,68 @@ def _inside_steps(
 
 def _caller(
     context: Context, call: OperatorCall, child: Claim, innermost: LocalState
-) -> tuple[tuple[int, bool], LocalState]:
-    """The number of the step whose kernel called something, whether after the next step; the thread-local sets then.
+) -> tuple[KernelPlace, LocalState]:
+    """The place of the kernel that called something, and the thread-local sets then.
 
-    It is the last step, whose sets are `innermost`. If an outer kernel's own text calls the operator without the
-    kernel's guard, before it or for a forward gradient, either kernel may have called it. Python functions that a
-    generated kernel runs are hooks on what it saves for backward: those of SavedVariable, which is outside of the guard
-    (torch/csrc/autograd/saved_variable.cpp).
+    It is the last step, whose sets are `innermost`, unless an outer kernel may have called it.
     """
     for number, step in enumerate(call.steps[:-1]):
-        saves = (
-            step.key.startswith("Autograd") and step.registration is not None and step.registration.guard is not None
-        )
-        if saves and (child.hop.kind == "python" or child.by_callback) and call.steps[-1].registration is not None:
-            after = saves_results(context.tree, step.registration) is True
-            return (number, after), _inside_steps(context, call.state, call.steps[:number], step.key)
-        late = saves_results(context.tree, step.registration) if saves and child.hop.op == EMPTY else None
-        if late is not None and _is_sparse(call.claim) and call.claim.event.sequence in context.recorded:
-            calls = call.claim.children
-            at = next(n for n, other in enumerate(calls) if other is child)
-            if all(other.hop.op == EMPTY for other in (calls[at:] if late else calls[:at])):
-                why = f"{COPIED}: nothing tells whether the {step.key} kernel, which saves one, or the next made this"
-                return (number, late), replace(innermost, certain=False, known=False, why=why)
-        if child.hop.kind == "native" and step.registration is not None and step.registration.path == MANUAL:
-            return (number, False), innermost  # a range that the kernel opens around its redispatch
-        if child.hop.kind != "op":
-            continue
-        tangent = False
-        if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
-            what = "own text calls it"
-        elif context.forward_mode and computes_tangent(context.tree, step.registration):
-            what, tangent = "own text computes a forward gradient", True
-        else:
-            continue
-        why = f"the {step.key} kernel's {what}, and nothing tells whether that called it or the kernel below"
-        return (number, tangent), replace(innermost, certain=False, known=False, why=why)
+        caller = _saver(context, call, number, child, innermost)
+        if caller is None and child.hop.kind == "native" and _by_hand(step):
+            caller = (number, False), innermost  # a range that the kernel opens around its redispatch
+        if caller is None and child.hop.kind == "op":
+            caller = _unguarded_caller(context, step, number, child, innermost)
+        if caller is not None:
+            return caller
     return (max(0, len(call.steps) - 1), False), innermost
+
+
+def _by_hand(step: TableLookup) -> bool:
+    """Whether a step's kernel is one of VariableTypeManual.cpp."""
+    return step.registration is not None and step.registration.path == MANUAL
+
+
+def _saver(
+    context: Context, call: OperatorCall, number: int, child: Claim, innermost: LocalState
+) -> tuple[KernelPlace, LocalState] | None:
+    """An autograd kernel that called something to save a tensor for backward; None where it did not.
+
+    Python functions that a generated kernel runs are hooks on what it saves: those of SavedVariable, which is outside
+    of the guard (torch/csrc/autograd/saved_variable.cpp). A sparse tensor is copied for it, from empty ones.
+    """
+    step = call.steps[number]
+    if not step.key.startswith("Autograd") or step.registration is None or step.registration.guard is None:
+        return None
+    if (child.hop.kind == "python" or child.by_callback) and call.steps[-1].registration is not None:
+        after = saves_results(context.tree, step.registration) is True
+        return (number, after), _inside_steps(context, call.state, call.steps[:number], step.key)
+    late = saves_results(context.tree, step.registration) if child.hop.op == EMPTY else None
+    if late is None or not _is_sparse(call.claim) or call.claim.event.sequence not in context.recorded:
+        return None
+    calls = call.claim.children
+    at = next(n for n, other in enumerate(calls) if other is child)
+    if not all(other.hop.op == EMPTY for other in (calls[at:] if late else calls[:at])):
+        return None
+    why = f"{COPIED}: nothing tells whether the {step.key} kernel, which saves one, or the next made this"
+    return (number, late), replace(innermost, certain=False, known=False, why=why)
+
+
+def _unguarded_caller(
+    context: Context, step: TableLookup, number: int, child: Claim, innermost: LocalState
+) -> tuple[KernelPlace, LocalState] | None:
+    """An outer kernel whose own text calls the operator without its guard; None where that calls no such thing.
+
+    It does so before the kernel below, or after it for a forward gradient. Either kernel may then have called it.
+    """
+    tangent = False
+    if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
+        what = "own text calls it"
+    elif context.forward_mode and computes_tangent(context.tree, step.registration):
+        what, tangent = "own text computes a forward gradient", True
+    else:
+        return None
+    why = f"the {step.key} kernel's {what}, and nothing tells whether that called it or the kernel below"
+    return (number, tangent), replace(innermost, certain=False, known=False, why=why)
 
 
 def _is_sparse(call: Claim) -> bool:

@@ -88,6 +88,24 @@ class Layered:
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """The tensor whose method Python called: its address, and its key set as it was read before the call."""
+
+    impl: int
+    raw: int
+    observation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSet:
+    """The key set of a tensor as a recorder read it, the observation that says so, and what the tensor wraps."""
+
+    raw: int
+    observation: int
+    layers: tuple[TensorLayer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Doubt:
     """Further bits that an argument may carry, and why nothing tells whether it does."""
 
@@ -119,9 +137,11 @@ class KnownTensors:
     layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
     inside: Mapping[int, Surroundings]  # of the base tree's events that operators called
     generators: bool = False  # whether an operator may have been given one
-    inference: bool = False  # whether a program ran something in inference mode
+    inference: int | None = None  # the position from which on a tensor may have been made in inference mode
+    owners: Mapping[int, Sequence[Owner]] = field(default_factory=dict)  # by event of the base tree, innermost first
     nothing_read: bool = False  # whether no tensor was read at all
     kept: frozenset[int] = frozenset()  # the positions of what runs over the graph that torch.func.vjp kept
+    mapped: bool = False  # whether a vmap was on anywhere: what such a graph holds may be batched, too
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -141,12 +161,14 @@ class KnownTensors:
         made, layered = _made(context), _layered(context.base)
         inside = _inside(context.base) if layered else {}
         generators, program = context.may_give_generators, context.session.program
-        in_mode = context.keys.functionality("ADInplaceOrView")
-        inference = any(not sets.include & in_mode for sets in _sets(context))
-        inference = inference or any(not raw & in_mode for raw in _read_of_program(context.base))
+        inference, owners = _inference_since(context), _owners(context.base)
         kept = frozenset(position[event] for event in _over_kept_graph(context.base) if event in position)
         nothing = program is not None
-        return cls(context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, nothing, kept)
+        mapped = any(transform.kind == "Vmap" for event in context.base for transform in event.transforms)
+        return cls(
+            context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, owners, nothing,
+            kept, mapped,
+        )  # fmt: skip
 
     def arguments(
         self, claim: Claim, *, transformed: bool = False, inference: bool = False, by_python: bool = True
@@ -169,19 +191,18 @@ class KnownTensors:
         read = _read_of_calls(names, claim)
         doubt = union(union(raws) & ~intersection(raws) for raws in read.values())
         doubtful = {name: DIFFER for name, raws in read.items() if len(raws) > 1}
-        inference = inference or self._of_inference
+        inference = inference or (self.inference is not None and self.inference <= position)
         for (name, tensor), (_name, of_base) in zip_longest(
             _tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor())
         ):
-            known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
-            last = self._last_reading(of_base.impl, claim.event.event, position)
-            if last is not None and self._may_be(last.layers[0].raw, of_base):
-                known, since, seen = last.layers[0].raw, last.since, last.observation
-                layers[name] = last.layers
+            tells = self._read(tensor.impl, of_base, claim.event.event, position)
+            if tells is not None and tells.layers:
+                layers[name] = tells.layers
             if name in read:
-                known, since, seen = intersection(read[name]), -1, claim.event.observation
-            if known is not None and since <= position:
-                evidence.append(seen)
+                tells = ReadSet(intersection(read[name]), claim.event.observation)
+            if tells is not None:
+                known = tells.raw
+                evidence.append(tells.observation)
             elif transformed:
                 unread.append(name)
                 continue
@@ -236,6 +257,21 @@ class KnownTensors:
         for name in schema.generators(named, inputs) if self.generators else ():
             untold[name] = Doubt(self.keys.raw(("CPU",)), GENERATOR)
         return untold
+
+    def _read(self, impl: int, of_base: RecordedTensor, event: int, position: int) -> ReadSet | None:
+        """The set of a tensor that a call is given, if some recorder read it: the base tree's latest reading counts.
+
+        `impl` is its address in the pass whose addresses `by_impl` has.
+        """
+        owner = next((owner for owner in self.owners.get(event, ()) if owner.impl == of_base.impl), None)
+        last = self._last_reading(of_base.impl, event, position)
+        is_latest = last is not None and (owner is None or last.observation >= owner.observation)
+        if last is not None and is_latest and self._may_be(last.layers[0].raw, of_base):
+            return ReadSet(last.layers[0].raw, last.observation, last.layers)
+        raw, since, seen = self.by_impl.get(impl, (None, 0, 0))
+        if raw is not None and since <= position:
+            return ReadSet(raw, seen)
+        return ReadSet(owner.raw, owner.observation) if owner is not None else None
 
     def _last_reading(self, impl: int, event: int, position: int) -> Layered | None:
         """What was read last at an address before an operator; what was read earlier may be another tensor.
@@ -298,19 +334,14 @@ class KnownTensors:
 
     @cached_property
     def _wrapper(self) -> int:
-        """The bit of a tensor that torch.func.grad, or vjp, wraps."""
-        return self.keys.functionality("FuncTorchGradWrapper")
+        """The bits of a tensor that torch.func.grad, or vjp, wraps, around one of vmap's where a vmap was on."""
+        wrappers = ("FuncTorchGradWrapper", *(("FuncTorchBatched",) if self.mapped else ()))
+        return union(map(self.keys.functionality, wrappers))
 
     @cached_property
     def _undefined(self) -> int:
         """The bits of an undefined tensor: its constructor adds those of no backend."""
         return self.keys.raw(("AutogradOther", "ADInplaceOrView"))
-
-    @cached_property
-    def _of_inference(self) -> bool:
-        """Whether a tensor that was read was made in inference mode: no other lacks ADInplaceOrView."""
-        bit = self.keys.functionality("ADInplaceOrView")
-        return self.inference or any(not raw & bit for raw, _, _ in self.by_impl.values())
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor may have from a tensor that it is a view of."""
@@ -373,6 +404,37 @@ def _inside(base: Sequence[Event]) -> dict[int, Surroundings]:
             begun[event.event] = Surroundings(since, held | given)
         position += event.is_operator
     return inside
+
+
+def _owners(base: Sequence[Event]) -> dict[int, tuple[Owner, ...]]:
+    """The tensors whose methods each event is inside of, innermost first: a call holds its own until it ends."""
+    owners: dict[int, tuple[Owner, ...]] = {}
+    for event in base:
+        around = owners.get(event.parent, ()) if event.parent is not None else ()
+        read = event.owner
+        mine = (Owner(read.impl, read.raw, event.observation),) if read is not None else ()
+        owners[event.event] = (*mine, *around)
+    return owners
+
+
+def _inference_since(context: Context) -> int | None:
+    """The position of the first operator that may be given a tensor made in inference mode; None if none was made.
+
+    Only such a tensor lacks ADInplaceOrView, and only in that mode does the thread-local include set.
+    """
+    bit = context.keys.functionality("ADInplaceOrView")
+    read = [argument.raw for call in context.calls for argument in call.arguments]
+    read += [tensor.raw for held in context.held for tensor in held.tensors]
+    read += [call.tls_include.raw for call in context.calls]
+    read += [sets.include for sets in _sets(context)]  # a program's calls are not told in their order
+    if any(not raw & bit for raw in (*read, *_read_of_program(context.base))):
+        return -1
+    position = 0
+    for event in context.base:
+        if event.tls_include is not None and not event.tls_include & bit:
+            return position
+        position += event.is_operator
+    return None
 
 
 def _over_kept_graph(base: Sequence[Event]) -> set[int]:

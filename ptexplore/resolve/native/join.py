@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import zip_longest
 
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
@@ -19,6 +18,12 @@ from ptexplore.resolve.native.sites import Sites
 
 OpOf = Callable[[str], str | None]  # an operator's name by its C++ name: "add_Tensor" -> "aten::add.Tensor"
 UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
+# The passes of TorchScript's executor over a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
+COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
+COMPILED = (
+    "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "
+    "in the first calls of it, and each run here begins with names that are made anew"
+)
 FindingOf = tuple[Finding, Claim | None]  # a finding and the claim that it is about
 
 
@@ -34,6 +39,8 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             claims = _operator(context, sites, stepped, claims, findings)
         else:
             claims = _phase(context, sites, stepped, stepped.calls.part, claims, findings)
+        if any(frame.function.name.plain.startswith(COMPILES) for frame in stepped.frames):
+            findings.append((Finding("compiles", COMPILED), None))
         if stepped.calls.cut:
             whose = f" of {stepped.calls.op}" if context.session.program is not None else ""
             findings.append((Finding("cut", f"the native tree{whose} ends early: {stepped.calls.cut}"), None))
@@ -294,16 +301,51 @@ def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int
     of them would reach across into the next call.
     """
     mine_ops, their_ops = ([n for n, mark in enumerate(marks) if mark.kind == "op"] for marks in (mine, theirs))
-    both = zip_longest((mine[n] for n in mine_ops), (theirs[n] for n in their_ops))
-    if any(frame not in (claim, Matchable("op", UNNAMED)) or claim is None for claim, frame in both):
+    same = same_calls([mine[n] for n in mine_ops], [theirs[n] for n in their_ops])
+    if same is None:
         yield from _equal_runs(mine, theirs)
         return
     a = b = 0
-    for end_a, end_b in (*zip(mine_ops, their_ops, strict=True), (len(mine), len(theirs))):
+    for end_a, end_b in (*zip(mine_ops, (their_ops[n] for n in same), strict=True), (len(mine), len(theirs))):
         yield from ((a + first, b + second) for first, second in _equal_runs(mine[a:end_a], theirs[b:end_b]))
         if end_a < len(mine):
             yield end_a, end_b
         a, b = end_a + 1, end_b + 1
+
+
+_MOST_TRIED = 4_000_000  # pairs of a claim and a frame
+
+
+def same_calls(mine: list[Matchable], theirs: list[Matchable]) -> list[int] | None:
+    """Which of the frames' operator calls are those of the claims, in order; None unless it is certain.
+
+    An unnamed call may be any, or one that the profiler does not record: it is asked for operators that are observed
+    (`profiler::_record_function_exit`, which ends a range of record_function, is not).
+    """
+    extra = len(theirs) - len(mine)
+    if extra < 0 or (extra + 1) * len(theirs) > _MOST_TRIED:
+        return None
+    unnamed = Matchable("op", UNNAMED)
+    # From the end: in how many ways the rest fits where so many frames were left out before; more than one are two.
+    ways = [[0] * (extra + 1) for _ in range(len(mine) + 1)]
+    ways[-1][extra] = 1
+    for left_out in range(extra - 1, -1, -1):
+        ways[-1][left_out] = ways[-1][left_out + 1] if theirs[len(mine) + left_out] == unnamed else 0
+    for n in range(len(mine) - 1, -1, -1):
+        for left_out in range(extra, -1, -1):
+            frame = theirs[n + left_out]
+            fits = ways[n + 1][left_out] if frame in (mine[n], unnamed) else 0
+            fits += ways[n][left_out + 1] if frame == unnamed and left_out < extra else 0
+            ways[n][left_out] = min(fits, 2)
+    if ways[0][0] != 1:
+        return None
+    same: list[int] = []
+    left_out = 0
+    for n, claim in enumerate(mine):
+        while not (theirs[n + left_out] in (claim, unnamed) and ways[n + 1][left_out]):
+            left_out += 1
+        same.append(n + left_out)
+    return same
 
 
 def _equal_runs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:

@@ -81,7 +81,7 @@ def _sentence(calls: list[LibraryCall]) -> str:
         for (library, what, implementation, problem), n in counted.items()
     ]
     more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    return f"of one such call, in a fork at full speed, the libraries told: {', '.join(listed[:MOST])}{more}"
+    return f"of one such call, in a fork of its own, the libraries told: {', '.join(listed[:MOST])}{more}"
 
 
 def _names(calls: list[LibraryCall], frames: list[tuple[Claim, str | None]]) -> list[str] | None:

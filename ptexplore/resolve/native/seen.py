@@ -10,16 +10,19 @@ from ptexplore.cpp.symbol_names import parse, pointed
 from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Hop, NativeCall, Phase
+from ptexplore.model.trace import BindingRef, Hop, NativeCall, Phase
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites
-from ptexplore.resolve.python_places import function_place, is_torchs_or_yours
+from ptexplore.resolve.python_places import SLOTS, function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
 INLINED_CALL = "it has no frame: its caller asked who listens to operator calls and called a kernel, as a call does"
+ANONYMOUS = "(anonymous namespace)"
 WRAPPER = "::TypeError_to_NotImplemented_"
+BINDINGS, TENSOR = "torch::autograd::THPVariable_", "torch.Tensor."
+OF_PYTHON_2 = frozenset(("__div__", "__idiv__", "__long__", "__nonzero__"))
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
 
 
@@ -173,11 +176,38 @@ class Seen:
             status="observed",
             source=source,
             phase=self.phase,
+            binding=self._builtin(frame),
             native=replace(_native_call(frame), third_party=library),
             evidence=(self.part.calls.observation,),
             instructions=frame.instructions,
         )
         return Claim(hop, children=children)
+
+    def _builtin(self, frame: NativeFrame) -> BindingRef | None:
+        """What Python calls a C function by, of whose call its profile function was told nothing; None for others.
+
+        So it is with an operator's syntax. One function may stand behind two slots (`__mul__` and `__rmul__`), and
+        nothing tells which of them was called.
+        """
+        name = frame.function.name.parts[-1].name if frame.function.name.parts else ""
+        if frame.parent is None or not frame.function.name.qualified.startswith(BINDINGS):
+            return None
+        rows = self.context.store.bindings_of(name)
+        if self.wrapped(frame.parent) == name:
+            slots = dict.fromkeys(row.name for row in rows if row.table == "Tensor" and row.name.startswith("__"))
+            names = sorted(slots.keys() - OF_PYTHON_2, key=len)
+        elif frame.parent.function.is_interpreter:
+            path = self.sources[frame.number].path
+            named = [row.name for row in rows if row.table == "Tensor" and row.path == path] if path else []
+            names = [slot for slot, function in SLOTS.items() if function == name] or [
+                public.name.removeprefix(TENSOR)
+                for method in named
+                for public in self.context.store.python_names_for("Tensor", method)
+                if public.name == f"{TENSOR}{method}"
+            ]
+        else:
+            return None
+        return BindingRef(f"{TENSOR}{' or '.join(names)}") if names else None
 
     def wrapped(self, frame: NativeFrame) -> str | None:
         """The binding, without its namespace, that a wrapper's type names; None for other frames.
@@ -216,5 +246,8 @@ def _native_call(frame: NativeFrame) -> NativeCall:
     function = frame.function
     alike = function.alike if not function.closed else ()
     returned = bool(frame.returned) if frame.returned is not None else None
-    called = NativeCall(function.demangled, function.mangled, function.library, frame.own, frame.tail, alike=alike)
+    unit = function.unit if ANONYMOUS in function.demangled else ""  # of other local symbols the file may be another
+    called = NativeCall(
+        function.demangled, function.mangled, function.library, frame.own, frame.tail, unit=unit, alike=alike
+    )  # fmt: skip
     return replace(called, returned=returned)

@@ -206,7 +206,7 @@ def missing_lines(missing: MissingKernel) -> Iterator[Line]:
     if missing.default:
         of_cpu = [key for key in missing.default if key.endswith("CPU")]
         among = f", {' and '.join(of_cpu)} among them" if of_cpu else ""
-        yield Line("text", f"a default kernel for {len(missing.default)} other keys of backends{among}", indent=1)
+        yield Line("text", f"a default kernel for {len(missing.default)} other keys{among}", indent=1)
     ways = []
     if missing.conversion is not None:
         ways.append(f".{missing.conversion} first")
@@ -223,7 +223,7 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
     if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):
         made += ", or a view that autograd recorded anew after its base was changed in place"
     elif modified.makers:
-        made += f", which {' or '.join(modified.makers)} records"
+        made += f", which {' or '.join(modified.makers)}, or a form of it (in place, foreach), records"
     count = modified.version - modified.expected
     yield Line("text", f"the tensor    {modified.tensor}: {made}", indent=1)
     times = "once" if count == 1 else f"{count} times"

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ptexplore.model.observed import OperatorTimes, SteppedCalls, records
+from ptexplore.model.observed import KeptForBackward, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
-from ptexplore.view.trace.expression_parts import Unit, expression_parts, unit_of
+from ptexplore.view.trace.ending import ending_lines
+from ptexplore.view.trace.expression_parts import Unit, expression_parts, how_timed, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
     Shown,
@@ -22,7 +23,7 @@ from ptexplore.view.trace.modules import (
     seconds,
     size,
 )
-from ptexplore.view.trace.page import OPERATORS, NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.page import OPERATORS, OPERATORS_UNCOUNTED, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
@@ -45,12 +46,13 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
         left_out=tuple(_left_out(session, root, unit, hidden, rows)),
+        ending=ending_lines(trail, None),
         counted=whole.time > 0,
-        next_steps=tuple(_next_steps(options, root)),
+        next_steps=tuple(_next_steps(options, root, unit)),
         view="modules",
         table=rows,
         columns=columns,
-        told=OPERATORS,
+        told=OPERATORS if unit else OPERATORS_UNCOUNTED,
         legend=legend(trail, rows),
     )
 
@@ -70,7 +72,8 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
     called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} (without those that operators make)"
     called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
-    kept = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
+    saved = _saved(session, whole)
+    kept = f"; {size(saved)} saved for backward" if saved else ""
     yield f"torch {trail.torch.version}; {called}{kept}"
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if unit == "instructions" or not parts:
@@ -81,27 +84,32 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     yield "; ".join(filter(None, ("operators were timed", long, "--open NAME steps the costliest operator in NAME")))
 
 
+def _saved(session: Session | None, whole: Part) -> int:
+    """The bytes that are kept for backward, those too that no operator's node kept."""
+    told = sum(kept.bytes for kept in records(session.observations if session else (), "kept", KeptForBackward))
+    return max(whole.saved, told)
+
+
 def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]) -> Iterator[str]:
     if hidden:
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
-    seen = session.observations if session is not None and unit == "nanoseconds" else ()
-    for timed in records(seen, "times", OperatorTimes):
-        runs = f"of each the fastest of {timed.runs} warm runs, added up" if timed.runs > 1 else "in one warm run"
-        threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
-        nodes = " and nodes of backward" if any(part.kind == "backward" for part in root.walk()) else ""
-        yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"
+    if unit == "nanoseconds":
+        yield from how_timed(session, with_nodes=any(part.kind == "backward" for part in root.walk()))
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(root)
+    elsewhere = _saved(session, root) - root.saved
+    if elsewhere > 0:
+        yield f"saved: in no row {size(elsewhere)} that no operator's node kept, as that of a torch.autograd.Function"
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 
-def _next_steps(options: Options, root: Part) -> Iterator[NextStep]:
+def _next_steps(options: Options, root: Part, unit: Unit) -> Iterator[NextStep]:
     leaves = [part for part in root.walk() if part.kind == "module" and part.name and part.own]
     times = Counter(part.name for part in leaves)
     costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
     if costly is not None:
         yield typed(options, f"inside {costly.name}", "--open", costly.name)
-    yield typed(options, "operators by cost", "--view", "operators")
+    yield typed(options, "operators by cost" if unit else "operators by count", "--view", "operators")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ptexplore.model.observed import Event, record_of
+from ptexplore.model.observed import Event, OperatorTimes, record_of, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
@@ -27,6 +27,15 @@ def unit_of(trail: Trail, session: Session | None) -> Unit:
     if any(part != "operator" for part in counted_parts(session)):
         return "instructions"
     return "nanoseconds" if any(hop.time is not None for hop in walk(trail.hops)) else ""
+
+
+def how_timed(session: Session | None, *, with_nodes: bool) -> Iterator[str]:
+    """What times of operator calls are of; `with_nodes`: those of nodes of backward, too."""
+    for timed in records(session.observations if session is not None else (), "times", OperatorTimes):
+        runs = f"of each the fastest of {timed.runs} warm runs, added up" if timed.runs > 1 else "in one warm run"
+        threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
+        nodes = " and nodes of backward" if with_nodes else ""
+        yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"
 
 
 def modules_in(trail: Trail) -> int:
@@ -78,6 +87,8 @@ class _Gathering:
         wanted = {number for hop in walk(trail.hops) if hop.kind == "op" for number in hop.evidence[:1]}
         seen = session.observations if session is not None else ()
         self.events = {o.id: record_of(o, Event) for o in seen if o.kind == "event" and o.id in wanted}
+        # Functions that ran an operator in one call or another: each call of theirs counts.
+        self.running = {_identity(hop) for hop in walk(trail.hops) if hop.kind in CALLED and _ran_operators(hop)}
         for hop in trail.hops:
             self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False)
         if self.unit == "instructions":
@@ -99,7 +110,7 @@ class _Gathering:
         """What a hop cost, with all inside of it."""
         if self.unit == "instructions":
             return sum(part.instructions or 0 for part in outermost_counted([hop]))
-        return sum(part.time or 0 for part in _outermost_timed([hop])) if self.unit else 0
+        return sum(part.time or 0 for part in outermost_timed([hop])) if self.unit else 0
 
     def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> None:
         """Count a hop, and all inside of it, for its owner, or for the part that it is."""
@@ -109,10 +120,13 @@ class _Gathering:
         is_outside = owner is self.root and not inside_of_torch
         if hop.module is not None:
             owner = self.module(hop, owner)
-        elif hop.kind in ("python", "binding", "op", "node") and is_outside and _ran_operators(hop):
+        elif hop.kind in CALLED and is_outside and _identity(hop) in self.running:
             owner = self.part(owner, "call", _called(hop), None, place_of(hop))
         if hop.kind == "op":
             self.operator(hop, owner)
+            return
+        if hop.kind == "node" and not (hop.node is not None and hop.node.recorded):
+            self.of_backward(hop, owner)  # torch.autograd.grad, or backward(), in the expression itself
             return
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
@@ -157,10 +171,14 @@ class _Gathering:
             part.cost += cost
             part.operators += hop.calls
             part.saved += saved
+        self.records(hop, owner, name)
+        owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
+
+    def records(self, hop: Hop, owner: _Gathered, name: str) -> None:
+        """Remember the numbers of what a call ran: nodes that these record are those of the last call of that name."""
         for inner in walk([hop]):
             if inner.kind == "op" and inner.sequence is not None:
-                self.recorders[inner.sequence] = owner, name, len(calls) - 1
-        owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
+                self.recorders[inner.sequence] = owner, name, len(owner.own[name]) - 1
 
     def sizes(self, hop: Hop) -> object:
         """The sizes of what an operator was given; what equals nothing else where they aren't known."""
@@ -181,16 +199,33 @@ class _Gathering:
         called = hop.calls if hop.kind == "op" else sum(inner.calls for inner in _outermost_operators(hop.children))
         self.met += 1
         owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, cost, (), called, 0, 0, self.met))
+        if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
+            self.records(hop, owner, name)
         for part in owner.outwards():
             part.operators += called
-            part.cost += cost if self.unit != "instructions" else 0  # those of the whole phase are counted already
-        recorder = self.recorders.get(hop.sequence) if hop.kind == "node" and hop.sequence is not None else None
+            # The instructions of the whole phase are counted already.
+            part.cost += 0 if owner.kind == "backward" and self.unit == "instructions" else cost
+        recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder
             calls = recording.own[of]
             calls[number] = replace(calls[number], backward=calls[number].backward + cost)
             for part in recording.outwards():
                 part.backward += cost
+
+    def recorder(self, hop: Hop) -> tuple[_Gathered, str, int] | None:
+        """The call that recorded a node; None where no call has its number.
+
+        What was written to in place through a view has a node CopySlices around that of the call
+        (torch/csrc/autograd/functions/tensor.cpp). It has a number of its own, which no call has.
+        """
+        if hop.kind != "node":
+            return None
+        recorder = self.recorders.get(hop.sequence) if hop.sequence is not None else None
+        if recorder is None and bare(hop.name).removesuffix("::apply") == "CopySlices":
+            held = (self.recorder(inner) for inner in walk(hop.children) if inner.kind == "node")
+            recorder = next(filter(None, held), None)
+        return recorder
 
     def finished(self, part: _Gathered) -> tuple[Part, Signature]:
         """A part with its parts, alike ones joined; and its signature."""
@@ -227,6 +262,14 @@ def _called(hop: Hop) -> str:
     return hop.op or hop.name
 
 
+CALLED = ("python", "binding", "op", "node")  # the kinds of what an expression calls itself
+
+
+def _identity(hop: Hop) -> tuple[str, SourceRef | None]:
+    """What tells one function, operator or node from others."""
+    return _called(hop), place_of(hop)
+
+
 def _ran_operators(hop: Hop) -> bool:
     return any(part.kind in ("op", "node") for part in walk([hop]))
 
@@ -239,9 +282,10 @@ def _outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
             yield from _outermost_operators(hop.children)
 
 
-def _outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
+def outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
+    """The operator calls and nodes that were timed, without those inside of one that was."""
     for hop in hops:
         if hop.time is not None:
             yield hop
         else:
-            yield from _outermost_timed(hop.children)
+            yield from outermost_timed(hop.children)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
-from ptexplore.view.trace.page import OPERATORS, TrailView
+from ptexplore.view.trace.page import OPERATORS, OPERATORS_UNCOUNTED, TrailView
 
 _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
@@ -14,10 +14,14 @@ _OF_ROWS = {
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
+    "calls no operator": "no operator call was seen in it, or in what it called: a helper",
+    "they call no operator": "so many helpers of one function as one row, which has the name of the costliest",
+    "functorch's own kernel": "one that is asked before any transform; it calls other operators",
     "one kernel for all keys": "CompositeImplicitAutograd, here one that calls no other operator",
     "one kernel, any backend": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
     "next key": "the kernel before it calls the operator again, without its own key: the next one is chosen",
-    "autograd excluded": "in this thread, as a guard of a kernel further out has it: its keys are left out",
+    "autograd excluded": "the thread's own sets leave its keys out, as a guard of a kernel further out, or a mode "
+    "such as inference_mode, has it",
     "highest of …": "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
     "and that is not excluded, is chosen",
     "its only key": "no other key was there to choose",
@@ -67,7 +71,10 @@ def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
 def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
     """The figures of a path, or of operators."""
     if any(row.share is not None for row in page.table):
-        yield "share", "of the instructions of all that was stepped, with what the row called; the bar is the same"
+        of = "time of all operator calls" if "time" in page.columns else "instructions of all that was stepped"
+        yield "share", f"of the {of}, with what the row called; the bar is the same"
+    if "time" in page.columns:
+        yield "time", "of these calls, with what they called, of each in the warm run where it took least"
     if any(row.times > 1 for row in page.table):
         yield "×n", "so many equal calls, one after the other, as one row; its share is that of all of them"
     if "instr" in page.columns:
@@ -78,14 +85,16 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
     words = " ".join(row.what for row in page.table)
-    if page.told == OPERATORS:
+    if page.told in (OPERATORS, OPERATORS_UNCOUNTED):
         yield from _of_expression(page)
-    elif "time" in page.columns:
+    elif page.columns[:1] == ("time",):
         yield from _OF_PROGRAMS
     else:
         yield from _of_path(page)
     if page.table:
-        orders = {"operators": "the costliest first", "modules": "in the order of their first calls"}
+        by_cost = {"time", "instr"} & {*page.columns}
+        orders = {"operators": "the costliest first" if by_cost else "the most often called first",
+                  "modules": "in the order of their first calls"}  # fmt: skip
         order = orders.get(page.view, "in the order in which they ran")
         yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
     for word, means in _OF_ROWS.items():

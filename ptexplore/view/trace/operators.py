@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -10,7 +11,9 @@ from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
+from ptexplore.view.trace.expression_parts import Unit, how_timed, outermost_timed, unit_of
 from ptexplore.view.trace.lines import formulas_of, lines_of
+from ptexplore.view.trace.modules import seconds
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.screen import (
@@ -36,8 +39,12 @@ class _Calls:
     inside: int = 0  # of the count: made by another operator
     instructions: int = 0
     stepped: int = 0  # calls whose instructions were counted
+    time: int = 0  # nanoseconds of those that were timed
+    timed: bool = False
     around: dict[str, None] = field(default_factory=dict)  # functions of torch's Python that called it
     libraries: dict[str, None] = field(default_factory=dict)
+    nodes: dict[str, Hop] = field(default_factory=dict)  # the first of each name that such a call recorded
+    recorded: Counter[str] = field(default_factory=Counter)  # calls by the name of the node that they recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +57,13 @@ class _Call:
 
 
 def operators_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
-    """One row for each operator and each way its calls went, by cost; by count where nothing was stepped."""
+    """One row for each operator and each way its calls went, by cost; by count where none is known.
+
+    The cost is in instructions where the whole expression was stepped. Else it is the time of the calls: what was
+    stepped of some says nothing of the others.
+    """
     numbers = call_numbers(trail)
-    whole = sum(counted_parts(session).values())
+    unit = unit_of(trail, session)
     groups: dict[tuple[str, str, str], _Calls] = {}
     for call in _calls(trail.hops, "", is_inside=False):
         hop = call.hop
@@ -64,31 +75,56 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         if hop.instructions is not None:
             calls.instructions += hop.instructions
             calls.stepped += 1
+        if hop.time is not None:
+            calls.time += hop.time
+            calls.timed = True
         if call.function:
             calls.around.setdefault(call.function)
         calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
-    ordered = sorted(groups.values(), key=lambda calls: (-calls.instructions, -calls.count))
-    whole = max(whole, max((calls.instructions for calls in ordered), default=0))
-    counted = any(calls.stepped for calls in ordered)
-    rows = [_row(calls, options, whole if counted else 0) for calls in ordered[:MOST]]
+        for name, node in _recorded(hop).items():
+            calls.nodes.setdefault(name, node)
+            calls.recorded[name] += hop.calls
+    ordered = sorted(groups.values(), key=lambda calls: (-_cost(calls, unit), -calls.count))
+    if unit == "nanoseconds":
+        whole = sum(hop.time or 0 for hop in outermost_timed(trail.hops))
+    else:
+        whole = max(sum(counted_parts(session).values()), max((c.instructions for c in ordered), default=0))
+    columns = ("calls", *(("time",) if unit == "nanoseconds" else ()))
+    columns += ("instr",) if any(calls.stepped for calls in ordered) else ()
+    rows = [_row(calls, options, whole, unit, columns) for calls in ordered[:MOST]]
     rest = ordered[MOST:]
     if rest:
-        what = f"calls of {len(rest)} others, none of which cost more than those above"
-        rows.append(ScreenRow(f"… {sum(calls.count for calls in rest):,} more", what=what, cells=("", "")))
-    nested = " (what one operator called is counted in it too)" if any(calls.inside for calls in ordered) else ""
+        least = "cost more than those above" if unit else "was called more often than those above"
+        what = f"calls of {len(rest)} others, none of which {least}"
+        rows.append(ScreenRow(f"… {sum(calls.count for calls in rest):,} more", what=what, cells=("",) * len(columns)))
     return TrailView(
         title=trail.expression,
-        facts=(*facts(trail, options, session), *([f"shares are of all that was stepped{nested}"] if counted else [])),
+        facts=(*facts(trail, options, session), *_of_shares(session, ordered, unit)),
         findings=findings(trail),
-        counted=counted,
+        counted="instr" in columns,
         next_steps=_next_steps(trail, options, ordered),
         read=reads(trail),
         ending=ending_lines(trail, None),
         view="operators",
         table=tuple(rows),
-        columns=("calls", "instr") if counted else ("calls",),
+        columns=columns,
         legend=legend(trail, rows),
     )
+
+
+def _cost(calls: _Calls, unit: Unit) -> int:
+    """What the calls cost, in this unit; 0 where it is not known."""
+    return calls.time if unit == "nanoseconds" else calls.instructions
+
+
+def _of_shares(session: Session | None, ordered: list[_Calls], unit: Unit) -> Iterator[str]:
+    """What the shares are parts of."""
+    nested = "what one operator called is counted in it too" if any(calls.inside for calls in ordered) else ""
+    if unit == "nanoseconds":
+        yield from how_timed(session, with_nodes=False)
+        yield from filter(None, [nested])
+    elif any(calls.stepped for calls in ordered):
+        yield f"shares are of all that was stepped{f' ({nested})' if nested else ''}"
 
 
 def _calls(hops: Iterable[Hop], function: str, *, is_inside: bool) -> Iterator[_Call]:
@@ -117,25 +153,36 @@ def kernel_of(call: Hop) -> Hop | None:
     return last
 
 
-def _row(calls: _Calls, options: Options, whole: int) -> ScreenRow:
+def _recorded(call: Hop) -> dict[str, Hop]:
+    """The nodes that an operator call recorded, by name."""
+    nodes = [part for part in of_call(call) if part.kind == "node" and part.node is not None and part.node.recorded]
+    return {bare(node.name).removesuffix("::apply"): node for node in nodes}
+
+
+def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple[str, ...]) -> ScreenRow:
     hop = calls.first
     kernel = kernel_of(hop)
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
     what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
-    nodes = [part for part in of_call(hop) if part.kind == "node" and part.node is not None and part.node.recorded]
-    what += [f"records {bare(node.name).removesuffix('::apply')}" for node in nodes]
+    for name, count in calls.recorded.items():
+        who = "records" if count == calls.count else f"{count:,} of {calls.count:,} record{'s' * (count == 1)}"
+        what.append(f"{who} {name}")
     around = list(calls.around)
     more = f" and {len(around) - FUNCTIONS} more" if len(around) > FUNCTIONS else ""
     told = [Line("note", f"called by {', '.join(around[:FUNCTIONS])}{more}")] if around else []
-    told += [Line("note", f"the formula: {formulas_of(node)}") for node in nodes if formulas_of(node)]
+    told += [Line("note", f"the formula: {formulas_of(node)}") for node in calls.nodes.values() if formulas_of(node)]
     told += lines_of(hop, full=False)
-    cells = [f"{calls.count:,}"]
-    if whole:
-        stepped = f" ({calls.stepped} stepped)" if 0 < calls.stepped < calls.count else ""
-        cells.append(f"{calls.instructions:,}{stepped}" if calls.stepped else "")
-    share = calls.instructions / whole if whole and calls.stepped else None
+    stepped = f" ({calls.stepped} stepped)" if 0 < calls.stepped < calls.count else ""
+    cells = {
+        "calls": f"{calls.count:,}",
+        "time": seconds(calls.time) if calls.timed else "",
+        "instr": f"{calls.instructions:,}{stepped}" if calls.stepped else "",
+    }
+    known = calls.timed if unit == "nanoseconds" else calls.stepped
+    share = _cost(calls, unit) / whole if whole and known else None
     return ScreenRow(
-        hop.op or hop.name, share=share, instructions=calls.instructions if calls.stepped else None, cells=tuple(cells),
+        hop.op or hop.name, share=share, instructions=calls.instructions if calls.stepped else None,
+        cells=tuple(cells[name] for name in columns),
         what="; ".join(filter(None, what)), place=place_of(kernel) if kernel is not None else None,
         status=hop.status, hop=hop.id,
         opens=f"{native.operator_name(hop)}#{calls.number}",

@@ -17,7 +17,8 @@ VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
 
 
-OPERATORS = "operators, costliest first"  # the heading of what a module's row of an expression says
+# The heading of what a module's row of an expression says, and that where no cost is known.
+OPERATORS, OPERATORS_UNCOUNTED = "operators, costliest first", "operators"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,10 @@ LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
 SHARES = "share: of all instructions, callees included; self: without the rows inside it"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
-EVALUATES = "Python evaluates the expression"
+EVALUATES_IT = "evaluates the expression"
+EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
+CALLS_NOTHING, THEY_CALL_NOTHING = "calls no operator", "they call no operator"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -51,6 +53,7 @@ CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
+_UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a file's copy, compiled for that alone
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
     "math kernel": "one kernel for all keys",
@@ -132,11 +135,11 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     """What the shares are parts of, and what is in none of them; () where no row below the first has one."""
     if not any(row.own is not None and row.level for row in rows):
         return ()
-    phases = [row.name for row in rows if row.heading]
-    functions = any(row.what == "Python" for row in rows)
+    phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
+    functions = any(row.what.startswith("Python") for row in rows if row.level)
     small = (
-        f"no row: Python that calls no operator; what is under {SMALL:.0%}, unless it is an operator that you called; "
-        "a kernel has a row, or is named in that of its caller"
+        f"no row: what is under {SMALL:.0%}, unless it is an operator that you called; a kernel has a row, or is named "
+        "in that of its caller"
     )
     return (
         SHARES,
@@ -314,9 +317,8 @@ class _Steps:
 
     def _python(self, inner: list[_Step]) -> _Step:
         """The row of the expression itself, which Python evaluates."""
-        what = EVALUATES.removeprefix("Python ")
         cost = self.parts.get("forward", 0)
-        row = ScreenRow("Python", what=what, share=self._share(cost or None))
+        row = ScreenRow("Python", what=EVALUATES_IT, share=self._share(cost or None))
         return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
@@ -339,10 +341,36 @@ class _Steps:
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left
         return is_python and not any(part.kind in ("op", "node") for part in walk(hop.children))
 
-    def _all(self, hops: Iterable[Hop], around: _Around) -> list[_Step]:
+    def _idle(self, hops: Iterable[Hop], around: _Around) -> dict[int, list[_Step]]:
+        """By number the helpers among several hops, each with its steps: none, but for the costliest of them.
+
+        That has a row, which stands for all of them, if they cost enough together.
+        """
+        if around.op is not None or not self.busy:
+            return {}
+        idle = [hop for hop in hops if self._is_idle(hop)]
+        costs = {hop.id: hop.instructions or self.called.get(hop.id, 0) for hop in idle}
+        steps: dict[int, list[_Step]] = {number: [] for number in costs}
+        cost = sum(costs.values())
+        if not cost or cost < self.least:
+            return steps
+        first = max(idle, key=lambda hop: costs[hop.id])
+        step = self._module(first, around) if first.module is not None else self._step_of(first, around)
+        more = sum(hop.calls for hop in idle) - first.calls
+        told = f"{step.opened or step.row.what}; {CALLS_NOTHING}"
+        row = replace(step.row, what=told, share=self._share(cost), instructions=cost)
+        if more:
+            kinds = sorted({"bindings" if hop.kind == "binding" else "Python" for hop in idle})
+            told = f"{' and '.join(kinds)}; {THEY_CALL_NOTHING}"
+            row = replace(row, name=f"{row.name} and {more} more", what=told, lines=())
+        steps[first.id] = [_Step(row, cost, cost / self.whole)]
+        return steps
+
+    def _all(self, hops: Sequence[Hop], around: _Around) -> list[_Step]:
         """The steps of several hops; equal ones, one after the other, as one."""
         out: list[_Step] = []
-        for step in (step for hop in hops for step in self._of(hop, around)):
+        idle = self._idle(hops, around)
+        for step in (step for hop in hops for step in (idle[hop.id] if hop.id in idle else self._of(hop, around))):
             if out and _shape(out[-1]) == _shape(step):
                 out[-1] = _sum(out[-1], step)
             else:
@@ -358,8 +386,6 @@ class _Steps:
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
-        if self._is_idle(hop) and around.op is None and self.busy:
-            return []
         if hop.module is not None:
             return [self._module(hop, around)]
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
@@ -378,8 +404,12 @@ class _Steps:
             return self._operator(hop, around)
         if hop.kind == "python":
             qualname = hop.python.qualname if hop.python is not None else None
-            return self._step(hop, f"{qualname or hop.name}()", "Python", replace(around, recording=True))
-        if hop.kind == "binding":
+            made = self._step(
+                hop, f"{qualname or hop.name}()", _holding("Python", hop), replace(around, recording=True)
+            )
+            made.opened = "Python"
+            return made
+        if hop.kind == "binding" or hop.binding is not None:
             return self._binding(hop, around)
         if hop.kind == "node":
             return self._node(hop, around)
@@ -436,7 +466,9 @@ class _Steps:
     def _engine(self, hop: Hop, around: _Around) -> _Step:
         """The row of the engine, which goes from node to node, with the nodes in it."""
         within = replace(around, engine=True, recording=hop.phase != "backward")
-        row = self._row(hop, "", "the engine: runs the nodes")
+        reached = hop.node.reached if hop.node is not None else None
+        does = f"{bare(reached)} not run: its gradient is taken" if reached else "the engine: runs the nodes"
+        row = self._row(hop, "", does)
         made = self._made(row, hop, self._all(hop.children, within), around)
         made.is_call = made.is_outline = True
         return made
@@ -495,8 +527,7 @@ class _Steps:
     def _node(self, hop: Hop, around: _Around) -> _Step:
         formulas = formulas_of(hop)
         formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
-        is_recorded = hop.node is not None and hop.node.recorded
-        what = "recorded for backward" if is_recorded else "node"
+        what = "recorded for backward" if _is_recorded(hop) else "node"
         return self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around)
 
     def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> str:
@@ -520,8 +551,7 @@ class _Steps:
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
             told = "calls other operators"
         if name == "FuncTorchDynamicLayerFrontMode" and dispatch.entry != "backend fallback":
-            # functorch's own kernel (of `linear`, `dropout`) is asked before any transform, and calls other operators
-            told = "calls other operators" if any(outermost_operators(hop.children)) else None
+            told = "functorch's own kernel" if any(outermost_operators(hop.children)) else None  # of linear, dropout
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
             told = "vmap: the operator has no rule of its own"
         if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
@@ -570,13 +600,13 @@ class _Steps:
         return _status(hop, role_of(hop) if hop.kind == "native" else "")
 
     def _capability(self, kernel: Hop) -> str:
-        """What the processor must have for a kernel's own code, as the namespace of a symbol in it says; "" for none.
+        """What the processor must have for a kernel's own code, as a symbol's namespace or file says; "" for none.
 
         What the operators that it calls run is compiled by itself, and so is what another stub chose in it.
         """
         for part in self._own_code(kernel):
             symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
-            told = _CAPABILITY.search(symbol)
+            told = _CAPABILITY.search(symbol) or _UNIT.search(part.native.unit if part.native is not None else "")
             if told is not None:
                 return told[1] if told[1] != "DEFAULT" else "any processor"
         return ""
@@ -617,6 +647,19 @@ class _Steps:
             shown, share=self._share(instructions), instructions=instructions, what=what, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
+
+
+def _holding(kind: str, hop: Hop) -> str:
+    """What a closed row says: how many operators are called in it, and nodes run."""
+    nodes = sum(part.calls for part in walk(hop.children) if part.kind == "node" and not _is_recorded(part))
+    counted = ((operators_below(hop.children), "operator call"), (nodes, "node"))
+    told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
+    return f"{kind}; {told} in it" if told else kind
+
+
+def _is_recorded(hop: Hop) -> bool:
+    """Whether a node stands where it was recorded, and not where it ran."""
+    return hop.node is not None and hop.node.recorded
 
 
 def keys_of(call: Hop) -> str:
@@ -674,9 +717,10 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     kept = {id(step) for step in heapq.nlargest(max(room - 1, 1), steps, key=lambda step: step.weight)}
     rest = [step for step in steps if id(step) not in kept]
     shares = [step.row.share for step in rest if step.row.share is not None]
-    names = len({step.row.name for step in rest})
+    names = {step.row.name for step in rest}
+    other = "" if names & {step.row.name for step in steps if id(step) in kept} else "other "
     row = ScreenRow(
-        f"… {sum(step.row.times for step in rest)} more", what=f"calls of {names} other names", heading=False,
+        f"… {sum(step.row.times for step in rest)} more", what=f"calls of {len(names)} {other}names", heading=False,
         share=sum(shares) if shares else None,
     )  # fmt: skip
     return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]

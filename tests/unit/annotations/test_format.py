@@ -246,7 +246,7 @@ def test_an_alias_bomb_costs_nothing() -> None:
     [
         GOOD + "x" * 10_000_000,
         FRONT + "[" * 400_000,
-        FRONT + ("[" * 7_900 + "\n\n") * 30,
+        FRONT + ("[" * 7_900 + "\n\n") * 8,
         FRONT + ("*a _b " * 1_300 + "\n\n") * 30,
         FRONT + "> " * 200_000,
         FRONT + "- " * 200_000,

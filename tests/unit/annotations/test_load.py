@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ptexplore.annotations.layers import Layer, layers, shipped_folder
 from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.annotations.lock import LockEntry, lock_text, read_lock
+from ptexplore.annotations.marks import kept_marks
+from ptexplore.annotations.topics import kept_topics
 from ptexplore.annotations.trust import forget, may_run, trust, trusted
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import trust_file
+from tests.unit.annotations.conftest import MakeTree
 
 
 def note(name: str, title: str = "A title", more: str = "") -> str:
@@ -200,3 +206,46 @@ def test_a_lock_is_not_read_through_a_link(tmp_path: Path) -> None:
     assert entries == {}
     assert "cannot be read" in problems[0].text
     assert "words" not in str(problems)
+
+
+@pytest.mark.parametrize("kept_back", ["notes/one.md", "notes", "folders/here.md", "folders", "concepts.md"])
+def test_what_a_bad_disk_kept_back_once_is_there_in_the_next_run(
+    kept_back: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_tree: MakeTree
+) -> None:
+    """Nothing that was made without it is kept: neither a search's topics nor the stops on a tree."""
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    put(tmp_path, "notes/one.md", note("one").replace("c10/core/Blend.h", "aten/src/ATen/native/Mix.cpp"))
+    (tmp_path / "notes/link.md").symlink_to("one.md")  # is never read: nothing that is told in each run
+    put(tmp_path, "folders/here.md", "---\nfolder: aten\ntitle: T\nsummary: s\nbaseline: v2.6.0\n---\n\nText.\n")
+    concept = '### Mixing {#mixing}\n\nWhy?\n\n```concept\nstops: ["one#here"]\n```\n'
+    put(tmp_path, "concepts.md", f"# Concepts\n\n## Principles {{#principles}}\n\n{concept}")
+    folders, resolver = [Layer(tmp_path, "notes")], make_tree({})
+    file, told = tmp_path / kept_back, []
+
+    def asked() -> tuple[list[str], list[str]]:
+        placed = kept_marks(folders, resolver.tree, resolver.store, told.append)
+        return [topic.name for topic in kept_topics(folders, told.append)], [mark.stop for mark in placed]
+
+    def failing(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: object, *given: Any, **named: Any) -> Any:
+            if path == file:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+            return real(path, *given, **named)
+
+        return call
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "open", failing(os.open))
+        broken.setattr(os, "listdir", failing(os.listdir))
+        without = asked()
+    assert {(problem.where.file, problem.text) for problem in told} == {
+        (f"notes/{kept_back}", "it cannot be read: Input/output error")
+    }
+    told.clear()
+    whole = asked()
+    assert whole == (["one#here", "mixing", "aten"], ["one#here"])
+    assert not told
+    assert without != whole
+    monkeypatch.setattr("ptexplore.annotations.load.load", lambda _: pytest.fail("they are kept now"))
+    assert asked() == whole
+    assert not told

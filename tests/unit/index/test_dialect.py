@@ -211,7 +211,7 @@ def test_what_only_looks_like_a_registration_makes_no_row(code: str) -> None:
         "TORCH_LIBRARY(a, m) { m.impl(\"x\", " + "(" * 500_000,
         "TORCH_LIBRARY(a, m) { " + "m.impl(\"x\", f<" * 20_000,
         "py::class_<A>(m)" + ".def(\"x\", f)" * 20_000,
-        "py::x" + ".def(\"x\", g" * 20_000 + ")" * 20_000,
+        "py::x" + ".def(\"x\", g" * 8_000 + ")" * 8_000,
         "#define A0(x) x x\n"
         + "".join(f"#define A{n}(x) A{n - 1}(x) A{n - 1}(x)\n" for n in range(1, 40))
         + "TORCH_LIBRARY(a, m) {\n A39(m.impl(\"x\", f);)\n}\n",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
+
+import pytest
 
 from ptexplore.render.html.flowchart import figure
 from ptexplore.render.html.prose import LARGEST, headings, html_of, picture_size, safe_picture
@@ -64,3 +68,18 @@ def test_a_picture_is_whole_or_not_shown(tmp_path: Path) -> None:
     ]
     (tmp_path / "link.png").symlink_to(tmp_path / "small.png")
     assert safe_picture(str(tmp_path), "link.png") is None
+
+
+def test_a_picture_that_a_bad_disk_keeps_back_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert safe_picture(str(tmp_path), "there.png")
+    assert safe_picture(str(tmp_path), "not-there.png") is None
+
+    def refuse(path: object, *_given: object) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(OSError, match="Input/output error"):
+        safe_picture(str(tmp_path), "there.png")

@@ -6,6 +6,7 @@ the call makes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -152,6 +153,17 @@ def test_a_function_that_a_formula_calls_is_predicted_in_backward(small: Small) 
     assert impl.hop.declaration is not None
     assert impl.hop.declaration.path == MANUAL_H
     assert impl.hop.why == (f"the formula at {YAML}:4 calls it where that input needs a gradient",)
+
+
+@pytest.mark.parametrize("raises, order", [(True, ["op", "impl"]), (False, ["impl", "op"])])
+def test_what_raises_in_a_formulas_place_stands_behind_what_ran(
+    small: Small, monkeypatch: pytest.MonkeyPatch, raises: bool, order: list[str]
+) -> None:
+    """As not_implemented, where another input of the operator has a formula: that ran before it."""
+    monkeypatch.setattr("ptexplore.resolve.autograd.RAISES", ("undo_blend",) if raises else ())
+    ran = replace(node(), children=(claim("op", "aten::exp", phase="backward"),))
+    made = next(one for one in linked(small, forward(7), ran) if one.hop.name.endswith(f"{NODE}::apply"))
+    assert [child.hop.kind for child in made.children] == order
 
 
 def test_a_forward_mode_formula_calls_nothing_in_backward(small: Small) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ptexplore.model.trace import Session
-from ptexplore.resolve.trail import OTHER_RESULT, report, resolve
+from ptexplore.model.trace import Session, TraceOptions
+from ptexplore.resolve.trail import MAY_BE_PERTURBED, OTHER_RESULT, copied, report, resolve
 from tests.unit.resolve.making import Rows, Small, claim, op, operator, session
 
 TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mine.py:3 [kernel]", "schema": ""}
@@ -42,6 +43,29 @@ def test_what_a_recorder_reports(
     claims = (claim("op", "aten::a"),)
     assert report(context, claims) == claims, "claims pass through"
     assert [(one.kind, one.text) for one in context.findings] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    "once, called, equal, told",
+    [
+        (True, "aten::new_empty_strided", None, True),
+        (True, "aten::clone", None, True),
+        (True, "aten::detach", None, False),  # the gradient itself is taken
+        (False, "aten::clone", None, False),  # another pass, without sizes, is compared
+        (True, "aten::clone", True, False),  # so is a second run of a script
+        (True, "aten::clone", False, True),
+    ],
+)
+def test_where_one_run_tells_all_a_copied_gradient_may_be_the_recorders_doing(
+    small: Small, once: bool, called: str, equal: bool | None, told: bool
+) -> None:
+    """A holder of the gradient makes AccumulateGrad copy it, and where it tells sizes torch's profiler is one."""
+    twice = [("twice", "twice", {"equal": equal, "text": ""})] if equal is not None else []
+    seen = replace(session(more=twice), options=TraceOptions(once=once))
+    context = small.context(seen)
+    inside = claim("op", called, event={"type": "op", "name": called})
+    copied(context, (claim("node", "torch::autograd::AccumulateGrad", inside), claim("node", "torch::a::B", inside)))
+    assert [(one.kind, one.text) for one in context.findings] == ([("perturbed", MAY_BE_PERTURBED)] if told else [])
 
 
 # --- the whole Trail ---

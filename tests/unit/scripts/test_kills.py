@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,8 @@ def test_what_differs_or_lives_on_is_told(killing: Any, tmp_path: Path, monkeypa
     child = int(shell.stdout.readline())  # type: ignore[union-attr]
     shell.wait()
     assert [number for number, _ in killing.marked("m")] == [child]
+    assert killing.waiting(os.getpid()) > 0.0
+    assert killing.spent(os.getpid()) >= time.process_time() - 0.1 > 0.0
     os.kill(child, 9)
     shell.stdout.close()  # type: ignore[union-attr]
     del monkeypatch
@@ -63,6 +66,6 @@ def test_calls_of_the_system_that_fail() -> None:
     script = [sys.executable, str(REPOSITORY / "scripts/failing-calls"), "--only", "fetch --use", "--error", "EIO"]
     done = subprocess.run([*script, "--most", "8"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    error, calls, swept, failed = done.stdout.split()[-7:-3]
+    error, calls, places, swept, failed = done.stdout.split()[-8:-3]
     assert (error, swept, failed) == ("EIO", "8", "8")
-    assert int(calls) > 8
+    assert int(calls) > int(places) > 8

@@ -125,6 +125,8 @@ def test_a_folder_that_a_bad_disk_keeps_back_is_not_an_empty_one(
     layers = [Layer(tmp_path / "notes", "notes")]
     assert list(Output(tmp_path / "site").before) == ["a.html"]
     assert not load(layers).problems
+    tree = checkout_tree(checkout(tmp_path / "tree"))
+    assert tree.folders_in("")
 
     def refuse(path: object, *_given: object, **_named: object) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO), path)
@@ -134,6 +136,8 @@ def test_a_folder_that_a_bad_disk_keeps_back_is_not_an_empty_one(
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(OSError, match="Input/output error"):
         files_of(checkout(tmp_path / "tree"))
+    with pytest.raises(OSError, match="Input/output error"):
+        tree.folders_in("")
     with pytest.raises(OSError, match="Input/output error"):
         _stamps(tmp_path / "notes")
     said = [str(problem) for problem in (*load(layers).problems, *load_folders(layers).problems)]

@@ -34,9 +34,11 @@ from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
 from ptexplore.tui.screens.trail import TrailScreen
 from ptexplore.tui.touring import TourContents
+from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trees import IndexedTree
 from tests import pictures
 from tests.harness import REPOSITORY
+from tests.unit.test_safe_text import NASTY, of_program, spoilt, unsafe
 from tests.unit.tui.conftest import KERNEL
 from tests.unit.tui.test_reading import MIX, screen, until
 
@@ -298,6 +300,28 @@ def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library,
         await until(pilot, lambda: "--native-op" in screen(app) or "put the cursor" in screen(app))
 
     drive("", reading, size=(150, 40))
+
+
+def test_a_hostile_program_is_only_text_in_every_view(drive):
+    """A recorded program with an escape, bidi and markup in every text, as if no reader had cleaned it."""
+    recorded, _ = trail_from_json(json.dumps(of_program()).encode(), "x")
+    hostile = spoilt(recorded, f"{NASTY}[bold]x[/bold]")
+    seen = []
+
+    async def reading(app, pilot):
+        app.post_message(OpenTrail(hostile))
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "[bold]x[/bold]" in screen(app))
+        while (view := app.screen.tree_of_hops.page.view) not in seen:
+            seen.append(view)
+            await pilot.press("f", *"jjj")
+            assert "[bold]x" in screen(app)
+            assert not unsafe(screen(app)), view
+            await pilot.press("v")
+            await until(pilot, lambda view=view: app.screen.tree_of_hops.page.view != view)
+
+    drive("", reading, size=(200, 40))
+    assert seen[0] == "modules"
+    assert len(seen) >= 3
 
 
 def keys(app):

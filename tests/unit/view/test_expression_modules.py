@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import (
     Captured,
+    Ending,
     Hop,
     ModuleRef,
     Observation,
@@ -142,6 +145,54 @@ def test_times_are_those_of_outermost_operators() -> None:
     outer = operator(13, time=10, children=(nested,))
     whole = expression_parts(a_trail(module(1, "", module(10, "a", outer), type_="Net")), None)
     assert (whole.time, whole.operators, _leaf(whole).time) == (10, 1, 10)
+
+
+def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_wrote() -> None:
+    # What torch 2.6.0 gives for `u[..., -1] = 0`: fill_ has the number of FillBackward3, which CopySlices holds.
+    wrote = module(1, "", operator(13, sequence=12, time=5), type_="Net")
+    fill = Hop(51, "node", "torch::autograd::generated::FillBackward3::apply", "observed", PLACE, phase="backward",
+               sequence=12, time=3)  # fmt: skip
+    copied = Hop(50, "node", "torch::autograd::CopySlices::apply", "observed", PLACE, phase="backward", sequence=13,
+                 time=40, children=(fill,))  # fmt: skip
+    whole = expression_parts(a_trail(wrote, copied), None)
+    assert (whole.backward, whole.parts[0].backward) == (40, 40)
+    other = replace(copied, children=(replace(fill, sequence=7),))
+    assert expression_parts(a_trail(wrote, other), None).backward == 0, "which call made it is not known"
+
+
+def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_them() -> None:
+    # torch.autograd.grad(m(x).sum(), x, create_graph=True): what its nodes call is recorded, and backward runs that.
+    again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6)
+    node = Hop(42, "node", "AddmmBackward0::apply", "observed", PLACE, sequence=12, time=9, children=(again,))
+    grad = Hop(41, "python", "grad", "observed", PLACE, children=(node,))
+    late = Hop(50, "node", "MmBackward0::apply", "observed", PLACE, phase="backward", sequence=20, time=4)
+    whole = expression_parts(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad, late), None)
+    assert [(part.name, part.time, part.backward, part.operators) for part in whole.parts] == [
+        ("", 5, 9, 1), ("grad()", 9, 4, 1), ("backward", 4, 0, 0),
+    ]  # fmt: skip
+
+
+def test_what_was_raised_stands_above_the_modules() -> None:
+    trail = a_trail(module(1, "", module(10, "a", operator(13)), type_="Net"))
+    raised = Ending("expression", "RuntimeError", "shapes cannot be multiplied", PLACE)
+    assert view(trail, Options(view="modules")).ending == ()
+    assert "shapes cannot be multiplied" in str(view(replace(trail, ending=raised), Options(view="modules")).ending[0])
+
+
+def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() -> None:
+    trail = a_trail(module(1, "", module(10, "a", operator(13, sequence=2, saved=80)), type_="Net"))
+    kept = [Observation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}) for n, size in ((2, 80), (3, 16))]
+    seen = session({}, forward=9)
+    page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept)))
+    assert any("96 B saved for backward" in fact for fact in page.facts)
+    assert any(told.startswith("saved: in no row 16 B") for told in page.left_out)
+
+
+def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
+    ran, idle = (Hop(number, "python", "__next__", "observed", PLACE, children=inside)
+                 for number, inside in ((10, (operator(13, time=5),)), (20, ())))  # fmt: skip
+    whole = expression_parts(a_trail(ran, idle), None)
+    assert [(part.name, part.calls) for part in whole.parts] == [("__next__()", 2)]
 
 
 def _leaf(part: Part) -> Part:

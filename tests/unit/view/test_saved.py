@@ -431,6 +431,9 @@ def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeyp
         assert raised.value.exit_code == USAGE
         assert "at most 2,000 are read" in raised.value.why
         assert told in raised.value.why
+    with pytest.raises(PtexploreError) as raised:  # Python takes seconds to make a number of that
+        trail_from_json(json.dumps(document())[:-1].encode() + b', "more": ' + b"1" * 4_001 + b"}", "x.json")
+    assert "a number of more digits than any real one has" in raised.value.why
     monkeypatch.setattr(saved, "MAX_HOPS", 1)
     with pytest.raises(PtexploreError, match="is no saved trace") as raised:
         trail_from_json(json.dumps(document()).encode(), "x.json")

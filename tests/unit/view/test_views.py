@@ -21,6 +21,7 @@ from ptexplore.model.trace import (
     Captured,
     Dispatch,
     Hop,
+    NativeCall,
     NodeRef,
     ResultInfo,
     Session,
@@ -173,6 +174,41 @@ def test_a_step_that_nobody_saw_says_so() -> None:
         assert next(row.what for row in rows if row.name == "add_impl") == status
 
 
+def test_a_kernel_without_a_namespace_of_its_own_is_for_what_its_file_was_compiled_for() -> None:
+    """As sum_kernel_impl: one source file, compiled for each capability."""
+    symbol = "at::native::(anonymous namespace)::sum_kernel_impl(at::TensorIterator&)"
+    for unit, told in (("SumKernel.cpp.AVX2.cpp", "kernel, for AVX2"), ("SumKernel.cpp", "kernel of a stub")):
+        kernel = Hop(9, "native", "at::native::sum_kernel_impl", "observed", ref(9), stub_kernel=StubKernelRef(),
+                     instructions=100, native=NativeCall(symbol, unit=unit))  # fmt: skip
+        rows = view(a_trail(an_operator(1, "aten::sum", kernel, instructions=120)), Options(view="path")).table
+        assert next(row.what for row in rows if row.hop == 9) == told
+
+
+def test_where_the_engine_ran_no_node_it_does_not_say_that_it_runs_them() -> None:
+    node = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3))
+    reached = Hop(2, "native", "torch::autograd::Engine::evaluate_function", "observed", ref(2),
+                  node=NodeRef(reached="torch::autograd::AccumulateGrad"))  # fmt: skip
+    rows = view(a_trail(an_operator(10), node, reached), Options(view="path")).table
+    assert rows[-1].what == "AccumulateGrad not run: its gradient is taken"
+
+
+def test_a_closed_function_of_python_says_what_is_in_it() -> None:
+    hop = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3), children=(an_operator(90),))
+    for number in range(200, 100, -1):
+        hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
+    last = view(a_trail(hop), Options(view="path")).table[-1]
+    assert last.what == "Python; 1 operator call and 1 node in it"
+
+
+def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() -> None:
+    """Neighbours that are equal are one row, so two names take turns."""
+    turns = [an_operator(10 * n, f"aten::op{n % 2}") for n in range(1, 90)]
+    different = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 90)]
+    for calls, told in ((turns, r"calls of 2 names"), (different, r"calls of \d+ other names")):
+        last = view(a_trail(*calls), Options(view="path")).table[-1]
+        assert re.fullmatch(told, last.what)
+
+
 def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:
     """Of what an operator called inside of it runs nothing follows: that is compiled by itself."""
     stub = StubKernelRef()
@@ -207,6 +243,31 @@ def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
     trail = a_trail(an_operator(50, "aten::gru.input", *calls), an_operator(90, "aten::zeros", instructions=1000))
     names = [row.name for row in view(trail, Options(view="path")).table if row.name.startswith("aten::")]
     assert names == ["aten::gru.input", "aten::linear", "aten::add_.Tensor", "aten::chunk", "aten::zeros"]
+
+
+def a_helper(number: int, name: str, instructions: int) -> Hop:
+    inside = Hop(number + 1, "native", "PyObject_Call", "observed", ref(1), instructions=instructions)
+    return Hop(number, "python", name, "observed", ref(number), children=(inside,))
+
+
+def test_python_that_calls_no_operator_has_a_row_if_it_costs_a_visible_share() -> None:
+    """One row for all helpers of a function, where the costliest stands; what is small has none."""
+    calls = [an_operator(number, instructions=400) for number in (10, 20)]
+    tiny = a_helper(30, "tiny", 1)
+    alone = view(a_trail(*calls, a_helper(40, "check", 100), an_operator(50, instructions=1)), Options(view="path"))
+    row = next(row for row in alone.table if row.name == "check()")
+    assert (row.what, row.instructions, row.own) == ("Python; calls no operator", 100, row.share)
+    several = view(
+        a_trail(tiny, calls[0], a_helper(40, "check", 100), a_helper(60, "tiny", 1), calls[1]), Options(view="path")
+    )
+    names = [row.name for row in several.table if row.level == 1]
+    assert names == ["aten::add.Tensor", "check() and 2 more", "aten::add.Tensor"]
+    row = next(row for row in several.table if row.name == "check() and 2 more")
+    assert (row.what, row.instructions, row.place) == ("Python; they call no operator", 102, ref(40))
+    assert sum(row.own or 0 for row in several.table) == pytest.approx(1)
+    assert {"they call no operator"} <= dict(whole_legend(several)).keys()
+    none = view(a_trail(*calls, tiny), Options(view="path"))
+    assert not [row for row in none.table if "tiny" in row.name]
 
 
 def test_a_call_of_another_thread_says_so() -> None:
@@ -410,6 +471,28 @@ def test_operators_are_summed_by_the_way_they_went() -> None:
         ("aten::mul.Tensor", ("1", ""), None),
     ]
     assert page.table[0].what == "AutogradCPU → VariableType::add"
+
+
+def test_operators_stand_by_time_where_not_all_was_stepped_and_what_is_left_out_is_not_called_cheap() -> None:
+    stepped = an_operator(1, "aten::zero_", instructions=500, time=3)
+    trail = a_trail(stepped, *(an_operator(10 * n, f"aten::f{n}", time=100 * n) for n in range(1, 26)))
+    page = view(trail, Options(view="operators"))
+    assert [row.name for row in page.table[:2]] == ["aten::f25", "aten::f24"]
+    assert page.columns == ("calls", "time", "instr")
+    assert page.table[-1].what == "calls of 4 others, none of which cost more than those above"
+    unknown = a_trail(*(an_operator(10 * n, f"aten::f{n}") for n in range(1, 26)))
+    page = view(unknown, Options(view="operators"))
+    assert page.table[-1].what == "calls of 3 others, none of which was called more often than those above"
+
+
+def test_a_node_is_of_the_calls_that_recorded_it() -> None:
+    node = Hop(30, "node", "MulBackward0", "observed", ref(3), node=NodeRef(recorded=True))
+    page = view(a_trail(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),
+                        an_operator(21, "aten::exp", node)), Options(view="operators"))  # fmt: skip
+    assert [row.what.partition("; ")[2] for row in page.table] == [
+        "1 of 2 records MulBackward0",
+        "records MulBackward0",
+    ]
 
 
 # --- small parts ---

@@ -20,6 +20,7 @@ from ptexplore.resolve.merge import build
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import (
     CPU_TENSOR,
+    DEFAULT_INCLUDE,
     KEYS,
     Event,
     Rows,
@@ -283,6 +284,18 @@ def test_inside_a_layer_of_a_function_transform_nothing_is_said(small: Small) ->
     claims = reasoned(small, events, catalogue=catalogue, calls=[call(1, {7: CPU_TENSOR}, **sets)])
     assert [key for key, _ in chain(claims)] == ["FuncTorchDynamicLayerFrontMode"]
     assert chain(claims, "aten::mirror") == []
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_while_a_transform_is_on_a_tensor_that_nobody_read_is_not_taken_for_a_plain_one(small: Small, on: bool) -> None:
+    """A decomposition in Python that a layer runs: the layers' own key is included and excluded, vmap's tensors are
+    not (torch 2.13.0: `torch.func.vmap` of `grad` of cross_entropy calls `neg` with one that has FuncTorchBatched)."""
+    front = bits("FuncTorchDynamicLayerFrontMode")
+    sets = {"tls_include": bits(*DEFAULT_INCLUDE) | front, "tls_exclude": front}
+    transforms = [{"level": 1, "kind": "Vmap"}] if on else []
+    unread = op("aten::blend", inputs=[tensor(99), tensor(99)])
+    claims = reasoned(small, builtin("torch", "blend", unread, transforms=transforms, **sets))
+    assert bool(chain(claims)) is not on
 
 
 def test_inside_a_binding_of_python_the_state_is_read_anew(small: Small) -> None:

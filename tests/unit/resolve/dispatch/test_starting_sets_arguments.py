@@ -12,6 +12,7 @@ from ptexplore.resolve.dispatch.starting_sets import Arguments, KnownTensors
 from ptexplore.resolve.merge import build
 from tests.unit.resolve.making import (
     CPU_TENSOR,
+    DEFAULT_INCLUDE,
     KEYS,
     Event,
     Small,
@@ -19,6 +20,7 @@ from tests.unit.resolve.making import (
     builtin,
     call,
     event,
+    frame,
     number_of,
     op,
     session,
@@ -226,6 +228,42 @@ def test_beside_a_tensor_of_inference_mode_the_keys_of_autograd_are_in_doubt(sma
         assert "AutogradCPU and ADInplaceOrView only if it was not" in found.doubtful["other"].replace(
             "ADInplaceOrView and AutogradCPU", "AutogradCPU and ADInplaceOrView"
         )
+
+
+def test_after_inference_mode_was_on_a_tensor_may_have_been_made_in_it(small: Small) -> None:
+    """Where only a function of yours entered it, no argument of the expression tells."""
+    ops = [op("aten::blend", inputs=[tensor(99), tensor(99)]) for _ in range(2)]
+    entered = event("sets", tls_include=bits("BackendSelect"), tls_exclude=bits("AutogradCPU"))
+    left = event("sets", tls_include=bits("BackendSelect", "ADInplaceOrView"), tls_exclude=0)
+    context = small.context(session(ops, frames=[ops[0], entered, left, ops[1]]))
+    calls = [with_schema(claim, PAIR) for claim in build(context, ()) if claim.hop.kind == "op"]
+    before, after = (KnownTensors.of(context).arguments(claim) for claim in calls)
+    assert before.doubtful == {}
+    assert "only if it was not made in inference mode" in after.doubtful["self"]
+
+
+@pytest.mark.parametrize("kind", ["Grad", "Vmap"])
+def test_what_a_kept_graph_holds_may_be_batched_where_a_vmap_was_on(small: Small, kind: str) -> None:
+    """vmap of vjp, or of grad: when the level of vjp is over, its graph still has the tensors of vmap's level."""
+    ops = [op("aten::blend", inputs=[tensor(99), tensor(99)])]
+    on = event("sets", tls_include=bits(*DEFAULT_INCLUDE), tls_exclude=0, transforms=[{"level": 1, "kind": kind}])
+    graph = frame("_autograd_grad", ops[0], file="/x/torch/_functorch/eager_transforms.py", line=9)
+    context = small.context(session(ops, frames=[on, graph]))
+    (claim,) = (c for top in build(context, ()) for c in top.walk() if c.hop.kind == "op")
+    doubt = KnownTensors.of(context).arguments(with_schema(claim, PAIR)).doubt
+    assert doubt == (bits("FuncTorchBatched") if kind == "Vmap" else 0), "the keys here have no FuncTorchGradWrapper"
+
+
+def test_the_tensor_whose_method_was_called_was_read_then(small: Small) -> None:
+    """Inside of that call alone: another tensor may lie there before it and after it."""
+    ops = [op("aten::blend", inputs=[tensor(5), tensor(5)]) for _ in range(3)]
+    method = builtin("Tensor", "blend", ops[1], self={"impl": 5, "raw": bits("CPU", "AutocastCPU")})
+    context = small.context(session(ops, frames=[ops[0], method, ops[2]]))
+    before, binding, after = build(context, ())
+    calls = [with_schema(claim, PAIR) for claim in (before, binding.children[0], after)]
+    known_then = [KnownTensors.of(context).arguments(claim) for claim in calls]
+    assert [each.observed for each in known_then] == [False, True, False]
+    assert known_then[1].sets == dict.fromkeys(("self", "other"), bits("CPU", "AutocastCPU"))
 
 
 @pytest.mark.parametrize("by_python", [True, False])

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Finding, StubRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.native.conclude import DEEPEST, INLINED
-from ptexplore.resolve.native.join import join
+from ptexplore.resolve.native.join import Matchable, join, same_calls
 from ptexplore.resolve.places.precision import unknown
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import (
@@ -347,6 +348,36 @@ def test_what_a_function_refs_callback_runs_is_named_by_its_type(small: Small) -
     assert only(claims[:1], "native", "at::native::Loop::operator()").hop.status == "observed"
 
 
+METHODS = "torch/csrc/autograd/generated/python_variable_methods.cpp"
+SLOT = "torch::autograd::TypeError_to_NotImplemented_<&torch::autograd::THPVariable_mul>(_object*)"
+
+
+@pytest.mark.parametrize(
+    "text, python",
+    [
+        (f"{SLOT}\n torch::autograd::THPVariable_mul(_object*)", "torch.Tensor.__mul__ or __rmul__"),
+        ("@libpython3.11.so.1.0 Eval\n torch::autograd::THPVariable_getitem(_object*)", "torch.Tensor.__getitem__"),
+        ("torch::autograd::THPVariable_bool(_object*)\n torch::autograd::THPVariable_mul(_object*)", None),
+    ],
+    ids=["a slot", "a subscript", "called by C"],
+)  # fmt: skip
+def test_a_c_function_behind_an_operators_syntax_is_named_as_python_has_it(
+    small: Small, text: str, python: str | None
+) -> None:
+    """Python tells its profile function nothing of these calls."""
+    names = ("mul", "__mul__", "__rmul__")
+    rows = Rows(bindings=[Binding("Tensor", name, "THPVariable_mul", METHODS, 7, 9, 20) for name in names])
+    claims, _ = stepped(small, text, rows=rows)
+    called = next(one for one in claims if one.hop.name.endswith(("_mul", "_getitem")) and one.hop.kind == "native")
+    assert (called.hop.binding.python if called.hop.binding is not None else None) == python
+
+
+def test_a_call_that_compiles_torchscript_says_so(small: Small) -> None:
+    run = "torch::jit::ProfilingGraphExecutorImpl::runProfilingInsensitiveOptimizations(int)"
+    for text, kinds in ((run, ["compiles"]), ("torch::jit::GraphExecutor::run(int)", [])):
+        assert [finding.kind for finding in stepped(small, text)[1]] == kinds
+
+
 def test_an_operator_call_that_the_profiler_did_not_record(small: Small) -> None:
     text = below("at::_ops::mirror::call(at::Tensor const&)")
     claims, _ = stepped(small, text, blend(*chain(BOTH[1])))
@@ -489,3 +520,15 @@ def test_a_python_kernel_that_sends_the_call_on_has_its_own_frame(small: Small) 
     assert [one.hop.evidence for one in claims if one.hop.name == "apply"] == [(40, OBSERVATION)]
     assert "apply(at::_ops::blend_Pair::redispatch(CPU(" in shape(claims[:1])
     assert findings == []
+
+
+def test_calls_that_the_profiler_does_not_record_move_no_other_call() -> None:
+    def named(names: str) -> list[Matchable]:
+        return [Matchable("op", name) for name in names]
+
+    # A range of record_function ends in a boxed call of an operator that is not observed (torch 2.6.0).
+    assert same_calls(named("abcab"), named("ab?cab?")) == [0, 1, 3, 4, 5]
+    assert same_calls(named("abc"), named("a?c")) == [0, 1, 2], "unnamed, and of the claims"
+    assert same_calls(named("ab"), named("a??")) is None, "either may be b"
+    assert same_calls(named("ab"), named("acb")) is None, "another call: the runs differ"
+    assert same_calls(named("ab"), named("a")) is None
