@@ -59,9 +59,9 @@ class Building(Screen[Any]):
 
     def _without(self) -> str:
         """What can be read at once, and what is not in it."""
-        readable = " and ".join(indexed.tree.info.label for indexed in self._library.trees)
+        trees = " and ".join(indexed.tree.info.label for indexed in self._library.trees)
         installed = " (generated C++, the wheel's headers and Python)" if "runtime" in self._missing else ""
-        return f"Esc reads {readable} at once, without it{installed}."
+        return f"Esc reads {trees} at once, without it{installed}."
 
     def action_build(self) -> None:
         """Build it, in a process of its own."""

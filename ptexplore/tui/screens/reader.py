@@ -179,7 +179,8 @@ class ReadingScreen(Screen[None]):
         file = self._shown_file
         in_tour = self.notes.stop is not None
         no_stops = () if file is not None and file.notes and not in_tour else ("note(1)",)
-        away = () if in_tour or self.uses.display else ("app.away",)
+        # Esc shuts the list of uses first, which says so while it has the keys.
+        away = () if (in_tour and not self.uses.display) or self.uses.has_focus else ("app.away",)
         # In a tour the way out of it is what a reader looks for: q, which ends everything, is not taken for that.
         return (*no_stops, *(("quit",) if in_tour else ("scroll_notes(3)",)), *away)
 

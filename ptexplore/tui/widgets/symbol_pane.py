@@ -162,8 +162,8 @@ class SymbolPane(Links):
             if some:
                 maybe = "  ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
                 deeper = len({line.indent for line, _ref in some}) > 1
-                nested = f"  below each: {'who calls that' if called else 'what that calls'}" if deeper else ""
-                yield _heading(title, f"{nested}{maybe}")
+                further = f"  below each: {'who calls that' if called else 'what that calls'}" if deeper else ""
+                yield _heading(title, f"{further}{maybe}")
                 yield from (self._line(line, self._to(ref)) for line, ref in some)
             if called and more:  # their numbers stand above, where uses are counted
                 text = "and others" if some else "\ncalls of that name: whether they mean it is not known"
