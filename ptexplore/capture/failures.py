@@ -130,4 +130,5 @@ def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     elif signal == "SIGXFSZ":
         why += ": the limit on the size of a file is reached (ulimit -f)"
     hint = "run it in Python alone: it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
-    return PtexploreError(f"the expression killed its process: {_source(request)}", why, hint, FAILED)
+    who = "script" if request.script else "expression"
+    return PtexploreError(f"the {who} killed its process: {_source(request)}", why, hint, FAILED)

@@ -158,7 +158,8 @@ class Ended:
             return self.err[-600:]
         if self.code not in (0, 1, 2, 3):
             return f"exit code {self.code}: {self.err[-300:]}"
-        if self.code and not re.search(r"^error: \S.*\n(?:.*\n)*?why: +\S", self.err, re.MULTILINE):
+        listed = "it cannot be read: " in self.out  # as one of the problems that `notes check` is asked for
+        if self.code and not listed and not re.search(r"^error: \S.*\n(?:.*\n)*?why: +\S", self.err, re.MULTILINE):
             return f"exit code {self.code} without words: {self.err[-300:]}"
         return None
 

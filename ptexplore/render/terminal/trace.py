@@ -106,8 +106,9 @@ def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: boo
 
 def print_output(console: Console, session: Session) -> None:
     """What the traced code itself printed, on the console given (stderr), so that it is neither lost nor mixed in."""
+    who = "expression" if session.program is None else "script"
     for printed in records(session.observations, "output", Remark):
-        console.print(Text("the expression printed:", style="dim"))
+        console.print(Text(f"the {who} printed:", style="dim"))
         for line in printed.text.splitlines():
             console.print(Text(f"  {clean(line)}"))
 
