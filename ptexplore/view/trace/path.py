@@ -44,6 +44,7 @@ EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 CALLS_NOTHING, THEY_CALL_NOTHING = "calls no operator", "they call no operator"
+IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -231,6 +232,8 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
         kernels = "" if step.is_open else ", ".join(dict.fromkeys(_kernels(step.inner)))
         if kernels and len(told := _and(step.opened or step.row.what, f"runs {kernels}")) <= LINE:
             what = told
+        if step.row.times > 1 and what.endswith(IN_IT):
+            what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = bool(step.opened) and not step.is_open
         yield replace(step.row, level=level, what=what, is_closed=is_closed)
         if step.is_open:
@@ -654,7 +657,7 @@ def _holding(kind: str, hop: Hop) -> str:
     nodes = sum(part.calls for part in walk(hop.children) if part.kind == "node" and not _is_recorded(part))
     counted = ((operators_below(hop.children), "operator call"), (nodes, "node"))
     told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
-    return f"{kind}; {told} in it" if told else kind
+    return f"{kind}; {told}{IN_IT}" if told else kind
 
 
 def _is_recorded(hop: Hop) -> bool:

@@ -198,6 +198,9 @@ def test_a_closed_function_of_python_says_what_is_in_it() -> None:
         hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
     last = view(a_trail(hop), Options(view="path")).table[-1]
     assert last.what == "Python; 1 operator call and 1 node in it"
+    twice = replace(hop.children[0], id=500), hop.children[0]
+    last = view(a_trail(replace(hop, children=twice)), Options(view="path")).table[-1]
+    assert (last.times, last.what) == (2, "Python; 1 operator call and 1 node in each")
 
 
 def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() -> None:
