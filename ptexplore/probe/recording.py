@@ -155,8 +155,8 @@ class Recorder:
         "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time", "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_own_fork",
         "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped", "_threads", "_threw",
-        "_throws", "_ticked", "_user_files", "_watcher", "began", "cuts", "ended", "held_back", "interrupted",
-        "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing", "stepping",
+        "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "cuts", "ended", "held_back",
+        "interrupted", "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -210,7 +210,7 @@ class Recorder:
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_time = self.slicing = 0  # times in nanoseconds
+        self._hook_calls = self._hook_time = self.slicing = self._timed_next = 0  # times in nanoseconds
         self._backwards = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
@@ -248,7 +248,7 @@ class Recorder:
         calls = self._hook_calls = self._hook_calls + 1
         compiler = _set_frame_compiler(None)  # before any function of Python's is called from here
         try:
-            if calls <= TIMED or not calls % SAMPLED:
+            if calls >= self._timed_next:
                 self._timed(frame, event, argument)
             else:
                 self._happened(frame, event, argument)
@@ -262,6 +262,7 @@ class Recorder:
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
         counts = 1 if self._hook_calls <= TIMED else SAMPLED
+        self._timed_next = self._hook_calls + (1 if self._hook_calls < TIMED else SAMPLED)
         began, apart = time.thread_time_ns(), self.slicing + self.waited
         outer = self._innermost()
         self._happened(frame, event, argument)
@@ -294,10 +295,20 @@ class Recorder:
         elif event == "call" or event == "return":
             self._frame_event(thread, frame, event)
         else:  # c_return, c_exception
-            innermost = thread.stack[-1]
-            if innermost.builtin and innermost.frame is frame:
-                self._failed = innermost.path if event == "c_exception" else None
-                self._builtin_left(thread, innermost)
+            slot = thread.stack[-1]
+            if slot.builtin and slot.frame is frame:
+                self._failed = slot.path if event == "c_exception" else None
+                thread.stack.pop()
+                mark = slot.mark
+                if mark is not None:
+                    try:  # noqa: SIM105  (a context manager costs more, at each call)
+                        mark[1](None, None, None)
+                    except RuntimeError:  # as in `_close`
+                        pass
+                    slot.frame = slot.held = None  # what is kept holds nothing of the program's
+                    slot.path.slots[slot.sets].append(slot)
+                if self._left <= 0 or self.stepping is not None or not slot.path.label.name:
+                    self._builtin_left(thread, slot.path)
 
     def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
         """A function is called, or it ends."""
@@ -335,22 +346,14 @@ class Recorder:
             if last is not None:
                 del thread.ranges[last]
 
-    def _builtin_left(self, thread: Thread, slot: Slot) -> None:
-        thread.stack.pop()
-        mark = slot.mark
-        if mark is not None:
-            try:  # noqa: SIM105  (a context manager costs more, at each call)
-                mark[1](None, None, None)
-            except RuntimeError:  # as in `_close`
-                pass
-            slot.frame = slot.held = None  # what is kept holds nothing of the program's
-            slot.path.slots[slot.sets].append(slot)
-        if not slot.path.label.name:  # one of torch's own helpers, which may have changed the sets
+    def _builtin_left(self, thread: Thread, path: Path) -> None:
+        """A builtin has ended: what is to be done then beside closing its slot."""
+        if not path.label.name:  # one of torch's own helpers, which may have changed the sets
             self._look_at_sets(thread)
         if self._left <= 0:
             self._slice_if_safe()
         if self.stepping is not None:
-            self._before_syntax(thread, slot.path)
+            self._before_syntax(thread, path)
 
     def _new_thread(self) -> Thread:
         path = self.root

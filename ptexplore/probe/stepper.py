@@ -23,6 +23,7 @@ from typing import Any
 from . import machine_code as code
 from . import python_calls
 from . import straight_code as straight
+from .unshared import shared_with_forks
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
 GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
@@ -351,7 +352,7 @@ def _private_code() -> Iterator[tuple[int, int, bool]]:
 
 def _memory(size: int) -> mmap.mmap:
     try:
-        return mmap.mmap(-1, size, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        return shared_with_forks(size)
     except (OSError, ValueError) as error:
         why = os.strerror(getattr(error, "errno", None) or errno.ENOMEM)
         raise Unavailable(f"there is no memory for the log of steps ({size >> 10:,} KB): {why}") from error

@@ -32,7 +32,7 @@ import torch
 from . import libraries, native, python_calls
 from . import torch_api as api
 from .stepper import Stepper
-from .unshared import unshare
+from .unshared import shares_memory, unshare
 
 PRINTING = (
     10  # times as many instructions, where the libraries print: MKL prints all that it knows of the machine first
@@ -468,11 +468,10 @@ def _heard(_frame: FrameType, event: str, _argument: Any) -> None:
     os._exit(0)
 
 
-def _overheard(frame: FrameType, event: str, argument: Any) -> None:
-    """In a child that listens to more than one call: something of the program's own would run."""
-    if not _is_harmless(frame, event, argument):
-        libraries.flush()
-        os._exit(0)
+def _overheard(_frame: FrameType, _event: str, _argument: Any) -> None:
+    """In a child that listens to what is called by syntax, or to nodes: something else begins or ends."""
+    libraries.flush()
+    os._exit(0)
 
 
 def why_not() -> str | None:
@@ -489,6 +488,8 @@ def why_not() -> str | None:
         return "the program runs threads of its own, which no fork has"
     if api.local_bits()[0] & api.python_key():
         return "a mode written in Python is on, and would run in a fork"
+    if shares_memory():
+        return "the program shares memory (share_memory_, a mapped file), to which a fork would write too"
     if any(name.startswith(THREADS) for name in _thread_names()):
         return "autograd runs threads for a device, which no fork has"
     handler = signal.getsignal(signal.SIGCHLD)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import machine_code as code
+from .unshared import shared_with_forks
 
 RECORDER = "thrown"
 MAKES_ERRORS = "_ZN3c105ErrorC{}ENS_14SourceLocationE"  # C1 and C2 are one function: of an object, of a base class
@@ -126,7 +127,7 @@ class ThrowLog:
             backtrace, unwinder = self._process.backtrace, ctypes.CDLL("libgcc_s.so.1")
             self._register, self._deregister = unwinder["__register_frame"], unwinder["__deregister_frame"]
             self._dladdr1, self._mprotect = self._process.dladdr1, self._process.mprotect
-            self._notes = mmap.mmap(-1, code.NOTE * (code.NOTES + 1))  # shared with forks
+            self._notes = shared_with_forks(code.NOTE * (code.NOTES + 1))
             self._code = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except (OSError, AttributeError, ValueError) as error:
             raise NoNotes(f"errors cannot be noted here: {error}") from error

@@ -1,4 +1,6 @@
-"""Make the memory that a fork shared with this process its own again, now and not at the first write to each page.
+"""What memory this process shares: with forks of it until one writes, and with whom it likes.
+
+Memory that a fork shared is made this process's own again now, and not at the first write to each page.
 
 A page that was forked is copied, or taken back, when it is next written to: a microsecond a page, which an operator
 would seem to take. Linux from 5.14 on has a call that does it for many pages; elsewhere it is left to the writes.
@@ -11,13 +13,36 @@ import ctypes
 import mmap
 import os
 import re
+import weakref
 from collections.abc import Iterator
 
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE (asm-generic/mman-common.h)
 MOST = 1 << 24  # pages of a mapping, 64 GB: what is larger is only reserved
 LEAST = 8  # pages side by side that are worth a call
 ENTRY = 8  # bytes of a page in /proc/self/pagemap, of which the highest says what the page is
+SEMAPHORES = "/dev/shm/sem."  # multiprocessing's locks: no tensor lies there
 OWN = re.compile(rb"[\x80-\x9f]{%d,}" % LEAST)  # present, not swapped out, of no file and not shared
+
+
+_ours: weakref.WeakValueDictionary[int, mmap.mmap] = weakref.WeakValueDictionary()
+
+
+def shared_with_forks(size: int) -> mmap.mmap:
+    """Memory of ours that forks of this process share with it. Raises OSError or ValueError where there is none."""
+    memory = mmap.mmap(-1, size, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    _ours[ctypes.addressof(ctypes.c_char.from_buffer(memory))] = memory
+    return memory
+
+
+def shares_memory() -> bool:
+    """Whether this process shares memory that can be written to, and that is not ours: a fork would write to it too."""
+    with open("/proc/self/maps") as lines:
+        mappings = [line.split(None, 5) for line in lines]
+    return any(
+        int(place.split("-")[0], 16) not in _ours and not "".join(name).startswith(SEMAPHORES)
+        for place, allowed, _, _, _, *name in mappings
+        if allowed.startswith("rw") and allowed.endswith("s")
+    )
 
 
 def unshare() -> None:

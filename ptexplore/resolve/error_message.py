@@ -288,9 +288,10 @@ def missing_kernel(
     """Why an operator has no kernel under a key, by its dispatch table: the traced process's, else the catalogue's."""
     entries = lookup.store.table(op) if table is None else table
     kernels = tuple(name for entry in entries for name in entry.keys)
-    of_backends = [(name, entry.reason) for entry in entries for name in entry.keys if _is_backends(name)]
-    own = tuple(name for name, reason in of_backends if reason == "kernel")
-    default = tuple(name for name, reason in of_backends if reason == "default backend kernel")
+    named = [(name, entry.reason) for entry in entries for name in entry.keys]
+    own = tuple(name for name, reason in named if reason == "kernel" and _is_backends(name))
+    # The dispatcher gives one to keys of backends alone (OperatorEntry.cpp), and to Undefined.
+    default = tuple(name for name, reason in named if reason == "default backend kernel" and name != "Undefined")
     backend = backend_of(key) or ""
     conversion = CONVERSIONS.get(key.removesuffix(backend)) if backend in kernels else None
     neighbour = next(iter(difflib.get_close_matches(op, lookup.store.registered_under(key), 1, 0.0)), None)

@@ -126,7 +126,7 @@ class OpenFile:
         some = ", ".join(lines[:3]) + ", …" * (len(lines) > 3)
         count = sum(self.notes.values())
         where = f"line{'s' * (len(lines) > 1)} {some}"
-        return f"{count} stop{'s' * (count > 1)} in this file (● on {where}): n goes to the next · " if count else ""
+        return f"n: next of {count} stop{'s' * (count > 1)} in this file (● on {where}) · " if count else ""
 
     @property
     def noteless(self) -> str:

@@ -72,6 +72,14 @@ def test_nothing_moves_and_nothing_overflows(make_reader: Callable[..., Reader],
         if over > 0 or moved > 0:
             found.append(f"{url}: {over} px too wide, {moved:.3f} moved")
     assert found == []
+    page = reader.open(MIX)
+    for pixels in (390, 700, 900, 1000, 1400) if width == "wide" else ():
+        page.set_viewport_size({"width": pixels, "height": 800})
+        head, crumb = (page.locator(part).bounding_box() for part in ("body > header", ".crumb"))
+        assert head is not None
+        assert crumb is not None
+        assert head["height"] < 60, f"{pixels}: the head has two rows"
+        assert crumb["y"] >= head["height"] - 1, f"{pixels}: the head lies over where one is"
 
 
 def test_a_page_of_two_thousand_lines_is_quick_and_small(file_reader: Reader, site: Path) -> None:

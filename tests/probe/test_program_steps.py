@@ -223,6 +223,27 @@ say(all(path["time"] + 1e6 * len(parts) + spent <= waits[0] for path in told["pa
     assert said == ["True True True", "True"]
 
 
+def test_where_memory_is_shared_nothing_is_stepped(child: Forks) -> None:
+    """A fork would write to it: 60 additions are 60, in memory of torch's and in a file that is mapped."""
+    told = answers(
+        child,
+        """
+import tempfile
+def run():
+    for _ in range(60):
+        x.add_(1)
+        x.__iadd__(1)
+with tempfile.NamedTemporaryFile() as file:
+    mapped_file = lambda: torch.from_file(file.name, shared=True, size=4)
+    for make in (lambda: torch.zeros(4), lambda: torch.zeros(4).share_memory_(), mapped_file):
+        x = make()
+        told, parts, why = recorded(run, 20.0)
+        say(sorted(set(x.tolist())), bool(parts), "shares memory" in str(set(why.values())))
+""",
+    )
+    assert told == ["[120.0] True False", "[120.0] False True", "[120.0] False True"]
+
+
 def test_after_a_fork_no_operator_pays_for_the_pages_that_it_shared(child: Forks) -> None:
     """Counted in faults of pages; what the process holds is neither more nor less."""
     said = answers(

@@ -86,7 +86,7 @@ class CardScreen(Screen[Message | None]):
         if left is not None and left.top < len(options):
             choices.highlighted = left.top
         hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
-        self._tell("f shows every dispatch key" if hidden else "")
+        self._tell("the list goes on below: ↓; f shows every dispatch key" if hidden else "")
 
     def on_resize(self) -> None:
         """Lines as long as there is room for."""

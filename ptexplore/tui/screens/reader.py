@@ -47,8 +47,8 @@ ROOMY = 120  # columns below which what stands beside the source takes less
 NARROW = 40  # columns below which source cannot be read
 
 # Keys that the last line leaves out first: `?` lists every key.
-_LEAST = ("find", "notes", "files", "everything", "trail", "fetch", "word(1)", "uses",
-          "trace", "note(1)", "lab", "back")  # fmt: skip
+_LEAST = ("find", "files", "everything", "trail", "fetch", "word(1)", "notes", "uses",
+          "trace", "note(1)", "back", "scroll_notes(3)", "lab")  # fmt: skip
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
 
@@ -88,7 +88,7 @@ class ReadingScreen(Screen[None]):
         Binding("colon", "line", show=False),
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),
-        Binding("escape", "app.away", show=False),
+        Binding("escape", "app.away", "Leave the tour", key_display="esc"),
         Binding("S", "walk", "Open the stop", key_display="S"),
     ]
 
@@ -175,11 +175,14 @@ class ReadingScreen(Screen[None]):
         return super().check_action(action, parameters)
 
     def _idle(self) -> tuple[str, ...]:
-        """The keys that have nothing to do: that to the next stop, in a file that has none."""
+        """The keys that have nothing to do, or are not what is looked for: that to the next stop, in a file without."""
         file = self._shown_file
         in_tour = self.notes.stop is not None
         no_stops = () if file is not None and file.notes and not in_tour else ("note(1)",)
-        return (*no_stops, *(() if in_tour else ("scroll_notes(3)",)))
+        # Esc shuts the list of uses first, which says so while it has the keys.
+        away = () if (in_tour and not self.uses.display) or self.uses.has_focus else ("app.away",)
+        # In a tour the way out of it is what a reader looks for: q, which ends everything, is not taken for that.
+        return (*no_stops, *(("quit",) if in_tour else ("scroll_notes(3)",)), *away)
 
     def action_walk(self) -> None:
         """Walk a tour from the stop about this line; where several are, the reader says from which."""
@@ -404,7 +407,7 @@ class ReadingScreen(Screen[None]):
         if self.notes.stop is not None:
             stops = ""  # the stop that is read says where it is
         elif self.notes.marks:
-            stops = "a stop of a tour is about this line (●): S opens it · "
+            stops = "S: the stop of a tour about this line (●) · "
         text = self._told or (f"{stops}{file.standing}" if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
         room = max(self.size.width - len(position) - 4, 10)

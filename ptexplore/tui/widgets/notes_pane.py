@@ -148,7 +148,7 @@ class NotesPane(VerticalScroll):
         head = Content.assemble((clean(mark.title), "bold $text-accent"), (f"  {clean(mark.stop)}{facts}", "dim"))
         entry = self._library.notes.stop(mark.stop)
         parts = self._parts(*entry) if entry is not None else [Static(Content(clean(mark.text)))]
-        says = Content.assemble((f"walk {clean(mark.tour)} from here", "$text-accent"), ("  S", "dim"))
+        says = Content.assemble(("S: ", "dim"), (f"walk {clean(mark.tour)} from here", "$text-accent"))
         walk = Links(Leads(says, open_stop(mark.stop)))
         return [Static(head), walk, Static(), *parts]
 

@@ -29,7 +29,7 @@ class Uses(Choices):
     """The uses of one name. Enter shows one and goes there; Escape closes the list."""
 
     DEFAULT_CSS = """
-    Uses, Uses:focus { display: none; height: 40%; border: none; border-top: solid $accent; }
+    Uses, Uses:focus { display: none; height: 40%; min-height: 14; border: none; border-top: solid $accent; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.away", "Close")]

@@ -157,7 +157,7 @@ def refs(
     infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(
         name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(lines),
-        certain if certainty.told else None, certainty.otherwise,
+        certain if certainty.told or certainty.of_value else None, certainty.otherwise,
     )  # fmt: skip
 
 
@@ -173,7 +173,9 @@ class _Certainty:
         self._left_out = left_out
         self._meant = frozenset(without_constructor(symbol.qualified) for _number, symbol in asked.symbols)
         kinds = {symbol.kind for _number, symbol in asked.symbols}
-        self.told = (asked.qualified or len(self._meant) == 1) and not (kinds and kinds <= VALUES)
+        told_by_name = bool(asked.qualified) or len(self._meant) == 1
+        self.of_value = told_by_name and bool(kinds) and kinds <= VALUES  # its name alone speaks for it
+        self.told = told_by_name and not self.of_value
         self.otherwise = 0
 
     @lazy
@@ -185,7 +187,8 @@ class _Certainty:
         by_line: defaultdict[tuple[str, int], list[_Raw]] = defaultdict(list)
         if not self.told:
             for use in uses:
-                by_line[use.path, use.line].append(use)
+                certain = self.of_value and use.how == "resolved"
+                by_line[use.path, use.line].append(use._replace(certain=certain))
             return [min(some, key=_first_told) for some in by_line.values()]
         by_path: defaultdict[str, list[_Raw]] = defaultdict(list)
         for use in uses:

@@ -144,7 +144,10 @@ def uses_in_words(facts: SymbolFacts) -> str:
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if facts.symbol.kind in VALUES:
         sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
-        other = f"; {used_on(facts.lines)} in another way ({sorts})" if facts.lines else ""
+        apart = told_apart(facts.lines, facts.certain)
+        other = (
+            f"; {used_on(facts.lines)} in another way ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
+        )
         return f"where it is read or written is not indexed (/ looks for it in this file){other}"
     if not facts.lines:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""

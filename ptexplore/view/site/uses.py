@@ -463,9 +463,9 @@ class _Spellings:
             numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
         meant = (without_constructor(definition.qualified),)
         kept = [number for number in sorted(numbers) if self._may(number, meant)]
-        if definition.kind in VALUES:
-            return (None if len(kept) == len(self._ways) else kept), None
-        certain = [n for n in kept if self._ways[n][1].target is not None or self._ways[n][1].reading.sole in meant]
+        sole = meant if definition.kind not in VALUES else ()  # for a value its name alone speaks
+        ways = self._ways
+        certain = [n for n in kept if ways[n][1].target is not None or ways[n][1].reading.sole in sole]
         return None if len(kept) == len(self._ways) else kept, certain
 
     def _may(self, number: int, meant: tuple[str]) -> bool:

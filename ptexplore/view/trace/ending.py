@@ -206,7 +206,7 @@ def missing_lines(missing: MissingKernel) -> Iterator[Line]:
     if missing.default:
         of_cpu = [key for key in missing.default if key.endswith("CPU")]
         among = f", {' and '.join(of_cpu)} among them" if of_cpu else ""
-        yield Line("text", f"a default kernel for {len(missing.default)} other keys of backends{among}", indent=1)
+        yield Line("text", f"a default kernel for {len(missing.default)} other keys{among}", indent=1)
     ways = []
     if missing.conversion is not None:
         ways.append(f".{missing.conversion} first")

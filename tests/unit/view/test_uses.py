@@ -23,6 +23,8 @@ struct Fastest : FastMixer { int turn(int a) override { return 3; } };
 struct Own : elsewhere::Mixer { int turn(int a) { return 4; } };
 int far(int a) { return mix(a) + other::mix(a) + at::native::mix(a); }
 int farther(int a) { return far(a); }
+struct Held { explicit Held(int held) : held_(held) {} int held_; };
+struct Keeper { explicit Keeper(int held) : held_(held) {} int held_; };
 void bind(py::module m) { py::class_<Own>(m, "Own").def("mix", &Own::mix); }
 """ + "".join(f"int many_{n}(int a) {{ return farther(a); }}\n" for n in range(LISTED + 20)) + "}\n"  # fmt: skip
 
@@ -85,6 +87,14 @@ def test_the_uses_are_those_that_refs_finds(uses: SiteUses, indexed: IndexedTree
     }
     assert lines_of(entry, row) == told
     assert told or qualified == "other::through"
+
+
+def test_for_a_member_its_name_alone_speaks(uses: SiteUses, indexed: IndexedTree) -> None:
+    """What initialises the member of another class looks the same: none of them is certain, and that is said."""
+    _entry, row = row_of(uses, "at::native::Held::held_")
+    view = refs([indexed], "at::native::Held::held_", None)
+    assert (row.used, row.sure, row.certain) == (view.lines, view.certain, []) == (2, 0, [])
+    assert [group.certain for group in view.groups] == [False]
 
 
 def test_a_binding_of_another_class_is_no_use(uses: SiteUses, indexed: IndexedTree) -> None:

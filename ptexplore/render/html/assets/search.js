@@ -125,8 +125,14 @@
     } else input.removeAttribute("aria-activedescendant");
   }
   const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
+  /* Of a folder what was written about it, whether it was found by that or by its name. */
+  const about = (one) => {
+    const written = one.kind === "d" && (one.summary ? one : topics.find((topic) => topic.kind === "d" && topic.names[0] === one.path));
+    const told = written ? [written.title, written.summary].filter(Boolean).join(": ") : "";
+    return [written === one ? "" : one.context, fileOf(one), told].filter(Boolean).join(" · ");
+  };
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
-    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one), one.kind === "d" ? one.summary : ""].filter(Boolean).join(" · ")));
+    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, about(one)));
   async function look() {
     const mine = ++turn;
     if (plain(input.value).length < LEAST) {

@@ -693,6 +693,7 @@
     $("#imported")?.addEventListener("change", (e) => { importProgress(e.target.files[0]); e.target.value = ""; });
     doc.addEventListener("keydown", key);
     doc.addEventListener("click", lineClicked);
+    if (matchMedia("(pointer: coarse)").matches && $("#q")) $("#q").placeholder = "Search"; // a phone has no "/" key
     // Not by :has() in the style sheet: every change of a page would be held against it.
     for (const [event, typing] of [["focus", true], ["blur", false]]) $("#q")?.addEventListener(event, () => page.classList.toggle("typing", typing));
     if ($("#code")) history.scrollRestoration = "manual";
