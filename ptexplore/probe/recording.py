@@ -271,7 +271,8 @@ class Recorder:
             took += (counts - 1) * min(took, USUAL)
             self._hook_time += took
             # What is entered begins late in the hook, what is left ends early: it was in the time of what is around it.
-            min(outer, self._innermost(), key=lambda path: path.depth).recording += took
+            inner = self._innermost()
+            (inner if inner.depth < outer.depth else outer).recording += took
 
     def _innermost(self) -> Path:
         """The innermost open path of this thread."""
