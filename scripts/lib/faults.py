@@ -150,8 +150,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "if known is not None and since <= position:",
-        "if known is not None:",
+        "if raw is not None and since <= position:",
+        "if raw is not None:",
         "an address counts from the call that recorded it: another tensor may have lain there before",
     ),
     Fault(
