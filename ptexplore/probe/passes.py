@@ -170,8 +170,7 @@ def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
     before = len(sys.modules)
 
     def backward(starts: list[autograd.BackwardStart]) -> None:
-        # Backward frees what was saved. Where asking for it may run the user's code, it isn't told.
-        if running.recorder in ("ops", "once") and api.tells_saved_unread():
+        if running.recorder in ("ops", "once"):  # backward frees what was saved
             running.saved = autograd.saved([start.tensor for start in starts])
         autograd.backward(starts)
 

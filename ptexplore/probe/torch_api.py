@@ -723,15 +723,16 @@ def tells_saved_unread() -> bool:
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
     """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
 
-    Nothing is checked or unpacked where a torch has `_raw_saved_*` with `data` (2.10). 2.6 has neither: what it saved
-    is asked for by `_saved_*`, and what was written to since is left out. That detaches what was an output, which a
-    mode, or a subclass, would be asked to do: torch.compile's tracing then ran 34 operators more. So none is asked.
-    What leaves hold is left out, and so are views of it: parameters are there anyway. No node over `limit` is looked
-    at.
+    Nothing is checked or unpacked: `_raw_saved_*` has the tensor as `data`. [] for a torch without that (2.6), which
+    would have to unpack: that runs hooks, a checkpoint's whole recomputation among them. What leaves hold is left out,
+    and so are views of it: parameters are there anyway. Tensors without a storage (sparse) are in no figure. No node
+    over `limit` is looked at.
     """
+    if not tells_saved_unread():
+        return []
     told: list[tuple[int, int, int]] = []
     of_leaves: set[int] = set()
-    with without_overrides(), torch._C._DisableTorchDispatch():
+    with without_overrides():
         for node in nodes_of(starts, limit):
             leaf = getattr(node, "variable", None)
             with suppress(RuntimeError, NotImplementedError):
@@ -746,12 +747,8 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, in
 
 @functools.cache
 def _saved_names(kind: type) -> tuple[str, ...]:
-    """The attributes of a node's class by which it tells the tensors that it saved, raw where that can be."""
-    names = dir(kind)
-    raw = tuple(name for name in names if name.startswith("_raw_saved_"))
-    if raw and tells_saved_unread():
-        return raw
-    return tuple(name for name in names if name.startswith("_saved_"))
+    """The attributes of a node's class by which it tells the tensors that it saved, as they were packed."""
+    return tuple(name for name in dir(kind) if name.startswith("_raw_saved_"))
 
 
 def _saved_tensors(node: Any) -> Iterator[Any]:
@@ -763,7 +760,7 @@ def _saved_tensors(node: Any) -> Iterator[Any]:
             continue
         for saved in held if isinstance(held, (list, tuple)) else (held,):
             with suppress(RuntimeError):
-                tensor = getattr(saved, "data", None) if name.startswith("_raw_") else saved
+                tensor = getattr(saved, "data", None)
                 if isinstance(tensor, torch.Tensor):
                     yield tensor
 

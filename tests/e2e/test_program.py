@@ -76,8 +76,9 @@ def test_the_first_screen_has_modules_functions_and_backward(command: InProcess,
     assert any("train" in row and "small.py:15" in row for row in rows)
     assert any("Tensor.backward" in row for row in rows)
     assert any("AddmmBackward0" in row for row in rows)
-    # Six layers' inputs and results of relu, and the head's: what autograd keeps, by hand. Views count once.
-    assert any("saved for backward" in row for row in rows)
+    # torch 2.6 would run hooks to tell what its nodes saved.
+    told = "saved: not told" if torch_version().startswith("2.6") else "saved for backward"
+    assert any(told in row for row in rows)
     assert gzip.decompress(saved.read_bytes()).startswith(b"{")
 
     again = screen(command, "--load", str(saved))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ptexplore.model.observed import KeptForBackward, SteppedCalls, records
+from ptexplore.model.observed import GraphNode, KeptForBackward, SteppedCalls, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
@@ -45,7 +45,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         title=trail.expression,
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
-        left_out=tuple(_left_out(session, root, unit, hidden, rows)),
+        left_out=tuple(_left_out(trail, session, root, unit, hidden, rows)),
         ending=ending_lines(trail, None),
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(options, root, unit)),
@@ -90,7 +90,9 @@ def _saved(session: Session | None, whole: Part) -> int:
     return max(whole.saved, told)
 
 
-def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]) -> Iterator[str]:
+def _left_out(
+    trail: Trail, session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]
+) -> Iterator[str]:
     if hidden:
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
@@ -99,10 +101,13 @@ def _left_out(session: Session | None, root: Part, unit: Unit, hidden: int, rows
         yield from how_timed(session, with_nodes=any(part.kind == "backward" for part in root.walk()))
     if any(part.parts for part in root.walk()):
         yield order(rows)
-    yield from backward_and_saved(root)
+    yield from backward_and_saved(trail, root)
+    seen = session.observations if session is not None else ()
     elsewhere = _saved(session, root) - root.saved
     if elsewhere > 0:
-        yield f"saved: in no row {size(elsewhere)} that no operator's node kept, as that of a torch.autograd.Function"
+        yield f"saved: in no row {size(elsewhere)}, kept first by nodes of no operator, as torch.autograd.Function's"
+    if any(node.name.endswith("CopySlices") for node in records(seen, "graph", GraphNode)):
+        yield "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 

@@ -95,7 +95,11 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
         by_cost = {"time", "instr"} & {*page.columns}
         orders = {"operators": "the costliest first" if by_cost else "the most often called first",
                   "modules": "in the order of their first calls"}  # fmt: skip
-        order = orders.get(page.view, "in the order in which they ran")
+        order = orders.get(
+            page.view,
+            "in the order in which they ran; what was not stepped called operators "
+            "where is not known: they stand behind what its text calls",
+        )
         yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
     for word, means in _OF_ROWS.items():
         if all(part.strip() in words for part in word.split("…") if part.strip()):

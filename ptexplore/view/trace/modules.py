@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Finding, Trail
+from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
@@ -29,6 +30,7 @@ ORDER = "rows: in order of first calls"
 REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
+TELLS_SAVED = (2, 10)  # the release from which on torch was seen to tell what a node saved as it is packed
 
 
 def seconds(nanoseconds: int) -> str:
@@ -69,7 +71,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         told = "less recording (by samples)" if recording else "recording included"
         left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
     left_out.append(order(rows))
-    left_out += backward_and_saved(root)
+    left_out += backward_and_saved(trail, root)
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
@@ -329,12 +331,15 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
         yield f"operators{nodes} by {of}: {', '.join(shares)}"
 
 
-def backward_and_saved(root: Part) -> Iterator[str]:
+def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
     """What these two columns mean, where they have figures."""
-    if any(part.backward for part in root.walk()):
+    backward = any(part.backward for part in root.walk())
+    if backward:
         yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
     if any(part.saved for part in root.walk()):
         yield "saved: bytes kept for backward (no parameters), each once, at the row that kept it first"
+    elif backward and release_of(trail.torch.version) < TELLS_SAVED:
+        yield "saved: not told, since torch before 2.10 would run hooks for it, as those of a checkpoint"
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:

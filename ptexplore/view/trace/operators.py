@@ -165,8 +165,9 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
     what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
     for name, count in calls.recorded.items():
-        who = "records" if count == calls.count else f"{count:,} of {calls.count:,} record{'s' * (count == 1)}"
-        what.append(f"{who} {name}")
+        # Of the others no node is left in the graph: a write in place may have taken its place.
+        of = "" if count == calls.count else f" (seen of {count:,} of {calls.count:,})"
+        what.append(f"records {name}{of}")
     around = list(calls.around)
     more = f" and {len(around) - FUNCTIONS} more" if len(around) > FUNCTIONS else ""
     told = [Line("note", f"called by {', '.join(around[:FUNCTIONS])}{more}")] if around else []

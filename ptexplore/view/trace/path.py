@@ -292,7 +292,7 @@ class _Steps:
         self.kernels = frozenset(_behind_stubs(trail.hops))
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
         self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
-        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
+        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "python")}
 
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """The steps of the calls of a module."""
@@ -405,7 +405,10 @@ class _Steps:
         if hop.kind == "python":
             qualname = hop.python.qualname if hop.python is not None else None
             made = self._step(
-                hop, f"{qualname or hop.name}()", _holding("Python", hop), replace(around, recording=True)
+                hop,
+                f"{qualname or hop.name}()",
+                _holding("Python", self.whole_hops.get(hop.id, hop)),
+                replace(around, recording=True),
             )
             made.opened = "Python"
             return made

@@ -493,7 +493,7 @@ def test_a_node_is_of_the_calls_that_recorded_it() -> None:
     page = view(a_trail(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),
                         an_operator(21, "aten::exp", node)), Options(view="operators"))  # fmt: skip
     assert [row.what.partition("; ")[2] for row in page.table] == [
-        "1 of 2 records MulBackward0",
+        "records MulBackward0 (seen of 1 of 2)",
         "records MulBackward0",
     ]
 
