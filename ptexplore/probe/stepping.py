@@ -34,9 +34,8 @@ from . import torch_api as api
 from .stepper import Stepper
 from .unshared import shares_memory, unshare
 
-PRINTING = (
-    10  # times as many instructions, where the libraries print: MKL prints all that it knows of the machine first
-)
+# Times as many instructions where the libraries print: MKL prints all that it knows of the machine first.
+PRINTING = 10
 ROWS = 1 << 17  # rows of the log: 8 MB
 MOST_INSTRUCTIONS = 150_000  # of one call
 SECONDS = 12.0  # that one call is stepped at most
