@@ -138,7 +138,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
         return ()
     phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
     functions = any(row.what.startswith("Python") for row in rows if row.level)
-    small = f"no row: under {SMALL:.0%}, unless it is an operator that you called; a kernel is at least named in a row"
+    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named in a row"
     return (
         SHARES,
         *([small] if maker.least == SMALL * maker.whole else []),
