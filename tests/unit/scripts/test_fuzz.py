@@ -13,7 +13,13 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CASES = 60  # of one share; a command line costs ten times what a document does
-COSTLY = {"tours as they are walked": 6, "search": 30}  # whole commands: fewer of them
+# Whole commands, and what is drawn whole: fewer of them.
+COSTLY = {
+    "tours as they are walked": 6,
+    "search": 30,
+    "--load, both formats": 240,
+    "--load of a program, its exports": 160,
+}
 
 
 @pytest.fixture(scope="module")
