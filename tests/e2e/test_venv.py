@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
 def shell(folder: Path, code: str, **environment: str) -> subprocess.CompletedProcess[str]:
