@@ -136,10 +136,8 @@ def _backward_node(
         entry = _of_node(context, derivatives[0], held) if held and same else _entry(context, derivatives[0])
         hop = replace(hop, derivative=entry, op=derivatives[0].op)
         named = _formulas(context, claim, derivatives[0], entry)
-        first, raises = (
-            tuple(inner for inner in named if (inner.hop.name.rpartition("::")[2] in RAISES) is it_raises)
-            for it_raises in (False, True)
-        )
+        raises = [inner for inner in named if inner.hop.name.rpartition("::")[2] in RAISES]
+        first = [inner for inner in named if inner not in raises]
         return replace(claim, children=(*first, *claim.children, *raises)).but(hop, *why)
     entries = tuple(in_runtime(context.tree, d.path, d.line, d.end_line) for d in derivatives)
     return claim.but(replace(hop, node=NodeRef(derivatives=entries)) if entries else hop, *why)

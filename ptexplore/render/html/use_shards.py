@@ -52,7 +52,7 @@ class UsesWriter:
         return frozenset(symbol.name for symbol in defined if symbol.kind != "namespace")
 
     def begin(self) -> None:
-        """SiteWork out what every file is asked with: it comes with a fork."""
+        """Work out, before processes are forked, what every file is asked with."""
         self.names.preload()
         _ = self._wanted
 

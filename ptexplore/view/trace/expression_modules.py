@@ -11,7 +11,7 @@ from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
-from ptexplore.view.trace.expression_parts import Unit, expression_parts, how_timed, unit_of
+from ptexplore.view.trace.expression_parts import COPY_SLICES, Unit, expression_parts, how_timed, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
     Shown,
@@ -106,7 +106,7 @@ def _left_out(
     elsewhere = _saved(session, root) - root.saved
     if elsewhere > 0:
         yield f"saved: in no row {size(elsewhere)}, kept first by nodes of no operator, as torch.autograd.Function's"
-    if any(node.name.endswith("CopySlices") for node in records(seen, "graph", GraphNode)):
+    if any(node.name.endswith(COPY_SLICES) for node in records(seen, "graph", GraphNode)):
         yield "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 

@@ -88,7 +88,9 @@ class _Gathering:
         seen = session.observations if session is not None else ()
         self.events = {o.id: record_of(o, Event) for o in seen if o.kind == "event" and o.id in wanted}
         # Functions that ran an operator in one call or another: each call of theirs counts.
-        self.running = {_identity(hop) for hop in walk(trail.hops) if hop.kind in CALLED and _ran_operators(hop)}
+        self.running: set[tuple[str, SourceRef | None]] = set()
+        for hop in trail.hops:
+            _note_running(hop, self.running)
         for hop in trail.hops:
             self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False)
         if self.unit == "instructions":
@@ -222,7 +224,7 @@ class _Gathering:
         if hop.kind != "node":
             return None
         recorder = self.recorders.get(hop.sequence) if hop.sequence is not None else None
-        if recorder is None and bare(hop.name).removesuffix("::apply") == "CopySlices":
+        if recorder is None and bare(hop.name).removesuffix("::apply") == COPY_SLICES:
             held = (self.recorder(inner) for inner in walk(hop.children) if inner.kind == "node")
             recorder = next(filter(None, held), None)
         return recorder
@@ -262,6 +264,7 @@ def _called(hop: Hop) -> str:
     return hop.op or hop.name
 
 
+COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 CALLED = ("python", "binding", "op", "node")  # the kinds of what an expression calls itself
 
 
@@ -270,8 +273,14 @@ def _identity(hop: Hop) -> tuple[str, SourceRef | None]:
     return _called(hop), place_of(hop)
 
 
-def _ran_operators(hop: Hop) -> bool:
-    return any(part.kind in ("op", "node") for part in walk([hop]))
+def _note_running(hop: Hop, running: set[tuple[str, SourceRef | None]]) -> bool:
+    """Whether an operator or a node ran in a hop; what tells each such hop from others is put into `running`."""
+    inside = [_note_running(child, running) for child in hop.children]
+    if not (any(inside) or hop.kind in ("op", "node")):
+        return False
+    if hop.kind in CALLED:
+        running.add(_identity(hop))
+    return True
 
 
 def _outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:

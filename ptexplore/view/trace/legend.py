@@ -97,8 +97,8 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
                   "modules": "in the order of their first calls"}  # fmt: skip
         order = orders.get(
             page.view,
-            "in the order in which they ran; what was not stepped called operators "
-            "where is not known: they stand behind what its text calls",
+            "in the order in which they ran; operators that a kernel called which was not stepped stand behind the "
+            "functions that its text calls",
         )
         yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
     for word, means in _OF_ROWS.items():

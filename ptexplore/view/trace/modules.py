@@ -30,7 +30,7 @@ ORDER = "rows: in order of first calls"
 REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
-TELLS_SAVED = (2, 10)  # the release from which on torch was seen to tell what a node saved as it is packed
+TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
 
 
 def seconds(nanoseconds: int) -> str:
@@ -338,8 +338,8 @@ def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
         yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
     if any(part.saved for part in root.walk()):
         yield "saved: bytes kept for backward (no parameters), each once, at the row that kept it first"
-    elif backward and release_of(trail.torch.version) < TELLS_SAVED:
-        yield "saved: not told, since torch before 2.10 would run hooks for it, as those of a checkpoint"
+    elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:
+        yield "saved: not told, since this torch would run hooks for it, as those of a checkpoint"
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
