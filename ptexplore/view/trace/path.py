@@ -292,7 +292,9 @@ class _Steps:
         self.kernels = frozenset(_behind_stubs(trail.hops))
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
         self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
-        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "python")}
+        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
+        self.held: dict[int, tuple[int, int]] = {}
+        _count_held(trail.hops, self.held)
 
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """The steps of the calls of a module."""
@@ -407,7 +409,7 @@ class _Steps:
             made = self._step(
                 hop,
                 f"{qualname or hop.name}()",
-                _holding("Python", self.whole_hops.get(hop.id, hop)),
+                _holding("Python", *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
             made.opened = "Python"
@@ -652,10 +654,21 @@ class _Steps:
         )  # fmt: skip
 
 
-def _holding(kind: str, hop: Hop) -> str:
+def _count_held(hops: Iterable[Hop], held: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """How many operators are called, and nodes run, in several hops; in `held` the same of each Python function."""
+    operators = nodes = 0
+    for hop in hops:
+        inner = _count_held(hop.children, held)
+        if hop.kind == "python":
+            held[hop.id] = inner
+        operators += inner[0] + (hop.calls if hop.kind == "op" else 0)
+        nodes += inner[1] + (hop.calls if hop.kind == "node" and not _is_recorded(hop) else 0)
+    return operators, nodes
+
+
+def _holding(kind: str, operators: int, nodes: int) -> str:
     """What a closed row says: how many operators are called in it, and nodes run."""
-    nodes = sum(part.calls for part in walk(hop.children) if part.kind == "node" and not _is_recorded(part))
-    counted = ((operators_below(hop.children), "operator call"), (nodes, "node"))
+    counted = ((operators, "operator call"), (nodes, "node"))
     told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
     return f"{kind}; {told}{IN_IT}" if told else kind
 
