@@ -171,9 +171,8 @@ def _safe(page: str) -> bytes:
 def _content(file: Path, size: int) -> bytes | None:
     """What is in a regular file of that size; None else."""
     try:
-        if file.is_symlink() or file.stat().st_size != size:
-            return None
-        return file.read_bytes()
+        status = os.lstat(file)
+        return file.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size == size else None
     except OSError:
         return None
 
