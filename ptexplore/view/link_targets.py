@@ -128,7 +128,6 @@ class DefinitionsByName:
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
         self._looks = (_Looks(self, python=False), _Looks(self, python=True))
         self._whole = False
-        self._asked_of: tuple[str, dict[tuple[object, ...], Meaning | None]] = ("", {})  # the page asks, then its uses
         self._uses: dict[str, list[SiteUse]] = {}  # of the files read last: a site asks twice
 
     def preload(self) -> None:
@@ -200,15 +199,6 @@ class DefinitionsByName:
 
     def meant(self, use: SiteUse, path: str, scope: str) -> Meaning | None:
         """What `use` in `path` means inside `scope` ("at::native"); None where nothing here has that name."""
-        if path != self._asked_of[0]:
-            self._asked_of = (path, {})
-        key = (use.name, use.kind, use.text, use.target, scope)
-        known = self._asked_of[1]
-        if key not in known:
-            known[key] = self._meant(use, path, scope)
-        return known[key]
-
-    def _meant(self, use: SiteUse, path: str, scope: str) -> Meaning | None:
         if use.kind == "include":
             return self.included(use.text, path)
         python = path.endswith(_PYTHON)
