@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ptexplore.model.program import OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
-from ptexplore.view.trace.modules import script_name, seconds, size
+from ptexplore.view.trace.modules import DEVICE, script_name
+from ptexplore.view.trace.modules import on_device as told_of_device
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.operators import kernel_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
-from ptexplore.view.trace.program_parts import NODES, operator_name, parts_of
+from ptexplore.view.trace.program_parts import NODES, launches, operator_name, parts_of
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
@@ -32,6 +36,7 @@ class _Operator:
     calls: int = 0
     time: int = 0
     saved: int = 0
+    launched: Counter[str] = field(default_factory=Counter)  # by name, how long
     routes: set[int] = field(default_factory=set)
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
 
@@ -40,7 +45,8 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
     """The operators that took longest, as many as fit."""
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
     whole = max(parts_of(program, script_name(trail)).time, 1)
-    rows = tuple(_row(operator, whole) for operator in operators[:ROWS])
+    on_device = any(operator.launched for operator in operators)
+    rows = tuple(_row(operator, whole, on_device=on_device) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
     opens = next((row.opens for row in rows), "")
     return TrailView(
@@ -49,11 +55,14 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
             f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; times are with what was called",
         ),
         findings=findings(trail),
-        left_out=(f"{hidden} more that took less time are not shown",) if hidden > 0 else (),
+        left_out=(
+            *((f"{hidden} more that took less time are not shown",) if hidden > 0 else ()),
+            *told_of_device(program),
+        ),
         next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
         view="operators",
         table=rows,
-        columns=COLUMNS,
+        columns=(*COLUMNS, *((DEVICE,) if on_device else ())),
         legend=legend(trail, rows),
         ending=ending_lines(trail, None),
     )
@@ -74,6 +83,8 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
         operator.calls += calls.calls
         operator.time += calls.time
         operator.saved += calls.saved
+        for name, time in zip(launches(program, route.kind), calls.device, strict=False):
+            operator.launched[name] += time
         operator.routes.add(calls.route)
         line = _users_line(program, calls)
         if line is not None:
@@ -99,8 +110,11 @@ def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | Non
     return None
 
 
-def _row(operator: _Operator, wall: int) -> ScreenRow:
-    """One operator or node: its way through the dispatcher or its formula, and the lines of yours that came to it."""
+def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
+    """One operator or node: its way through the dispatcher or its formula, what it launched, the lines of yours.
+
+    `on_device`: whether there is a column for what was launched.
+    """
     call = next((hop for hop in walk(operator.hops) if hop.kind == "op"), None) if not operator.is_node else None
     node = next((hop for hop in walk(operator.hops) if hop.kind == "node" and hop.derivative is not None), None)
     what, place = [""], None
@@ -110,10 +124,18 @@ def _row(operator: _Operator, wall: int) -> ScreenRow:
         place = place_of(kernel) if kernel is not None else None
     elif node is not None and node.derivative is not None:
         what, place = [f"node; {_formulas(node)}"], node.derivative.source
+    ran = [kernel_name(name) for name, _ in operator.launched.most_common()]
+    what += [f"launches {ran[0]}{f' +{len(ran) - 1}' if ran[1:] else ''}"] if ran and ran != [operator.name] else []
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
     what += [f"{told}{f' +{len(lines) - LINES}' if len(lines) > LINES else ''}"] if told else []
-    cells = (seconds(operator.time), f"{operator.calls:,}", size(operator.saved) if operator.saved else "")
+    device = operator.launched.total()
+    cells = (
+        seconds(operator.time),
+        f"{operator.calls:,}",
+        size(operator.saved) if operator.saved else "",
+        *((seconds(device) if device else "",) if on_device else ()),
+    )
     return ScreenRow(
         name=operator.name, share=operator.time / wall, cells=cells, place=place, opens=operator.name,
         what="; ".join(filter(None, what)), hop=operator.hops[0].id if operator.hops else None,
