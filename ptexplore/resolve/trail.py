@@ -83,7 +83,8 @@ def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> str:
     done = {route.kind for route in program.routes if route.represented is not None}
-    left = {route.kind: route.unstepped for route in program.routes if route.kind not in done}
+    calls = (route for route in program.routes if program.kinds[route.kind].type != "launch")
+    left = {route.kind: route.unstepped for route in calls if route.kind not in done}
     what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls were stepped, one call of each"
     text = f"{what}, in {stepping.spent:.0f} s"
     reasons = Counter(why for why in left.values() if why is not None)

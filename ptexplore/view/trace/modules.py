@@ -16,7 +16,7 @@ from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, parts_of, times_elsewhere
+from ptexplore.view.trace.program_parts import LAUNCH, OwnOperators, Part, kernels, parts_of, times_elsewhere
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
@@ -117,7 +117,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         if program.processor and waited > NOTICED * program.wall:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
-    kinds = len({route.kind for route in program.routes})
+    kinds = len({route.kind for route in program.routes if program.kinds[route.kind].type != LAUNCH})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
     yield from (finding.text for finding in trail.findings if finding.kind == TWICE)
@@ -328,7 +328,8 @@ def on_device(program: Program) -> Iterator[str]:
         yield "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
         first = ", ".join(f"{kernel_name(name)} {time / max(whole, 1):.0%}" for name, _, time in told[:KERNELS])
         count = sum(count for _, count, _ in told)
-        yield f"on the device: {seconds(whole)} in {count:,} launches of {len(told)} kinds: {first}"
+        kinds = f" of {len(told)} kinds" if len(told) > 1 else ""
+        yield f"on the device: {seconds(whole)} in {count:,} launch{'es' * (count != 1)}{kinds}: {first}"
 
 
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:

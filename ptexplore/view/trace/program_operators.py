@@ -14,8 +14,7 @@ from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import DEVICE, script_name
 from ptexplore.view.trace.modules import on_device as told_of_device
-from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.operators import kernel_of
+from ptexplore.view.trace.operators import kernel_of, of_launches
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
 from ptexplore.view.trace.program_parts import NODES, launches, operator_name, parts_of
@@ -124,8 +123,7 @@ def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
         place = place_of(kernel) if kernel is not None else None
     elif node is not None and node.derivative is not None:
         what, place = [f"node; {_formulas(node)}"], node.derivative.source
-    ran = [kernel_name(name) for name, _ in operator.launched.most_common()]
-    what += [f"launches {ran[0]}{f' +{len(ran) - 1}' if ran[1:] else ''}"] if ran and ran != [operator.name] else []
+    what += [of_launches([name for name, _ in operator.launched.most_common()])] if call is not None or node else []
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
     what += [f"{told}{f' +{len(lines) - LINES}' if len(lines) > LINES else ''}"] if told else []
