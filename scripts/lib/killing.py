@@ -250,9 +250,9 @@ class Killing:
     def _kill_once(self, after: float, chance: random.Random, tally: Tally) -> None:
         """Kill it after so many seconds of processor: by the clock, a busy machine would always be met at its start."""
         process = self._begin(self._arguments)
-        while process.poll() is None and spent(process.pid) < after:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(chance.uniform(0.0, 0.1))
+        while process.poll() is None and (left := after - spent(process.pid)) > 0.0:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # on all processors it takes at least so long
+                process.wait(max(chance.uniform(0.0, 0.1), left / (os.cpu_count() or 1)))
         if process.poll() is not None:
             tally.late += 1
         else:
