@@ -15,9 +15,10 @@ import sqlite3
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -206,10 +207,11 @@ class Killing:
         self._same: dict[str, int | None] = {}  # in which of its prints two such runs agree about a file
         self._known: dict[str, set[str]] = {}  # what is whole at any moment: all that it may be
 
-    def _whole_run(self, *arguments: str) -> str:
+    def _whole_run(self, *arguments: str, meter: Tally | None = None) -> str:
         """Run it to its end. Raises AssertionError where that is not a good one."""
         process = self._begin(arguments)
-        out, err = process.communicate(timeout=600)
+        with _metered(process.pid, meter):
+            out, err = process.communicate(timeout=600)
         if process.returncode or b"Traceback" in err:
             raise AssertionError(f"{arguments[:3]} -> {process.returncode}: {err.decode(errors='replace')[-400:]}")
         return out.decode()
@@ -260,11 +262,7 @@ class Killing:
             self._reset()
             for name in self._work.whole:
                 self._known.setdefault(name, set()).add(_prints(self._folder / name)[0])
-            began = os.times()
-            self._outputs.append(self._whole_run(*self._arguments))
-            ended = os.times()
-            took = ended.children_user + ended.children_system - began.children_user - began.children_system
-            tally.seconds = max(tally.seconds, took)
+            self._outputs.append(self._whole_run(*self._arguments, meter=tally))
             found.append({name: _prints(file) for name, file in self._left().items()})
             for name in self._work.whole:
                 self._known[name].add(_prints(self._folder / name)[0])
@@ -396,6 +394,27 @@ def _rows_ahead(file: Path) -> list[Any]:
             (packed.path, packed.sha, rows.file[1:], tables, sorted(rows.texts.items()), sorted(rows.words.split()))
         )
     return told
+
+
+@contextlib.contextmanager
+def _metered(number: int, tally: Tally | None) -> Iterator[None]:
+    """Meanwhile look at how many seconds of processor it has spent, as a kill's moment is looked for.
+
+    What a worker's own children spent is gone when that worker is ended: the system's sum has more.
+    """
+    ended = threading.Event()
+
+    def look() -> None:
+        while tally is not None and not ended.wait(0.1):
+            tally.seconds = max(tally.seconds, spent(number))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def spent(number: int) -> float:
