@@ -40,7 +40,8 @@ class PtexploreError(Exception):
 
 
 LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EFBIG)  # on open files, processes, the size of a file
-BROKEN = (errno.EIO, errno.ENOMEM, *LIMITS)  # what tells nothing of whether a file is there
+_INTERRUPTED = (errno.EINTR, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN)  # a signal; a folder over a network
+BROKEN = (errno.EIO, errno.ENOMEM, *_INTERRUPTED, *LIMITS)  # what tells nothing of whether a file is there
 
 
 @contextlib.contextmanager

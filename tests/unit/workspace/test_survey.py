@@ -14,6 +14,7 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.view.survey import Concluded, Folder
 from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
+from tests.faults import keeps_back
 
 TORCH = Runtime("python", "3.11", "/torch", "2.13.0", "c" * 40, "wheel", None, None, (), "k", "i")
 OPERATORS = ["add", "linalg.det", "linalg.inv", "mul", "sub"]
@@ -100,3 +101,18 @@ def test_nothing_saved_is_an_error(survey: Callable[..., Sequence[str]], tmp_pat
             survey(resolve=True)
         survey_report(SurveyRequest(out=tmp_path), Folder(tmp_path))
     assert missing.value.exit_code == MISSING
+
+
+@pytest.mark.parametrize("kept", ["survey.json", "facts/mul.json"])
+def test_what_a_bad_disk_keeps_back_is_not_done_anew(
+    survey: Callable[..., Sequence[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    survey()
+    before = (tmp_path / kept).read_bytes()
+    with monkeypatch.context() as broken:
+        keeps_back(broken, tmp_path / kept)
+        for asked in (survey, lambda: survey_report(SurveyRequest(), Folder(tmp_path))):
+            with pytest.raises(OSError, match="Input/output error"):
+                asked()
+    assert (tmp_path / kept).read_bytes() == before
+    assert survey() == []
