@@ -45,6 +45,7 @@ EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 CALLS_NOTHING, THEY_CALL_NOTHING = "calls no operator", "they call no operator"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
+ORDER_UNKNOWN = "order unknown"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -398,7 +399,8 @@ class _Steps:
             return [self._key(hop, around)]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
             return []
-        return [self._step_of(hop, around)]
+        step = self._step_of(hop, around)
+        return [_unordered(step) if hop.unknown_order else step]
 
     def _step_of(self, hop: Hop, around: _Around) -> _Step:
         """The step that is a hop."""
@@ -671,6 +673,18 @@ def _holding(kind: str, operators: int, nodes: int) -> str:
     counted = ((operators, "operator call"), (nodes, "node"))
     told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
     return f"{kind}; {told}{IN_IT}" if told else kind
+
+
+def _unordered(step: _Step) -> _Step:
+    """The step, whose row says that its order is not known."""
+    step.row = replace(step.row, what=_with_order(step.row.what))
+    step.opened = step.opened and _with_order(step.opened)
+    return step
+
+
+def _with_order(what: str) -> str:
+    kind, mark, more = what.partition(";")
+    return f"{kind}{', ' if kind else ''}{ORDER_UNKNOWN}{mark}{more}"
 
 
 def _is_recorded(hop: Hop) -> bool:
