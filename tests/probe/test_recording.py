@@ -570,6 +570,25 @@ def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) ->
     assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0
 
 
+def test_saved_bytes_of_sparse_tensors_and_what_no_figure_has() -> None:
+    """A sparse tensor has the bytes of its parts. A second backward of a graph saves nothing new."""
+    x = torch.ones(3, 3, requires_grad=True)
+    rows, columns = torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csc()
+
+    def trained() -> None:
+        result = torch.sparse.mm(rows, x).sum()
+        result.backward(retain_graph=True)
+        result.backward()
+        made_again = torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False)
+        (torch.sparse.mm(columns, x) + made_again).sum().backward()
+        x.exp().sum().backward()
+
+    program = recorded(trained)
+    parts = [rows._indices(), rows._values(), columns.ccol_indices(), columns.row_indices(), columns.values()]
+    assert sum(calls.saved for calls in program.calls) == sum(part.untyped_storage().nbytes() for part in parts)
+    assert (program.backwards, program.saved_backwards, program.saved_packed) == (4, 3, 1)
+
+
 class Imports(torch.autograd.Function):
     """An operator whose forward imports a module that takes its time."""
 

@@ -10,7 +10,7 @@ from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
-from ptexplore.view.trace.modules import script_name, seconds, size
+from ptexplore.view.trace.modules import script_name, seconds, size, uncounted_of
 from ptexplore.view.trace.operators import kernel_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
@@ -42,6 +42,7 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
     whole = max(parts_of(program, script_name(trail)).time, 1)
     rows = tuple(_row(operator, whole) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
+    more = [f"{hidden} more that took less time are not shown"] if hidden > 0 else []
     opens = next((row.opens for row in rows), "")
     return TrailView(
         title=script_name(trail),
@@ -49,7 +50,7 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
             f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; times are with what was called",
         ),
         findings=findings(trail),
-        left_out=(f"{hidden} more that took less time are not shown",) if hidden > 0 else (),
+        left_out=(*more, *(uncounted_of(program) if any(operator.saved for operator in operators) else ())),
         next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
         view="operators",
         table=rows,
