@@ -579,6 +579,23 @@ def _with_callers(hops: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
             names[inner["id"]] = {*names.get(hop["id"], set()), hop["name"]}
 
 
+def test_what_setup_defines_can_be_imported_as_any_code_of_python(command: InProcess) -> None:
+    """Pickle finds a class by its module's name, Dynamo a function's globals; one module, however often it is run."""
+    setup = (
+        "import importlib, pickle, sys\n"
+        "class Own: pass\n"
+        "seen = sys.__dict__.setdefault('modules_seen', [])\n"
+        "seen.append(importlib.import_module(__name__))\n"
+        "def f():\n"
+        "    import colorsys\n"  # so that what is shown is a second call, of names made anew
+        "    assert type(pickle.loads(pickle.dumps(Own()))) is Own\n"
+        "    return vars(seen[0]) is globals() and len(seen)"
+    )
+    data = command("trace", "f()", "--setup", setup, "--no-native", "--json").data
+    assert data["ending"] is None
+    assert data["result"]["description"] == "2"
+
+
 def test_a_key_says_redispatch_only_inside_the_kernel_that_redispatched(command: InProcess) -> None:
     """Python's values become tensors below autograd: the table is asked for CPU at once; no kernel sent it there."""
     has_autograd = torch_says(

@@ -139,7 +139,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
         return ()
     phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
     functions = any(row.what.startswith("Python") for row in rows if row.level)
-    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named in a row"
+    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named, or counted, in a row"
     return (
         SHARES,
         *([small] if maker.least == SMALL * maker.whole else []),
@@ -227,15 +227,25 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
-        kernels = "" if step.is_open else ", ".join(dict.fromkeys(_kernels(step.inner)))
-        if kernels and len(told := _and(step.opened or step.row.what, f"runs {kernels}")) <= LINE:
-            what = told
+        kernels = [] if step.is_open else list(dict.fromkeys(_kernels(step.inner)))
+        if kernels:
+            what = _running(step.opened or step.row.what, kernels)
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = bool(step.opened) and not step.is_open
         yield replace(step.row, level=level, what=what, is_closed=is_closed)
         if step.is_open:
             yield from _flat(step.inner, level + 1)
+
+
+def _running(what: str, kernels: Sequence[str]) -> str:
+    """What a closed row says of the kernels that ran in it: their names, as many as fit, but the first one always."""
+    for count in range(len(kernels), 0, -1):
+        more = f" and {len(kernels) - count} more" if count < len(kernels) else ""
+        told = _and(what, f"runs {', '.join(kernels[:count])}{more}")
+        if len(told) <= LINE:
+            break
+    return told
 
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ptexplore.model.program import OperatorCalls, Program
+from ptexplore.model.places import SourceRef
+from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
@@ -24,15 +25,19 @@ COLUMNS = ("time", "calls", "saved")
 
 @dataclass(eq=False)
 class _Operator:
-    """All calls of one operator, or all runs of a node. `lines`: how often each line of yours came to it."""
+    """The calls of one operator that went one way, or all runs of a node.
+
+    `way`: the keys and the kernel, or the formulas; `place`: where that is. `lines`: how often each line of yours came
+    to it.
+    """
 
     name: str
-    hops: list[Hop]
-    is_node: bool
+    way: str
+    place: SourceRef | None
+    hop: int | None  # the number of the first step that shows it
     calls: int = 0
     time: int = 0
     saved: int = 0
-    routes: set[int] = field(default_factory=set)
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
@@ -62,24 +67,41 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
 
 def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
     hops = {hop.id: hop for hop in trail.hops}
-    by_name: dict[tuple[str, bool], _Operator] = {}
+    of_route: dict[int, _Operator] = {}
+    distinct: dict[tuple[object, ...], _Operator] = {}
     for calls in program.calls:
-        route = program.routes[calls.route]
-        kind = program.kinds[route.kind]
+        kind = program.kinds[program.routes[calls.route].kind]
         if kind.type in ("user", "script"):
             continue
-        shown = [hops[number] for number in route.hops if number in hops]
-        is_node = kind.type in NODES
-        name = operator_name(kind) if is_node else _full_name(shown) or operator_name(kind)
-        operator = by_name.setdefault((name, is_node), _Operator(name, shown, is_node))
+        operator = of_route.get(calls.route)
+        if operator is None:
+            shown = [hops[number] for number in program.routes[calls.route].hops if number in hops]
+            made = _operator(kind, shown)
+            same = (made.name, made.way, made.place, kind.type in NODES)
+            operator = of_route[calls.route] = distinct.setdefault(same, made)
         operator.calls += calls.calls
         operator.time += calls.time
         operator.saved += calls.saved
-        operator.routes.add(calls.route)
         line = _users_line(program, calls)
         if line is not None:
             operator.lines[line] = operator.lines.get(line, 0) + calls.calls
-    return by_name.values()
+    return distinct.values()
+
+
+def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
+    """An operator as the hops of one of its routes show it: its way through the dispatcher; of a node its formulas."""
+    first = hops[0].id if hops else None
+    if kind.type in NODES:
+        node = next((hop for hop in walk(hops) if hop.kind == "node" and hop.derivative is not None), None)
+        if node is None or node.derivative is None:
+            return _Operator(operator_name(kind), "", None, first)
+        return _Operator(operator_name(kind), f"node; {_formulas(node)}", node.derivative.source, first)
+    call = next((hop for hop in walk(hops) if hop.kind == "op"), None)
+    kernel = kernel_of(call) if call is not None else None
+    keys = keys_of(call) if call is not None else ""
+    way = " → ".join(filter(None, [keys, bare(kernel.name) if kernel is not None else ""]))
+    name = _full_name(hops) or operator_name(kind)
+    return _Operator(name, way, place_of(kernel) if kernel is not None else None, first)
 
 
 def _full_name(hops: Sequence[Hop]) -> str | None:
@@ -101,23 +123,14 @@ def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | Non
 
 
 def _row(operator: _Operator, wall: int) -> ScreenRow:
-    """One operator or node: its way through the dispatcher or its formula, and the lines of yours that came to it."""
-    call = next((hop for hop in walk(operator.hops) if hop.kind == "op"), None) if not operator.is_node else None
-    node = next((hop for hop in walk(operator.hops) if hop.kind == "node" and hop.derivative is not None), None)
-    what, place = [""], None
-    if call is not None:
-        kernel = kernel_of(call)
-        what = [" → ".join(filter(None, [keys_of(call), bare(kernel.name) if kernel is not None else ""]))]
-        place = place_of(kernel) if kernel is not None else None
-    elif node is not None and node.derivative is not None:
-        what, place = [f"node; {_formulas(node)}"], node.derivative.source
+    """One operator or node: its way, and the lines of yours that came to it."""
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
-    what += [f"{told}{f' +{len(lines) - LINES}' if len(lines) > LINES else ''}"] if told else []
+    told += f" +{len(lines) - LINES}" if len(lines) > LINES else ""
     cells = (seconds(operator.time), f"{operator.calls:,}", size(operator.saved) if operator.saved else "")
     return ScreenRow(
-        name=operator.name, share=operator.time / wall, cells=cells, place=place, opens=operator.name,
-        what="; ".join(filter(None, what)), hop=operator.hops[0].id if operator.hops else None,
+        name=operator.name, share=operator.time / wall, cells=cells, place=operator.place, opens=operator.name,
+        what="; ".join(filter(None, (operator.way, told))), hop=operator.hop,
     )  # fmt: skip
 
 
