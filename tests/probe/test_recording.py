@@ -16,6 +16,7 @@ import pytest
 
 from ptexplore.capture.program import flaw_of, in_order, program_of
 from ptexplore.model.program import Program
+from ptexplore.view.trace.program_parts import parts_of
 from ptexplore.view.trace.stacks import _threads
 
 torch = pytest.importorskip("torch")
@@ -544,6 +545,30 @@ def test_the_node_of_a_write_through_a_view_belongs_to_the_call_that_wrote() -> 
     (slices,) = (c for c in program.calls if kinds[program.routes[c.route].kind].name.endswith("CopySlices"))
     assert slices.recorded is not None
     assert kinds[program.routes[program.calls[slices.recorded].route].kind].name == "aten::fill_"
+
+
+def test_operators_are_those_that_python_nodes_and_the_engine_called() -> None:
+    weight = torch.ones(2, requires_grad=True)
+
+    def run() -> None:
+        (Twice.apply(weight) * weight).sum().backward()  # the engine adds the two gradients up
+        torch.autograd.grad((weight * weight).sum(), weight)  # and does not run AccumulateGrad here
+
+    program = recorded(run)
+    with torch.autograd.profiler.profile() as profile:
+        run()
+    seen = list(profile.function_events)
+    outermost = [event for event in seen if event.name.startswith("aten::") and not _inside_operator(event)]
+    whole = parts_of(program, "run")
+    assert whole.operators == len(outermost)
+    own = {own.name: own for part in whole.walk() for own in part.own}
+    assert own["AccumulateGrad"].calls == sum(event.name == "torch::autograd::AccumulateGrad" for event in seen) == 1
+    assert (own["Twice"].calls, own["Twice"].operators, own["TwiceBackward"].operators) == (1, 0, 0)
+
+
+def _inside_operator(event: Any) -> bool:
+    above = event.cpu_parent
+    return above is not None and (above.name.startswith("aten::") or _inside_operator(above))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -33,11 +33,14 @@ _OF_PROGRAMS = (
     ("share", "of the time of the recorded run, from entry to exit, with all that the row called; the bar is the same"),
     (
         "time",
-        "of all calls together, by the clock, less what the profile function took; what the profiler adds is in it",
+        (
+            "of all calls together, by the clock, less what the profile function took; what the profiler adds is in "
+            "it, and in a node's what the engine adds up after it"
+        ),
     ),
     ("backward", "the time of those nodes of backward that its operators recorded"),
     ("calls", "how often it was called"),
-    ("ops", "operators that Python called inside of it; of backward, those that its nodes called"),
+    ("ops", "operators that Python called inside of it; in backward also those that its nodes, and the engine, called"),
     ("saved", "bytes kept for backward; each storage counts once, for the operator that saved it first"),
     ("×n", "so many parts that ran the same operators on the same sizes, as one row: its figures are their sums"),
 )
@@ -48,7 +51,7 @@ _OF_EXPRESSIONS = {
     "instr": "instructions of all that ran inside of a row",
     "backward": "the same of those nodes of backward that its operators recorded",
     "calls": "how often it was called",
-    "ops": "operators that Python called inside of it; of backward, those that its nodes called",
+    "ops": "operators that Python called inside of it; in backward also those that its nodes, and the engine, called",
     "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
 }
 

@@ -14,7 +14,7 @@ from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, times_elsewhere
+from ptexplore.view.trace.program_parts import OwnOperators, Part, operator_kinds, parts_of, times_elsewhere
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
@@ -129,7 +129,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         if program.processor and waited > NOTICED * program.wall:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
-    kinds = len({route.kind for route in program.routes})
+    kinds = len(operator_kinds(program))
     is_least = bool(program.saved_packed or program.saved_unread)
     saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
     saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
@@ -242,7 +242,7 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
         time = sum(own.time for own in rest)
         calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
         cells = (shown.told(time) if time else "", "", calls, *_sums(rest))
-        what = f"kind{'s' * (len(rest) != 1)} of nodes{' and operators' if shown.of_expression else ''}"
+        what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if between >= NOTHING * shown.wall:
@@ -298,7 +298,7 @@ def _says_more(part: Part) -> bool:
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
-    time = shown.told(own.time) if own.time or not shown.of_expression else ""
+    time = shown.told(own.time) if own.time else ""
     cells = (time, shown.told(own.backward) if own.backward else "", calls, *_sums([own]))
     return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
 

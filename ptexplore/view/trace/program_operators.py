@@ -15,7 +15,7 @@ from ptexplore.view.trace.modules import script_name, seconds, size, uncounted_o
 from ptexplore.view.trace.operators import kernel_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
-from ptexplore.view.trace.program_parts import NODES, operator_name, parts_of
+from ptexplore.view.trace.program_parts import NODES, is_operator, is_run, operator_name, parts_of
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
@@ -71,7 +71,7 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
     distinct: dict[tuple[object, ...], _Operator] = {}
     for calls in program.calls:
         kind = program.kinds[program.routes[calls.route].kind]
-        if kind.type in ("user", "script"):
+        if kind.type in ("user", "script") or not is_run(program, kind):
             continue
         operator = of_route.get(calls.route)
         if operator is None:
@@ -90,18 +90,19 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
 
 def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
     """An operator as the hops of one of its routes show it: its way through the dispatcher; of a node its formulas."""
-    first = hops[0].id if hops else None
+    name, first = operator_name(kind), hops[0].id if hops else None
     if kind.type in NODES:
         node = next((hop for hop in walk(hops) if hop.kind == "node" and hop.derivative is not None), None)
         if node is None or node.derivative is None:
-            return _Operator(operator_name(kind), "", None, first)
-        return _Operator(operator_name(kind), f"node; {_formulas(node)}", node.derivative.source, first)
+            return _Operator(name, "", None, first)
+        return _Operator(name, f"node; {_formulas(node)}", node.derivative.source, first)
+    if not is_operator(kind):
+        return _Operator(name, "torch.autograd.Function", None, first)
     call = next((hop for hop in walk(hops) if hop.kind == "op"), None)
     kernel = kernel_of(call) if call is not None else None
     keys = keys_of(call) if call is not None else ""
     way = " → ".join(filter(None, [keys, bare(kernel.name) if kernel is not None else ""]))
-    name = _full_name(hops) or operator_name(kind)
-    return _Operator(name, way, place_of(kernel) if kernel is not None else None, first)
+    return _Operator(_full_name(hops) or name, way, place_of(kernel) if kernel is not None else None, first)
 
 
 def _full_name(hops: Sequence[Hop]) -> str | None:
