@@ -202,6 +202,13 @@ class KeptForBackward(Recorded, frozen=True):
     bytes: Count  # of the storages
 
 
+class UncountedSaved(Recorded, frozen=True):
+    """How many saved tensors are in no sum of bytes kept for backward."""
+
+    packed: Count = 0  # those that a hook packed, as a checkpoint's does
+    unread: Count = 0  # those whose memory cannot be asked for
+
+
 class OperatorTimes(Recorded, frozen=True):
     """The operators and nodes of further runs under the profiler, warm ones, in order, with their times."""
 
@@ -405,6 +412,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "held": HeldTensors,
     "graph": GraphNode,
     "kept": KeptForBackward,
+    "uncounted": UncountedSaved,
     "times": OperatorTimes,
     "table": ChangedTable,
     "output": Remark,

@@ -445,6 +445,7 @@ class HopFacts:
     why: tuple[str, ...] = ()  # sentences: why this step was concluded
     evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
     notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`
+    unknown_order: bool = False  # whether its place among the steps beside it that nothing saw is not known
     calls: int = 1  # how many equal calls this step stands for
     instructions: int | None = None  # from entry to exit, of the native pass
     time: int | None = None  # of an operator or node: nanoseconds in a warm run, where such were timed

@@ -30,8 +30,8 @@ class Pass:
     held: dispatch.Held | None = None
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
-    saved: dict[int, int] | None = None  # by sequence number: the bytes kept for backward; None where none was told
     device: str | None = None  # on which launches are recorded
+    saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
 
@@ -66,7 +66,9 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
     seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
     seen += [("ops", "graph", node) for node in running.graph]
-    seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in (running.saved or {}).items()]
+    seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
+    if running.saved.packed or running.saved.unread:
+        seen.append(("ops", "uncounted", {"packed": running.saved.packed, "unread": running.saved.unread}))
     seen += [(recorder, "launches", {"device": running.device})] if running.device is not None else []
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     if running.raised is not None:

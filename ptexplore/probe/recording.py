@@ -958,6 +958,7 @@ class Recorder:
             "named": self.named,
             **({"forward_level": self._forward_level} if self._forward_level is not None else {}),
             **({"failed": self._failed.index} if self._failed is not None else {}),
+            **fold.kept,
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
@@ -1151,9 +1152,9 @@ class Fold:
 
     # As with the recorder's: some are read for each event.
     __slots__ = (
-        "_count", "_device", "_first", "_imported", "_kinds", "_leaves", "_marks", "_names", "_order",
+        "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names", "_order",
         "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_root", "_route_of", "_rows", "_seen",
-        "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest", "kinds", "met", "rows", "stepping",
+        "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest", "kept", "kinds", "met", "rows", "stepping",
         "writes",
     )  # fmt: skip
 
@@ -1161,6 +1162,9 @@ class Fold:
         self.kinds: list[Kind] = []
         self._kinds: dict[Any, int] = {}
         self.rows: list[Row] = [Row()]  # 0 is END
+        self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
+        # What is told of saved tensors beside the rows, by the names of the program's fields.
+        self.kept = {"saved_backwards": 0, "saved_elsewhere": 0, "saved_packed": 0, "saved_unread": 0}
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1528,14 +1532,26 @@ class Fold:
         return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
     def saved(self, nodes: list[Any]) -> None:
-        """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""
-        told = sorted(api.saved_storages(nodes), key=lambda saved: saved[0])
-        counted = set()
-        for sequence, address, size in told:
+        """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
+
+        A graph may be gone back through more than once: what a node saved counts the first time.
+        """
+        kept = api.saved_storages(nodes)
+        told = self.kept
+        told["saved_packed"] += kept.packed
+        told["saved_unread"] += kept.unread
+        told["saved_backwards"] += api.tells_saved_unread()
+        counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
+        self._kept.update((sequence, address) for sequence, address, _ in kept.told)
+        for sequence, address, size in sorted(kept.told, key=lambda saved: saved[0]):
+            if address in counted:
+                continue
+            counted.add(address)
             known = self._sequences.get(sequence)
-            if known is not None and address not in counted:
-                counted.add(address)
+            if known is not None:
                 self.rows[known[0]].saved += size
+            else:
+                told["saved_elsewhere"] += size
 
     def told(self, paths: list[Path]) -> dict[str, Any]:
         packed = b"".join(self._packed) + self._packer.flush()

@@ -16,7 +16,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, ClassVar
 
@@ -807,29 +807,77 @@ def tells_saved_unread() -> bool:
     return hasattr(torch._C._autograd.SavedTensor, "data")
 
 
-def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
-    """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
+@dataclass
+class SavedStorages:
+    """What the nodes of a graph saved: sequence number of the call, a storage's address, its bytes.
 
-    Nothing is checked or unpacked: `_raw_saved_*` has the tensor as `data`. [] for a torch without that (2.6), which
-    would have to unpack: that runs hooks, a checkpoint's whole recomputation among them. What leaves hold is left out,
-    and so are views of it: parameters are there anyway. Tensors without a storage (sparse) are in no figure. No node
-    over `limit` is looked at.
+    `packed` tensors a hook packed (a checkpoint's), of which nothing is known; the memory of `unread` ones has no
+    address that can be asked for (MKLDNN's, a wrapper's).
     """
+
+    told: list[tuple[int, int, int]] = field(default_factory=list)
+    packed: int = 0
+    unread: int = 0
+
+
+def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
+    """What the nodes of a graph saved for backward. No node over `limit` is looked at.
+
+    Nothing is checked or unpacked: `_raw_saved_*` has the tensor as `data`. Nothing is told of a torch without that
+    (2.6), which would have to unpack: that runs hooks, a checkpoint's whole recomputation among them. What leaves hold
+    is left out, and so are views of it: parameters are there anyway.
+    """
+    saved = SavedStorages()
     if not tells_saved_unread():
-        return []
-    told: list[tuple[int, int, int]] = []
+        return saved
     of_leaves: set[int] = set()
     with without_overrides():
         for node in nodes_of(starts, limit):
             leaf = getattr(node, "variable", None)
-            with suppress(RuntimeError, NotImplementedError):
-                of_leaves.add(int(TENSOR_BASE.untyped_storage(leaf)._cdata) if leaf is not None else 0)
+            of_leaves.update(address for address, _ in (_storages(leaf) or () if leaf is not None else ()))
             number = sequence_number(node)
-            for tensor in _saved_tensors(node) if number >= 0 else ():
-                with suppress(RuntimeError, NotImplementedError):
-                    storage = TENSOR_BASE.untyped_storage(tensor)
-                    told.append((number, int(storage._cdata), int(storage.nbytes())))
-    return [saved for saved in told if saved[1] not in of_leaves]
+            for value in _saved_values(node) if number >= 0 else ():
+                if not isinstance(value, torch.Tensor):
+                    saved.packed += 1
+                    continue
+                storages = _storages(value)
+                saved.unread += storages is None
+                saved.told += [(number, address, size) for address, size in storages or ()]
+    saved.told = [told for told in saved.told if told[1] not in of_leaves]
+    return saved
+
+
+# The tensors that a sparse one is made of, by its layout: the methods that give them.
+_ROWS, _COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
+_PARTS = {
+    torch.sparse_coo: ("_indices", "_values"), torch.sparse_csr: _ROWS, torch.sparse_bsr: _ROWS,
+    torch.sparse_csc: _COLUMNS, torch.sparse_bsc: _COLUMNS,
+}  # fmt: skip
+
+
+def _storages(tensor: torch.Tensor) -> list[tuple[int, int]] | None:
+    """The address and the bytes of each storage of a tensor; None where they cannot be asked for."""
+    parts = _PARTS.get(TENSOR_BASE.layout.__get__(tensor))
+    if parts is not None and type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return None  # to ask a wrapper for its parts would run what it wraps
+    try:
+        with _unobserved():
+            held = [tensor] if parts is None else [getattr(tensor, name)() for name in parts]
+            storages = [TENSOR_BASE.untyped_storage(part) for part in held]
+            return [(int(storage._cdata), int(storage.nbytes())) for storage in storages]
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+@contextmanager
+def _unobserved() -> Iterator[None]:
+    """Operators called here are seen by no profiler, no autograd and no mode of Python."""
+    torch._C._autograd._enable_record_function(False)
+    try:
+        with torch._C._DisableTorchDispatch(), torch._C._AutoDispatchBelowAutograd():
+            yield
+    finally:
+        torch._C._autograd._enable_record_function(True)
 
 
 @functools.cache
@@ -838,7 +886,8 @@ def _saved_names(kind: type) -> tuple[str, ...]:
     return tuple(name for name in dir(kind) if name.startswith("_raw_saved_"))
 
 
-def _saved_tensors(node: Any) -> Iterator[Any]:
+def _saved_values(node: Any) -> Iterator[Any]:
+    """What a node saved: each tensor, or what a hook packed it to."""
     kind: Any = type(node)
     for name in _saved_names(kind):
         try:
@@ -847,9 +896,9 @@ def _saved_tensors(node: Any) -> Iterator[Any]:
             continue
         for saved in held if isinstance(held, (list, tuple)) else (held,):
             with suppress(RuntimeError):
-                tensor = getattr(saved, "data", None)
-                if isinstance(tensor, torch.Tensor):
-                    yield tensor
+                value = getattr(saved, "data", None)
+                if value is not None:
+                    yield value
 
 
 def decomposition_tables() -> dict[str, dict[Any, Any]]:

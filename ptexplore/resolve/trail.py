@@ -21,6 +21,7 @@ from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import join, launches, libraries
+from ptexplore.resolve.order import in_order
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, recorded_path
@@ -130,6 +131,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     for step in PASSES:
         if program is None or step not in OF_A_SEQUENCE:
             claims = step(context, claims)
+    claims = in_order(claims)
     hops = number(claims)
     left = claims if program is None else _left_by_error(context, program, claims)
     numbered = numbers(claims)

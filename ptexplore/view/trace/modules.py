@@ -16,7 +16,7 @@ from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import LAUNCH, OwnOperators, Part, kernels, parts_of, times_elsewhere
+from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, operator_kinds, parts_of, times_elsewhere
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
@@ -59,7 +59,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         told = "less recording (by samples)" if recording else "recording included"
         left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
     left_out.append(order(rows))
-    left_out += backward_and_saved(trail, root)
+    left_out += [*backward_and_saved(trail, root), *uncounted_of(program)]
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
@@ -117,8 +117,10 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         if program.processor and waited > NOTICED * program.wall:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
-    kinds = len({route.kind for route in program.routes if program.kinds[route.kind].type != LAUNCH})
-    saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
+    kinds = len(operator_kinds(program))
+    is_least = bool(program.saved_packed or program.saved_unread)
+    saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
+    saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
     yield from (finding.text for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
@@ -235,7 +237,7 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
         time = sum(own.time for own in rest)
         calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
         cells = (shown.told(time) if time else "", "", calls, *shown.sums(rest))
-        what = f"kind{'s' * (len(rest) != 1)} of nodes{' and operators' if shown.of_expression else ''}"
+        what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if between >= NOTHING * shown.wall:
@@ -285,7 +287,7 @@ def _says_more(part: Part) -> bool:
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
-    time = shown.told(own.time) if own.time or not shown.of_expression else ""
+    time = shown.told(own.time) if own.time else ""
     cells = (time, shown.told(own.backward) if own.backward else "", calls, *shown.sums([own]))
     return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
 
@@ -338,9 +340,47 @@ def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
     if backward:
         yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
     if any(part.saved for part in root.walk()):
-        yield "saved: bytes kept for backward (no parameters), each once, at the row that kept it first"
+        yield "saved: bytes kept for backward (not what leaves hold), each once, at the row that kept it first"
     elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:
         yield "saved: not told, since this torch would run hooks for it, as those of a checkpoint"
+
+
+def uncounted_of(program: Program) -> Iterator[str]:
+    """What a program saved for backward and no row has."""
+    if _backwards(program):
+        yield f"saved: {_backwards(program)} alone"
+    if program.saved_elsewhere:
+        yield saved_elsewhere(program.saved_elsewhere)
+    yield from uncounted(program.saved_packed, program.saved_unread)
+
+
+def uncounted(packed: int, unread: int) -> Iterator[str]:
+    """How many saved tensors are in no figure: those that a hook packed, and those whose memory is not told."""
+    if packed:
+        yield f"saved: without {_tensors(packed)} that a hook packed, as a checkpoint's does"
+    if unread:
+        yield f"saved: without {_tensors(unread)} whose layout or class does not tell its memory"
+
+
+def saved_elsewhere(told: int) -> str:
+    """What is told of bytes that no operator of a row kept first."""
+    return f"saved: in no row {size(told)}, kept first by nodes of no operator, as torch.autograd.Function's"
+
+
+def _tensors(count: int) -> str:
+    return f"{count:,} saved tensor{'s' * (count != 1)}"
+
+
+def saved_for_backward(told: int, *, is_least: bool) -> str:
+    """How much is kept, for the facts above a table; "" for nothing. `is_least`: something more is in no sum."""
+    return f"; {'at least ' if is_least else ''}{size(told)} saved for backward" if told else ""
+
+
+def _backwards(program: Program) -> str:
+    """Of how many calls of backward what was saved is told, where that is not all of them."""
+    if not 0 < program.saved_backwards < program.backwards:
+        return ""
+    return f"in the first {program.saved_backwards} of {program.backwards} calls of backward"
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 CALLS_NOTHING, THEY_CALL_NOTHING = "calls no operator", "they call no operator"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
+ORDER_UNKNOWN = "order unknown"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -138,7 +139,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
         return ()
     phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
     functions = any(row.what.startswith("Python") for row in rows if row.level)
-    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named in a row"
+    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named, or counted, in a row"
     return (
         SHARES,
         *([small] if maker.least == SMALL * maker.whole else []),
@@ -226,15 +227,25 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
-        kernels = "" if step.is_open else ", ".join(dict.fromkeys(_kernels(step.inner)))
-        if kernels and len(told := _and(step.opened or step.row.what, f"runs {kernels}")) <= LINE:
-            what = told
+        kernels = [] if step.is_open else list(dict.fromkeys(_kernels(step.inner)))
+        if kernels:
+            what = _running(step.opened or step.row.what, kernels)
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = bool(step.opened) and not step.is_open
         yield replace(step.row, level=level, what=what, is_closed=is_closed)
         if step.is_open:
             yield from _flat(step.inner, level + 1)
+
+
+def _running(what: str, kernels: Sequence[str]) -> str:
+    """What a closed row says of the kernels that ran in it: their names, as many as fit, but the first one always."""
+    for count in range(len(kernels), 0, -1):
+        more = f" and {len(kernels) - count} more" if count < len(kernels) else ""
+        told = _and(what, f"runs {', '.join(kernels[:count])}{more}")
+        if len(told) <= LINE:
+            break
+    return told
 
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
@@ -398,7 +409,8 @@ class _Steps:
             return [self._key(hop, around)]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
             return []
-        return [self._step_of(hop, around)]
+        step = self._step_of(hop, around)
+        return [_unordered(step) if hop.unknown_order else step]
 
     def _step_of(self, hop: Hop, around: _Around) -> _Step:
         """The step that is a hop."""
@@ -679,6 +691,18 @@ def _holding(kind: str, operators: int, nodes: int) -> str:
     counted = ((operators, "operator call"), (nodes, "node"))
     told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
     return f"{kind}; {told}{IN_IT}" if told else kind
+
+
+def _unordered(step: _Step) -> _Step:
+    """The step, whose row says that its order is not known."""
+    step.row = replace(step.row, what=_with_order(step.row.what))
+    step.opened = step.opened and _with_order(step.opened)
+    return step
+
+
+def _with_order(what: str) -> str:
+    kind, mark, more = what.partition(";")
+    return f"{kind}{', ' if kind else ''}{ORDER_UNKNOWN}{mark}{more}"
 
 
 def _is_recorded(hop: Hop) -> bool:

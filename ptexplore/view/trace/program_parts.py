@@ -50,8 +50,8 @@ class Part:
     Of an expression that was stepped whole, times are instructions.
 
     `backward` is the time of the nodes that its operators recorded, `operators` how many operators it called from
-    Python, or nodes called, those of its parts included; `saved` the bytes that these keep for backward, `device` the
-    time that a device took for what these launched.
+    Python, or nodes and the engine called, those of its parts included; `saved` the bytes that these keep for backward,
+    `device` the time that a device took for what these launched.
     """
 
     kind: PartKind
@@ -142,14 +142,26 @@ def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
 def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls, backward: int) -> None:
     """Count some calls for the part that made them, and those around it."""
     kind = program.kinds[program.routes[calls.route].kind]
-    called = calls.calls * (_called_by_node(program, kind) if kind.type in NODES else int(kind.type == "op"))
+    by_node, by_engine = _called_by_node(program, kind) if kind.type in NODES else (int(is_operator(kind)), Counter())
+    called = calls.calls * (by_node + by_engine.total())
     device = sum(calls.device)
-    if kind.type not in ("user", "script"):
+    if kind.type not in ("user", "script") and is_run(program, kind):
         time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
         told = OwnOperators(
-            operator_name(kind), calls.calls, time, (calls.route,), called, calls.saved, backward, number, device
+            name=operator_name(kind),
+            calls=calls.calls,
+            time=time,
+            routes=(calls.route,),
+            operators=calls.calls * by_node,
+            saved=calls.saved,
+            backward=backward,
+            first=number,
+            device=device,
         )
         owner.own.setdefault(told.name, []).append(told)
+    for name, count in by_engine.items():  # in the time of the node
+        added = OwnOperators(name, calls.calls * count, 0, (calls.route,), calls.calls * count, first=number)
+        owner.own.setdefault(name, []).append(added)
     owner.sizes.append((calls.route, calls.shape, calls.calls))
     for part in _outwards(owner):
         part.first = number if part.first is None else part.first
@@ -183,10 +195,46 @@ def operator_name(kind: OperatorKind) -> str:
     return kind.name.removeprefix(ENGINE).removeprefix("aten::").rpartition("::")[2]
 
 
-def _called_by_node(program: Program, kind: OperatorKind) -> int:
-    """How many operators a node calls itself: not those that these call."""
-    called = (program.kinds[number] for number, _ in kind.inside if number >= 0)
-    return sum(_called_by_node(program, inner) if inner.type in NODES else int(inner.type == "op") for inner in called)
+def is_operator(kind: OperatorKind) -> bool:
+    """Whether it is an operator: what the profiler records without a namespace is a torch.autograd.Function."""
+    return kind.type == "op" and "::" in kind.name
+
+
+def is_run(program: Program, kind: OperatorKind) -> bool:
+    """Whether it ran: a node that the engine reached for its gradient alone did not."""
+    return kind.type != "engine" or any(program.kinds[n].type == "node" for n, _ in kind.inside if n >= 0)
+
+
+def operator_kinds(program: Program) -> frozenset[int]:
+    """The kinds of the operators that Python called, and those that nodes, or the engine, called."""
+    kinds: set[int] = set()
+    pending = [route.kind for route in program.routes]
+    while pending:
+        number = pending.pop()
+        kind = program.kinds[number]
+        if kind.type in NODES:
+            pending += [inner for inner, _ in kind.inside if inner >= 0]
+        elif is_operator(kind):
+            kinds.add(number)
+    return frozenset(kinds)
+
+
+def _called_by_node(program: Program, kind: OperatorKind) -> tuple[int, Counter[str]]:
+    """How many operators a node calls itself, not those that these call; and by name those that the engine called.
+
+    Around a node the engine adds gradients up (Engine::evaluate_function of torch/csrc/autograd/engine.cpp).
+    """
+    by_node, by_engine = 0, Counter[str]()
+    for number, _ in kind.inside:
+        inner = program.kinds[number] if number >= 0 else None
+        if inner is not None and inner.type in NODES:
+            within, beside = _called_by_node(program, inner)
+            by_node, by_engine = by_node + within, by_engine + beside
+        elif inner is not None and is_operator(inner) and kind.type == "engine":
+            by_engine[operator_name(inner)] += 1
+        elif inner is not None:
+            by_node += is_operator(inner)
+    return by_node, by_engine
 
 
 def _owner(path: CallPath, outer: _Gathered) -> _Gathered:

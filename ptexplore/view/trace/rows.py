@@ -27,6 +27,7 @@ from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 
 TO_READ = 3  # stops that a trace suggests
+UNKNOWN_ORDER = "order unknown among the steps of its caller that nothing saw"
 IN_ANOTHER_THREAD = "ran in thread {}, not in the one that ran the expression: inside which call of that is not told"
 
 
@@ -281,6 +282,8 @@ def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[tuple[
         row, hidden_below = _row(hop, place, full=complete)
         if hop.thread != place.thread:
             row = replace(row, lines=(*row.lines, Line("reason", IN_ANOTHER_THREAD.format(hop.thread))))
+        if hop.unknown_order:
+            row = replace(row, lines=(*row.lines, Line("reason", UNKNOWN_ORDER)))
         hidden += hidden_below
         rows.append(row)
     return joined(rows, full=full), hidden
