@@ -20,7 +20,8 @@ from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.native import join, libraries
+from ptexplore.resolve.native import join, launches, libraries
+from ptexplore.resolve.order import in_order
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, recorded_path
@@ -83,7 +84,8 @@ def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> str:
     done = {route.kind for route in program.routes if route.represented is not None}
-    left = {route.kind: route.unstepped for route in program.routes if route.kind not in done}
+    calls = (route for route in program.routes if program.kinds[route.kind].type != "launch")
+    left = {route.kind: route.unstepped for route in calls if route.kind not in done}
     what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls were stepped, one call of each"
     text = f"{what}, in {stepping.spent:.0f} s"
     reasons = Counter(why for why in left.values() if why is not None)
@@ -110,6 +112,7 @@ PASSES: tuple[Pass, ...] = (
     report,
     copied,
     stepped,
+    launches.place,
     join.join,
     libraries.attach,
 )
@@ -128,6 +131,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     for step in PASSES:
         if program is None or step not in OF_A_SEQUENCE:
             claims = step(context, claims)
+    claims = in_order(claims)
     hops = number(claims)
     left = claims if program is None else _left_by_error(context, program, claims)
     numbered = numbers(claims)

@@ -165,7 +165,8 @@
     draw();
     button.addEventListener("click", () => { every = !every; draw(); });
     const words = [];
-    if (row && entry.used > row.used) words.push(`${count(entry.used - row.used, "more line")} with the name ${entry.used - row.used === 1 ? "is" : "are"} not counted: what is written before it, the number of arguments, or the file says that something else is meant`);
+    const rest = row ? entry.used - row.used : 0;
+    if (rest) words.push((rest === 1 ? table.otherwise.one : table.otherwise.many.replace("{}", rest.toLocaleString("en"))) + table.otherwise.why);
     if (!entry || entry.files.some((file) => file.uses.some((use) => !use.resolved))) words.push(table.matched.replace("{}", same > 1 ? table.several.replace("{}", same) : ""));
     const others = new Set((entry?.definitions || []).map((one) => one.qualified));
     others.delete(qualified);
@@ -175,8 +176,7 @@
     if ("cte".includes(kind)) words.push(table.types.replace("{}", name));
     const left = entry ? entry.more[0] + entry.outsideMore[0] : 0;
     if (left) words.push(`${count(left, "line")} with the name ${left === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
-    const rest = row?.fitting && entry.used > row.used ? button : null;
-    return [make("p", { class: "line" }, told, rest), list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
+    return [make("p", { class: "line" }, told, row?.fitting && rest ? button : null), list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
   }
   /* A line of source with the name in it marked. */
   function code(text, name) {
