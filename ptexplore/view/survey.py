@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ptexplore.capture.session import from_document, refused
 from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
-from ptexplore.errors import BROKEN, PtexploreError
+from ptexplore.errors import BROKEN, PtexploreError, cache_errors
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
 from ptexplore.model.trace import Hop, Trail, walk
@@ -219,8 +219,10 @@ class Folder:
             return None
 
     def tell(self, about: About) -> None:
-        """Write what this folder is about."""
-        keep_whole(self.root / "survey.json", json.dumps({"format": FORMAT, **asdict(about)}).encode())
+        """Write what this folder is about. Raises PtexploreError where it cannot be written."""
+        file = self.root / "survey.json"
+        with cache_errors("the survey cannot be kept", file):
+            keep_whole(file, json.dumps({"format": FORMAT, **asdict(about)}).encode())
 
     def rows(self) -> dict[str, SurveyRow]:
         """The facts of every operator that is done, by name; damaged files count as not done."""

@@ -180,10 +180,13 @@ WORKS: dict[str, Work] = {
     "notes pin": Work(
         _asked("notes", "pin", "mine", "--notes", "notes", "--yes"), _noted, whole=("cwd/notes/anchors.lock",)
     ),
-    "survey": Work(
-        _asked("survey", "--alone", "--only", "^(add|view)$", "--jobs", "2", "--out", "out", *_python()),
-        _warm, stays=True,
-    ),
+    **{
+        name: Work(
+            _asked("survey", "--alone", "--only", "^(add|view)$", "--jobs", jobs, "--out", "out", *_python()),
+            _warm, stays=True,
+        )
+        for name, jobs in (("survey", "2"), ("survey, one worker", "1"))
+    },
 }  # fmt: skip
 
 
