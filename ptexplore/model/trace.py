@@ -289,6 +289,14 @@ class LibraryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchRef:
+    """How a device was given something to do, and how long it took."""
+
+    through: str | None = None  # the function of the device's runtime: `cudaLaunchKernel`; null where none was told
+    took: int | None = None  # nanoseconds on the device; null in a program, whose calls have them
+
+
+@dataclass(frozen=True, slots=True)
 class LeftFunction:
     """A function that an error left."""
 
@@ -433,6 +441,7 @@ class HopFacts:
     not_taken: tuple[CallNotTaken, ...] = ()  # what its text names and the native pass knows not to have run
     native: NativeCall | None = None  # of every step that the native pass saw
     library: LibraryEntry | None = None  # of a call into oneDNN or MKL that the library told of
+    launch: LaunchRef | None = None  # of a `launch`
     why: tuple[str, ...] = ()  # sentences: why this step was concluded
     evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
     notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`

@@ -31,6 +31,7 @@ class Pass:
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
     saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
+    device: str | None = None  # on which launches are recorded
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
 
@@ -68,6 +69,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
     if running.saved.packed or running.saved.unread:
         seen.append(("ops", "uncounted", {"packed": running.saved.packed, "unread": running.saved.unread}))
+    seen += [(recorder, "launches", {"device": running.device})] if running.device is not None else []
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     if running.raised is not None:
         seen.append((recorder, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
@@ -136,13 +138,16 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     hook = frames.recording(files, running.names.values) if is_hooked else nullcontext(None)
     # Telling sizes keeps what is told of alive a little longer, and a gradient that something else holds is copied: one
     # pass does without, so that passes differ where that changes what runs.
-    profile = api.profiler(shapes=running.recorder not in ("ops", "again"))
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
+        profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
         with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
             result, starts = _evaluated(running)
+    running.device = profile.use_device
+    if running.device is None and api.launching_device() is not None:
+        cuts.append(events.BEGAN_LATE)
     # Only now: asking a view for its grad_fn can itself call operators.
     told = {} if running.raised is not None else {"type": type_name(result), "description": describe(result)}
     described: dict[str, Any] = {**told, **autograd.told(starts)}

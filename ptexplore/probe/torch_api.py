@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -342,13 +342,91 @@ def marker(name: str) -> AbstractContextManager[Any]:
     return torch._C._profiler._RecordFunctionFast(f"{MARK}{name}")  # type: ignore[no-any-return]
 
 
-def profiler(*, shapes: bool = True) -> Any:
+def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
     """`torch.autograd.profiler.profile`: with inputs if `shapes`, overloads and other threads where it can.
 
-    Not torch.profiler: its first use imports hundreds of modules and registers kernels.
+    `device`: one of `launching_device`, whose work is told too. Not torch.profiler: its first use imports hundreds of
+    modules and registers kernels.
     """
     config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
-    return torch.autograd.profiler.profile(use_kineto=True, record_shapes=shapes, experimental_config=config)
+    return torch.autograd.profiler.profile(
+        use_kineto=True, use_device=device, record_shapes=shapes, experimental_config=config
+    )
+
+
+DEVICES = ("cuda", "xpu")  # those that launch work which a profiler of this torch may tell of
+
+
+def device_in_use() -> str | None:
+    """The device, of `DEVICES`, that this process has begun to use; what asks whether there is any would begin it."""
+    return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
+
+
+def launching_device() -> str | None:
+    """The device in use, if this torch's profiler tells what is launched on it; None without any."""
+    name, told = device_in_use(), {activity.name for activity in torch.autograd._supported_activities()}
+    return name if name is not None and name.upper() in told else None
+
+
+# The functions of Python by which every first use of a device begins, C++'s too: torch/csrc/utils/device_lazy_init.cpp.
+BEGIN_DEVICES = frozenset(getattr(torch, name)._lazy_init.__code__ for name in DEVICES if hasattr(torch, name))
+
+
+class DeviceWork:
+    """Tells which events of a finished profile are work of a device; of a profile without one it is false.
+
+    They lie in the tree among the functions of the device's runtime, which no field of theirs sets apart: their names
+    do, and only of names that were not met before the profile's flat list of events is asked, which takes long.
+    """
+
+    _names: ClassVar[dict[str, bool]] = {}  # whether what has that name is a device's work
+
+    def __init__(self, profile: Any) -> None:
+        self._profile: Any = profile if profile is not None and profile.use_device is not None else None
+
+    def __bool__(self) -> bool:
+        return self._profile is not None
+
+    def has(self, name: str) -> bool:
+        """Whether events of this name, which are no operators', are a device's work."""
+        if name not in self._names:
+            for event in self._profile.kineto_results.events():
+                is_work = event.device_type() != _HOST and not getattr(event, "is_user_annotation", bool)()
+                self._names[event.name()] = is_work or self._names.get(event.name(), False)
+        return self._names.setdefault(name, False)
+
+
+NO_WORK = DeviceWork(None)
+_HOST = torch._C._autograd.DeviceType.CPU
+
+
+def launched(event: Any, work: DeviceWork) -> list[tuple[str, str | None, int]]:
+    """What an event of the tree that is no operator's launched on a device: name, by which function, nanoseconds there.
+
+    A function of the device's runtime has its work inside it (`cudaLaunchKernel` one kernel, `cudaGraphLaunch` many).
+    What a library launched past the functions that the profiler sees stands alone.
+    """
+    if not work or type(event.extra_fields) is not KINETO_FIELDS:
+        return []
+    name = event.name
+    children = event.children
+    if not children:
+        return [(name, None, event.duration_time_ns)] if work.has(name) else []
+    inside = ((child.name, child.duration_time_ns) for child in children)
+    return [(launch, name, took) for launch, took in inside if work.has(launch)]
+
+
+def in_order(events: list[Any], work: DeviceWork) -> list[Any]:
+    """Events inside of one, by when they began: what a device's runtime did comes before all else in the tree."""
+    return sorted(events, key=lambda event: event.start_time_ns) if work and len(events) > 1 else events
+
+
+def is_capturing() -> bool:
+    """Whether a graph of CUDA is being captured: whatever waits for the device then ends that, as a profiler's end."""
+    return device_in_use() == "cuda" and bool(torch._C._cuda_isCurrentStreamCapturing())
+
+
+KINETO_FIELDS = torch._C._profiler._ExtraFields_Kineto  # of an event of a device's runtime, or of its work
 
 
 SILENT = 7  # above every level of libkineto's messages

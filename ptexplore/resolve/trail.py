@@ -20,7 +20,7 @@ from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.native import join, libraries
+from ptexplore.resolve.native import join, launches, libraries
 from ptexplore.resolve.order import in_order
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
@@ -111,6 +111,7 @@ PASSES: tuple[Pass, ...] = (
     report,
     copied,
     stepped,
+    launches.place,
     join.join,
     libraries.attach,
 )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from ptexplore.model.observed import GraphNode, KeptForBackward, SteppedCalls, UncountedSaved, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import COPY_SLICES, Unit, expression_parts, how_timed, unit_of
@@ -22,7 +23,6 @@ from ptexplore.view.trace.modules import (
     order,
     saved_elsewhere,
     saved_for_backward,
-    seconds,
     uncounted,
 )
 from ptexplore.view.trace.page import OPERATORS, OPERATORS_UNCOUNTED, NextStep, Options, ScreenRow, TrailView

@@ -11,43 +11,38 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Finding, Trail
 from ptexplore.source.runtime.describe import release_of
+from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import OwnOperators, Part, operator_kinds, parts_of, times_elsewhere
+from ptexplore.view.trace.program_parts import (
+    OwnOperators,
+    Part,
+    kernels,
+    operator_kinds,
+    parts_of,
+    times_elsewhere,
+)
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 TWICE = "twice"  # the kind of finding that tells that a second run did the same
 NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
+SPENT = "the budget was spent"  # how probe/stepping.py says why a kind was not stepped where more seconds would do
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
+KERNELS = 3  # of a device that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
 ORDER = "rows: in order of first calls"
 REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
+DEVICE = "device"  # the column that stands behind these, where something was launched on one
 TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
-
-
-def seconds(nanoseconds: int) -> str:
-    """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
-    if nanoseconds >= 1e9:
-        return f"{nanoseconds / 1e9:.2f} s"
-    unit, factor = ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)
-    value = nanoseconds / factor
-    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
-
-
-def size(count: int) -> str:
-    """A number of bytes in words: `24.8 MB`, `129 kB`, `512 B`."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}" if count < 100 * factor else f"{count / factor:,.0f} {unit}"
-    return f"{count} B"
 
 
 def modules_view(trail: Trail, program: Program, options: Options) -> TrailView | None:
@@ -62,7 +57,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         if options.view is None:
             return None
         raise _no_part(whole, options.opened or "")
-    shown = Shown(max(whole.time, 1), opened=options.opened is not None, saved=whole.saved)
+    shown = Shown(max(whole.time, 1), opened=options.opened is not None, saved=whole.saved, device=whole.device > 0)
     rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
@@ -76,12 +71,12 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
         findings=(*_findings(trail, options), *(f"cut: {text}" for text in program.cuts)),
-        left_out=(*left_out, *costliest(root), *_stepped(trail, options)),
+        left_out=(*left_out, *costliest(root), *on_device(program), *_stepped(trail, options)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
         table=rows,
-        columns=COLUMNS,
+        columns=(*COLUMNS, *((DEVICE,) if shown.device else ())),
         legend=legend(trail, rows),
     )
 
@@ -145,7 +140,7 @@ class Shown:
     """What is the same for all rows of a table of parts: the cost of the whole, the least share that has a row.
 
     `opened`: every operator has a row. `of_expression`: costs are told by `told`, what is in no row below is a row of
-    its own, and operators are named.
+    its own, and operators are named. `device`: there is a column for what was launched on one.
     """
 
     wall: int
@@ -153,12 +148,20 @@ class Shown:
     opened: bool = False
     of_expression: bool = False
     saved: int = 0
+    device: bool = False
     told: Callable[[int], str] = seconds
 
     def has(self, part: Part) -> bool:
         """Whether a part has a row: it took enough time, and called an operator or took more than nothing."""
         share = part.time / self.wall
         return share >= self.least and (part.operators > 0 or share >= NOTHING)
+
+    def sums(self, given: Sequence[OwnOperators | Part]) -> tuple[str, ...]:
+        """The last cells of a row: how many operators these called, what they saved, how long a device ran for them."""
+        operators, saved = sum(own.operators for own in given), sum(own.saved for own in given)
+        cells = (f"{operators:,}" if operators else "", size(saved) if saved else "")
+        device = sum(own.device for own in given)
+        return (*cells, *((seconds(device) if device else "",) if self.device else ()))
 
     def share(self, cost: int) -> float | None:
         """The share of the whole; None where nothing was measured."""
@@ -183,8 +186,7 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         shown.told(part.time) if part.time else "",
         shown.told(part.backward) if part.backward and not _runs_backward(part) else "",
         f"{part.calls:,}" if part.kind != "imports" else "",
-        f"{part.operators:,}" if part.operators else "",
-        size(part.saved) if part.saved else "",
+        *shown.sums([part]),
     )
     told = shown.of_expression and not (part.parts or shown.opened or part.kind == "backward")
     yield ScreenRow(
@@ -241,19 +243,13 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
     if rest:
         time = sum(own.time for own in rest)
         calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
-        cells = (shown.told(time) if time else "", "", calls, *_sums(rest))
+        cells = (shown.told(time) if time else "", "", calls, *shown.sums(rest))
         what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if between >= NOTHING * shown.wall:
-        cells = (shown.told(between), "", "", "", "")
+        cells = (shown.told(between), "", "", *shown.sums([]))
         yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between))
-
-
-def _sums(given: Sequence[OwnOperators]) -> tuple[str, str]:
-    """How many operators these called, and what they saved."""
-    operators, saved = sum(own.operators for own in given), sum(own.saved for own in given)
-    return f"{operators:,}" if operators else "", size(saved) if saved else ""
 
 
 def _hidden(part: Part, shown: Shown) -> int:
@@ -276,7 +272,7 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     if not own and time < NOTHING * shown.wall:
         return
     calls = f"{sum(own.calls for own in own):,}" if own and not shown.of_expression else ""
-    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", calls, *_sums(own))
+    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", calls, *shown.sums(own))
     python = time - sum(own.time for own in own)
     names = [_operators(own)] if own else []
     if python > time * NOTICED or not names:  # it is named where it took most, or much
@@ -299,7 +295,7 @@ def _says_more(part: Part) -> bool:
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
     time = shown.told(own.time) if own.time else ""
-    cells = (time, shown.told(own.backward) if own.backward else "", calls, *_sums([own]))
+    cells = (time, shown.told(own.backward) if own.backward else "", calls, *shown.sums([own]))
     return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
 
 
@@ -331,6 +327,17 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
     shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
     if shares:
         yield f"operators{nodes} by {of}: {', '.join(shares)}"
+
+
+def on_device(program: Program) -> Iterator[str]:
+    """What was launched on devices, in one line, and what its times mean."""
+    told = kernels(program)
+    whole = sum(time for _, _, time in told)
+    if told:
+        yield "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
+        first = ", ".join(f"{kernel_name(name)} {time / max(whole, 1):.0%}" for name, _, time in told[:KERNELS])
+        count = sum(count for _, count, _ in told)
+        yield f"on the device: {seconds(whole)} in {count:,} launches of {len(told)} kinds: {first}"
 
 
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
@@ -401,7 +408,11 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
             told = finding.text.partition(" of operator calls")[0]
             is_block = trail.program is not None and trail.program.is_block
             more = "record(native_budget=SECONDS)" if is_block else "--native-budget SECONDS"
-            yield f"C++ inside operators: --view tree has it for {told}; {more} for more"
+            routes = trail.program.routes if trail.program is not None else ()
+            reasons = Counter(route.unstepped for route in routes if route.unstepped)
+            would_help = SPENT in reasons or not reasons
+            why = f"{more} for more" if would_help else f"of others none: {reasons.most_common(1)[0][0]}"
+            yield f"C++ inside operators: --view tree has it for {told}; {why}"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
+from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import Unit, how_timed, outermost_timed, unit_of
 from ptexplore.view.trace.lines import formulas_of, lines_of
-from ptexplore.view.trace.modules import seconds
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.screen import (
@@ -43,6 +44,7 @@ class _Calls:
     timed: bool = False
     around: dict[str, None] = field(default_factory=dict)  # functions of torch's Python that called it
     libraries: dict[str, None] = field(default_factory=dict)
+    launched: dict[str, None] = field(default_factory=dict)  # names of what devices were given to do
     nodes: dict[str, Hop] = field(default_factory=dict)  # the first of each name that such a call recorded
     recorded: Counter[str] = field(default_factory=Counter)  # calls by the name of the node that they recorded
 
@@ -81,6 +83,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         if call.function:
             calls.around.setdefault(call.function)
         calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
+        calls.launched |= dict.fromkeys(kernel_name(part.name) for part in of_call(hop) if part.kind == "launch")
         for name, node in _recorded(hop).items():
             calls.nodes.setdefault(name, node)
             calls.recorded[name] += hop.calls
@@ -164,6 +167,8 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     kernel = kernel_of(hop)
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
     what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
+    ran = list(calls.launched)
+    what += [f"launches {ran[0]}{f' +{len(ran) - 1}' if ran[1:] else ''}"] if ran else []
     for name, count in calls.recorded.items():
         # Of the others no node is left in the graph: a write in place may have taken its place.
         of = "" if count == calls.count else f" (seen of {count:,} of {calls.count:,})"

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
-from ptexplore.view.trace import native
+from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.expression_parts import PLUMBING
-from ptexplore.view.trace.lines import formulas_of, left_out, lines_of
+from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
     bare,
@@ -253,7 +253,7 @@ def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
     for step in steps:
         if step.is_kernel:
             if step.row.status in ("observed", "inlined"):
-                yield step.row.name
+                yield step.row.name.partition("<")[0]
         else:
             yield from _kernels(step.inner)
 
@@ -430,6 +430,8 @@ class _Steps:
             return self._binding(hop, around)
         if hop.kind == "node":
             return self._node(hop, around)
+        if hop.kind == "launch":
+            return self._launch(hop, around)
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
         if inner is not None and inner.status == "inlined":
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
@@ -546,6 +548,12 @@ class _Steps:
         formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
         what = "recorded for backward" if _is_recorded(hop) else "node"
         return self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around)
+
+    def _launch(self, hop: Hop, around: _Around) -> _Step:
+        """The row of what a device was given to do; its cost is that of the function that launched it."""
+        made = self._made(self._row(hop, native_names.kernel_name(hop.name), told_of_launch(hop)), hop, [], around)
+        made.is_kernel = True
+        return made
 
     def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> str:
         """In one line, why this key is taken, and what its kernel does by its kind."""
@@ -713,7 +721,9 @@ def _is_body_alone(kernel: Hop) -> bool:
 
 
 def is_work(hop: Hop) -> bool:
-    """Whether the elements are computed there: the kernel behind a stub, the loop, a call into a linked library."""
+    """Whether the elements are computed there: by the kernel behind a stub, a loop, a linked library, on a device."""
+    if hop.kind == "launch":
+        return True
     if hop.instructions is None:
         return False
     is_library = hop.kind == "closed" and hop.native is not None and hop.native.third_party is not None

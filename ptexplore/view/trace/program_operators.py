@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
-from ptexplore.view.trace.modules import script_name, seconds, size, uncounted_of
+from ptexplore.view.trace.modules import DEVICE, script_name, uncounted_of
+from ptexplore.view.trace.modules import on_device as told_of_device
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.operators import kernel_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
-from ptexplore.view.trace.program_parts import NODES, is_operator, is_run, operator_name, parts_of
+from ptexplore.view.trace.program_parts import NODES, is_operator, is_run, launches, operator_name, parts_of
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
@@ -38,6 +42,7 @@ class _Operator:
     calls: int = 0
     time: int = 0
     saved: int = 0
+    launched: Counter[str] = field(default_factory=Counter)  # by name, how long
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
@@ -45,7 +50,8 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
     """The operators that took longest, as many as fit."""
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
     whole = max(parts_of(program, script_name(trail)).time, 1)
-    rows = tuple(_row(operator, whole) for operator in operators[:ROWS])
+    on_device = any(operator.launched for operator in operators)
+    rows = tuple(_row(operator, whole, on_device=on_device) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
     more = [f"{hidden} more that took less time are not shown"] if hidden > 0 else []
     opens = next((row.opens for row in rows), "")
@@ -55,11 +61,15 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
             f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; times are with what was called",
         ),
         findings=findings(trail),
-        left_out=(*more, *(uncounted_of(program) if any(operator.saved for operator in operators) else ())),
+        left_out=(
+            *more,
+            *(uncounted_of(program) if any(operator.saved for operator in operators) else ()),
+            *told_of_device(program),
+        ),
         next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
         view="operators",
         table=rows,
-        columns=COLUMNS,
+        columns=(*COLUMNS, *((DEVICE,) if on_device else ())),
         legend=legend(trail, rows),
         ending=ending_lines(trail, None),
     )
@@ -82,6 +92,8 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
         operator.calls += calls.calls
         operator.time += calls.time
         operator.saved += calls.saved
+        for name, time in zip(launches(program, program.routes[calls.route].kind), calls.device, strict=False):
+            operator.launched[name] += time
         line = _users_line(program, calls)
         if line is not None:
             operator.lines[line] = operator.lines.get(line, 0) + calls.calls
@@ -123,15 +135,26 @@ def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | Non
     return None
 
 
-def _row(operator: _Operator, wall: int) -> ScreenRow:
-    """One operator or node: its way, and the lines of yours that came to it."""
+def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
+    """One operator or node: its way, what it launched, and the lines of yours that came to it.
+
+    `on_device`: whether there is a column for what was launched.
+    """
+    ran = [kernel_name(name) for name, _ in operator.launched.most_common()]
+    launched = f"launches {ran[0]}{f' +{len(ran) - 1}' if ran[1:] else ''}" if ran and ran != [operator.name] else ""
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
     told += f" +{len(lines) - LINES}" if len(lines) > LINES else ""
-    cells = (seconds(operator.time), f"{operator.calls:,}", size(operator.saved) if operator.saved else "")
+    device = operator.launched.total()
+    cells = (
+        seconds(operator.time),
+        f"{operator.calls:,}",
+        size(operator.saved) if operator.saved else "",
+        *((seconds(device) if device else "",) if on_device else ()),
+    )
     return ScreenRow(
         name=operator.name, share=operator.time / wall, cells=cells, place=operator.place, opens=operator.name,
-        what="; ".join(filter(None, (operator.way, told))), hop=operator.hop,
+        what="; ".join(filter(None, (operator.way, launched, told))), hop=operator.hop,
     )  # fmt: skip
 
 

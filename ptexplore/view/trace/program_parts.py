@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.program import CallPath, OperatorCalls, OperatorKind, Program
+from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
+from ptexplore.view.trace.native_names import kernel_name
 
 # What an expression calls itself, outside of modules, is a `call`.
 PartKind = Literal["program", "thread", "imports", "user", "module", "call", "backward", "optimizer", "data"]
 NODES = ("engine", "node")
+LAUNCH = "launch"  # the type of what a device was given to do
 _MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
 TORCH = "/torch/"
 ENGINE = "autograd::engine::evaluate_function: "
@@ -38,6 +40,7 @@ class OwnOperators:
     saved: int = 0
     backward: int = 0
     first: int = 0
+    device: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Part:
     Of an expression that was stepped whole, times are instructions.
 
     `backward` is the time of the nodes that its operators recorded, `operators` how many operators it called from
-    Python, or nodes and the engine called, those of its parts included; `saved` the bytes that these keep for backward.
+    Python, or nodes and the engine called, those of its parts included; `saved` the bytes that these keep for backward,
+    `device` the time that a device took for what these launched.
     """
 
     kind: PartKind
@@ -63,6 +67,7 @@ class Part:
     parts: tuple[Part, ...] = ()
     names: tuple[str, ...] = ()  # of parts alike, which are shown as one: all their names
     first: int = 0  # as of operators
+    device: int = 0
 
     @property
     def own_time(self) -> int:
@@ -90,6 +95,7 @@ class _Gathered:
     backward: int = 0
     saved: int = 0
     operators: int = 0
+    device: int = 0
     source: SourceRef | None = None
     inside: dict[object, _Gathered] = field(default_factory=dict)
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
@@ -138,10 +144,12 @@ def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls
     kind = program.kinds[program.routes[calls.route].kind]
     by_node, by_engine = _called_by_node(program, kind) if kind.type in NODES else (int(is_operator(kind)), Counter())
     called = calls.calls * (by_node + by_engine.total())
+    device = sum(calls.device)
     if kind.type not in ("user", "script") and is_run(program, kind):
         time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
+        by_it = calls.calls * by_node
         told = OwnOperators(
-            operator_name(kind), calls.calls, time, (calls.route,), calls.calls * by_node, calls.saved, backward, number
+            operator_name(kind), calls.calls, time, (calls.route,), by_it, calls.saved, backward, number, device
         )
         owner.own.setdefault(told.name, []).append(told)
     for name, count in by_engine.items():  # in the time of the node
@@ -153,6 +161,7 @@ def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls
         part.operators += called
         part.saved += calls.saved
         part.backward += backward
+        part.device += device
 
 
 def times_elsewhere(program: Program) -> Iterator[str]:
@@ -173,7 +182,9 @@ def times_elsewhere(program: Program) -> Iterator[str]:
 
 
 def operator_name(kind: OperatorKind) -> str:
-    """The name of an operator without `aten::`, of a node without what stands around it."""
+    """The name of an operator without `aten::`, of a node without what stands around it, of a kernel in short."""
+    if kind.type == LAUNCH:
+        return kernel_name(kind.name)
     return kind.name.removeprefix(ENGINE).removeprefix("aten::").rpartition("::")[2]
 
 
@@ -304,6 +315,7 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
         own=tuple(own),
         parts=(),
         first=part.first or 0,
+        device=part.device,
     )
     return with_inside(finished, inside, tuple(sorted(part.sizes)))
 
@@ -357,6 +369,7 @@ def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:
         backward=sum(part.backward for part in parts),
         operators=sum(part.operators for part in parts),
         saved=sum(part.saved for part in parts),
+        device=sum(part.device for part in parts),
         own=tuple(sum_of_own(part.own for part in parts)),
         parts=tuple(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False)),
     )
@@ -378,4 +391,25 @@ def sum_of_own(given: Iterable[Iterable[OwnOperators]]) -> Iterator[OwnOperators
             sum(own.saved for own in held),
             sum(own.backward for own in held),
             min(own.first for own in held),
+            sum(own.device for own in held),
         )
+
+
+def kernels(program: Program) -> list[tuple[str, int, int]]:
+    """What devices were given to do, each kernel or copy once: its name, how often, nanoseconds; the longest first."""
+    counts, times = Counter[str](), Counter[str]()
+    for calls in program.calls:
+        for name, time in zip(launches(program, program.routes[calls.route].kind), calls.device, strict=False):
+            counts[name] += calls.calls
+            times[name] += time
+    return [(name, counts[name], time) for name, time in times.most_common()]
+
+
+def launches(program: Program, kind: int) -> Iterator[str]:
+    """The names of what one call of a kind launched, in order, without what Python launched in it."""
+    pending = [kind]
+    while pending:
+        known = program.kinds[pending.pop()]
+        if known.type == LAUNCH:
+            yield known.name
+        pending += [inner for inner, _ in reversed(known.inside) if inner != HOLE]

@@ -23,6 +23,7 @@ from ptexplore.view.trace.lines import (
     reasoning,
     short,
 )
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 
 TO_READ = 3  # stops that a trace suggests
@@ -409,6 +410,9 @@ def title(hop: Hop, *, entry: bool = False) -> str:
         return f"{hop.name} → {hop.operator.entry}" if entry else hop.name
     if hop.kind == "python":
         return f"{hop.name}()" if hop.name.isidentifier() else hop.name
+    if hop.kind == "launch":
+        through = hop.launch.through if hop.launch is not None else None
+        return f"{through} → {kernel_name(hop.name)}" if through else kernel_name(hop.name)
     frame = hop.kind in ("native", "closed", "impl") and hop.native is not None and hop.native.symbol
     return short(native.shown_name(hop) if frame else hop.name)
 
