@@ -262,7 +262,8 @@ def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
 
 def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
     """What tells who wrote to a tensor, where the one run of a program did not prove it."""
-    if trail.program is None or (modified.saver is not None and modified.watched):
+    was_run = any(finding.kind == "again" for finding in trail.findings)
+    if trail.program is None or was_run or (modified.saver is not None and modified.watched):
         return
     script = trail.expression.removeprefix("--script ")
     command = f"ptexplore trace --script {'FILE' if script == trail.expression else shlex.quote(script)} --again"
