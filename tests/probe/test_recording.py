@@ -553,7 +553,10 @@ def test_operators_are_those_that_python_nodes_and_the_engine_called() -> None:
     def run() -> None:
         (Twice.apply(weight) * weight).sum().backward()  # the engine adds the two gradients up
         torch.autograd.grad((weight * weight).sum(), weight)  # and does not run AccumulateGrad here
+        with torch._C._profiler._RecordFunctionFast("marked"):
+            scripted(weight)
 
+    scripted = torch.jit.script(of_a_script)
     program = recorded(run)
     with torch.autograd.profiler.profile() as profile:
         run()
@@ -564,6 +567,12 @@ def test_operators_are_those_that_python_nodes_and_the_engine_called() -> None:
     own = {own.name: own for part in whole.walk() for own in part.own}
     assert own["AccumulateGrad"].calls == sum(event.name == "torch::autograd::AccumulateGrad" for event in seen) == 1
     assert (own["Twice"].calls, own["Twice"].operators, own["TwiceBackward"].operators) == (1, 0, 0)
+    assert own["relu"].calls == 1
+    assert "marked" not in own
+
+
+def of_a_script(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x)
 
 
 def _inside_operator(event: Any) -> bool:

@@ -58,7 +58,8 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         recording = sum(path.recording for path in program.paths)
         told = "less recording (by samples)" if recording else "recording included"
         left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
-    left_out.append(order(rows))
+    threads = any(part.kind == "thread" for part in root.walk())
+    left_out.append(order(rows) + ("; other threads stand last" if threads else ""))
     left_out += [*backward_and_saved(trail, root), *uncounted_of(program)]
     return TrailView(
         title=whole.name,
