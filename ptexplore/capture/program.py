@@ -106,6 +106,8 @@ def _kind(
         data |= {"overload": kind.overload, "sequence": own, "inputs": to_builtins(kind.inputs)}
     elif kind.type in NODES:
         data |= {"sequence": sequence if sequence is not None else -1}
+    elif kind.through is not None:
+        data |= {"through": kind.through}
     event = events.add(parent, phase, data)
     for inner, offset in kind.inside:
         if inner != HOLE:

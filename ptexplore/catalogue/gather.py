@@ -26,8 +26,8 @@ _STEP = "reading the generated C++"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 # Besides those that records name: where entry points, nodes, bindings and the kernels of `add` stand.
 _ALSO = (
-    f"{_ATEN}/Operators_", f"{_ATEN}/CompositeViewCopyKernels.cpp", f"{_ATEN}/UfuncCPU", f"{_AUTOGRAD}/Functions.cpp",
-    f"{_AUTOGRAD}/python_",
+    f"{_ATEN}/Operators_", f"{_ATEN}/CompositeViewCopyKernels.cpp", f"{_ATEN}/UfuncCPU", f"{_ATEN}/UfuncCUDA",
+    f"{_AUTOGRAD}/Functions.cpp", f"{_AUTOGRAD}/python_",
 )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _names_any(file: Path, names: set[str]) -> bool:
 
 
 def _holds_facts(path: str, named: set[str]) -> bool:
-    return path in named or path in MEMBERS or (path.endswith(".cpp") and path.startswith(_ALSO))
+    return path in named or path in MEMBERS or (path.endswith((".cpp", ".cu")) and path.startswith(_ALSO))
 
 
 def read_facts(task: Task, macros: MacroTable) -> tuple[Facts, PackedFile] | None:

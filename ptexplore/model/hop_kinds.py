@@ -2,4 +2,4 @@
 
 from typing import Literal
 
-HopKind = Literal["python", "binding", "op", "key", "kernel", "impl", "stub", "native", "node", "closed"]
+HopKind = Literal["python", "binding", "op", "key", "kernel", "impl", "stub", "native", "node", "launch", "closed"]

@@ -50,6 +50,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "engine": ("name",),
     "user": ("name",),
     "script": ("name",),
+    "launch": ("name",),
     "frame": ("file", "line", "function"),
     "builtin": ("table", "method", "tls_include", "tls_exclude"),
     "sets": ("tls_include", "tls_exclude"),
@@ -78,14 +79,16 @@ class Event(Recorded, frozen=True):
 
     event: Count  # its number in the tree
     parent: Count | None  # the number of the event that it is inside of
-    type: str  # `op`, `node`, `engine` around it, `user`, `script`, `frame`, `builtin`, `callback`, `sets`, `call`
+    type: str  # `op`, `node`, `engine`, `user`, `script`, `launch`, `frame`, `builtin`, `callback`, `sets`, `call`
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # which half of the run
-    name: str | None = None  # of an `op`, `node`, `engine`, `user` or `script`
+    name: str | None = None  # of an `op`, `node`, `engine`, `user`, `script` or `launch`
     overload: str | None = None  # of an `op`, where torch records it
     inputs: tuple[RecordedInput, ...] = ()  # of an `op`
     read: tuple[tuple[Count, ...], ...] = ()  # of a program's `op`: by input the key sets that were read before calls
     sequence: int | None = None  # of an `op`, `node` or `engine`: the autograd sequence number
+    through: str | None = None  # of a `launch`: the function of the device's runtime by which it came, if told
+    took: Count | None = None  # of a `launch`: nanoseconds on the device; null in a program, whose calls have them
     file: str | None = None  # of a `frame`
     line: Count | None = None  # of a `frame`: the line of its `def`
     function: str | None = None  # of a `frame`
@@ -197,6 +200,13 @@ class KeptForBackward(Recorded, frozen=True):
 
     sequence: Count  # the sequence number of the call
     bytes: Count  # of the storages
+
+
+class UncountedSaved(Recorded, frozen=True):
+    """How many saved tensors are in no sum of bytes kept for backward."""
+
+    packed: Count = 0  # those that a hook packed, as a checkpoint's does
+    unread: Count = 0  # those whose memory cannot be asked for
 
 
 class OperatorTimes(Recorded, frozen=True):
@@ -384,6 +394,12 @@ class LeftRunning(Recorded, frozen=True):
     processes: tuple[LeftProcess, ...]  # the processes
 
 
+class LaunchesTold(Recorded, frozen=True):
+    """That what was launched on a device is among the events."""
+
+    device: str  # `cuda`, `xpu`
+
+
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
@@ -396,15 +412,18 @@ KINDS: Mapping[str, type[Recorded]] = {
     "held": HeldTensors,
     "graph": GraphNode,
     "kept": KeptForBackward,
+    "uncounted": UncountedSaved,
     "times": OperatorTimes,
     "table": ChangedTable,
     "output": Remark,
     "cut": Remark,
     "stopped": Remark,
+    "unwatched": Remark,
     "twice": SecondRun,
     "calls": SteppedCalls,
     "result": SteppedResult,
     "libraries": LibraryCalls,
+    "launches": LaunchesTold,
     "unreadable": UnreadableLibraries,
     "raised": RaisedError,
     "thrown": ThrownError,

@@ -47,10 +47,14 @@ class LocalSets(Struct, frozen=True):
 
 
 class OperatorKind(Struct, frozen=True):
-    """An operator, or a node of backward, with what it called: all calls of the kind differ by their sizes alone."""
+    """An operator, or a node of backward, with what it called: all calls of the kind differ by their sizes alone.
 
-    type: Literal["op", "node", "engine", "user", "script"]  # what the profiler recorded
+    Or what a device was given to do: a kernel, a copy.
+    """
+
+    type: Literal["op", "node", "engine", "user", "script", "launch"]  # what the profiler recorded
     name: str  # as the profiler has it
+    through: str | None = None  # of a `launch`: the function of the device's runtime by which it came, if told
     overload: str | None = None  # of an `op`, where torch records it
     counted: bool = False  # of an `op`: autograd gave it a sequence number
     inputs: tuple[RecordedInput, ...] = ()  # of an `op`: those of the first such call
@@ -88,6 +92,7 @@ class OperatorCalls(Struct, frozen=True):
     python: Nanoseconds = 0  # the part of that in which they ran Python, whose paths have it too
     saved: Count = 0  # bytes of what they saved for backward, each storage counted once
     recorded: Count | None = None  # of nodes of backward: the number of the calls that recorded them
+    device: tuple[Nanoseconds, ...] = ()  # of each launch in such a call, in order: how long the device took, for all
 
 
 class StepBudget(Struct, frozen=True):
@@ -129,6 +134,10 @@ class Program(Struct, frozen=True):
     threads: Count = 0  # how many threads torch computed with at the end; 0: not told
     folding: Nanoseconds = 0  # the part of the overhead that is in no path's time: what was seen was folded meanwhile
     backwards: Count = 0  # how often backward was called
+    saved_backwards: Count = 0  # of how many of these what was saved is told: of the first ones
+    saved_elsewhere: Count = 0  # bytes that were saved first by nodes of no operator call that is told of
+    saved_packed: Count = 0  # how many saved tensors a hook packed, as a checkpoint's does: their bytes are not told
+    saved_unread: Count = 0  # how many saved tensors have memory that cannot be asked for
     is_block: bool = False  # it is a part of a process: there may have been tensors before it began
     named: bool = False  # a tensor had names for its dimensions when the recording ended
     forward_level: Count | None = None  # of forward-mode differentiation, where that was on when the recording began

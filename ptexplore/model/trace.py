@@ -289,6 +289,14 @@ class LibraryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchRef:
+    """How a device was given something to do, and how long it took."""
+
+    through: str | None = None  # the function of the device's runtime: `cudaLaunchKernel`; null where none was told
+    took: int | None = None  # nanoseconds on the device; null in a program, whose calls have them
+
+
+@dataclass(frozen=True, slots=True)
 class LeftFunction:
     """A function that an error left."""
 
@@ -433,9 +441,11 @@ class HopFacts:
     not_taken: tuple[CallNotTaken, ...] = ()  # what its text names and the native pass knows not to have run
     native: NativeCall | None = None  # of every step that the native pass saw
     library: LibraryEntry | None = None  # of a call into oneDNN or MKL that the library told of
+    launch: LaunchRef | None = None  # of a `launch`
     why: tuple[str, ...] = ()  # sentences: why this step was concluded
     evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
     notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`
+    unknown_order: bool = False  # whether its place among the steps beside it that nothing saw is not known
     calls: int = 1  # how many equal calls this step stands for
     instructions: int | None = None  # from entry to exit, of the native pass
     time: int | None = None  # of an operator or node: nanoseconds in a warm run, where such were timed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -113,17 +113,29 @@ def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
     return nodes, bool(pending)
 
 
-def saved(result: Any) -> dict[int, int]:
+@dataclass(frozen=True)
+class KeptBytes:
     """The bytes that the graph of a result keeps for backward, by the sequence number of the call that saved them.
 
-    Each storage counts once, for the first call that saved it. What leaves hold does not count.
+    Each storage counts once, for the first call that saved it. What leaves hold does not count. `packed` tensors a hook
+    packed, and the memory of `unread` ones cannot be asked for: these are in no sum.
     """
+
+    told: dict[int, int] = field(default_factory=dict)
+    packed: int = 0
+    unread: int = 0
+
+
+def saved(result: Any) -> KeptBytes:
+    """What the graph of a result keeps for backward."""
     told: dict[int, int] = {}
-    with suppress(Exception), api.without_overrides():  # to unpack what was saved may run a hook of the user's
+    with suppress(Exception), api.without_overrides():
         nodes = [node for node in map(_node_of, tensors(result)) if node is not None]
+        kept = api.saved_storages(nodes, GRAPH_LIMIT)
         counted = set()
-        for sequence, address, size in sorted(api.saved_storages(nodes, GRAPH_LIMIT), key=lambda kept: kept[0]):
+        for sequence, address, size in sorted(kept.told, key=lambda saved: saved[0]):
             if address not in counted:
                 counted.add(address)
                 told[sequence] = told.get(sequence, 0) + size
-    return told
+        return KeptBytes(told, kept.packed, kept.unread)
+    return KeptBytes()

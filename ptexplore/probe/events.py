@@ -12,6 +12,8 @@ LIMIT = 50_000  # events kept of one pass, markers not counted, so that every pa
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
 MARKERS = ("frame", "builtin", "callback", "sets", "call")
+BEGAN_LATE = "what the first call that used the device launched is not told: torch's profiler looks at it from then on"
+LAUNCH = "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 
 
@@ -31,9 +33,15 @@ def collect(
         (event, None, "forward" if event.start_tid in threads or event.start_time_ns < began else "backward")
         for event in reversed(roots)
     ]
-    left = LIMIT
+    left, work = LIMIT, api.DeviceWork(profile)
     while stack:
         event, parent, phase = stack.pop()
+        launched = api.launched(event, work)
+        for given in launched:
+            around = {"parent": parent, "thread": threads.setdefault(event.start_tid, len(threads)), "phase": phase}
+            events.append({"event": len(events), **launch(*given), **around})
+        if launched:
+            continue
         data = _data(event, marked)
         if data is not None:
             left -= data["type"] not in MARKERS
@@ -46,7 +54,7 @@ def collect(
             parent = number
         elif event.name == api.MARK + BACKWARD:
             phase = "backward"
-        stack += [(child, parent, phase) for child in reversed(event.children)]
+        stack += [(child, parent, phase) for child in reversed(api.in_order(event.children, work))]
     return _telling(events), False
 
 
@@ -90,6 +98,11 @@ def _data(event: Any, marked: Mapping[str, dict[str, Any]]) -> dict[str, Any] | 
         "sequence": fields.sequence_number,
         "inputs": [recorded_input(value) for value in fields.inputs],
     }
+
+
+def launch(name: str, through: str | None, took: int) -> dict[str, Any]:
+    """Work that a device was given: its name, the function of its runtime that launched it, and its nanoseconds."""
+    return {"type": LAUNCH, "name": name, "through": through, "took": took}
 
 
 def recorded_input(value: Any) -> Any:

@@ -185,19 +185,28 @@ def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None
     return node.id
 
 
+def _module() -> ModuleType:
+    """The module that the expression's names are in, with those that are always there.
+
+    It can be imported by its name: pickle finds the classes of --setup so, and Dynamo the globals of functions. It is
+    one module in each process, as Dynamo keeps the first that it found.
+    """
+    module = sys.modules.setdefault(OURS, ModuleType(OURS))
+    left = dict(module.__dict__)  # kept until the names are there again: what goes with it may run code of the user's
+    names = module.__dict__
+    names.clear()
+    names.update(vars(ModuleType(OURS)), __builtins__=builtins)
+    names.update(torch=torch, F=torch.nn.functional, nn=torch.nn, math=math)
+    del left
+    return module
+
+
 class Namespace:
     """The names an expression sees, and how each came to be (`bound`)."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
-        self.values: dict[str, Any] = {
-            "__builtins__": builtins,
-            "__name__": OURS,
-            "torch": torch,
-            "F": torch.nn.functional,
-            "nn": torch.nn,
-            "math": math,
-        }
+        self.values: dict[str, Any] = _module().__dict__
         self.bound: list[dict[str, Any]] = []
         self._numpy_is_seeded = False
 

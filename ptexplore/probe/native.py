@@ -200,8 +200,11 @@ class _Runs:
         """What `work` gives, as plain data, done in a fork: in it the profiler runs.
 
         The profiler starts a thread that stays, and beside another thread nothing is stepped by breakpoints. A fork
-        that comes to nothing counts for nothing: the work is done here, and what it raises is raised.
+        that comes to nothing counts for nothing: the work is done here, and what it raises is raised. No fork can use a
+        device that this process uses.
         """
+        if api.device_in_use() is not None:
+            return work()
 
         def told() -> bytes:
             return json.dumps([work(), self.processor, self.wall, self.times, self.timed]).encode()

@@ -6,7 +6,7 @@ import hashlib
 import os
 import runpy
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +30,8 @@ class Pass:
     held: dispatch.Held | None = None
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
-    saved: dict[int, int] | None = None  # by sequence number: the bytes kept for backward; None where none was told
+    device: str | None = None  # on which launches are recorded
+    saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
 
@@ -65,7 +66,10 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
     seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
     seen += [("ops", "graph", node) for node in running.graph]
-    seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in (running.saved or {}).items()]
+    seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
+    if running.saved.packed or running.saved.unread:
+        seen.append(("ops", "uncounted", {"packed": running.saved.packed, "unread": running.saved.unread}))
+    seen += [(recorder, "launches", {"device": running.device})] if running.device is not None else []
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     if running.raised is not None:
         seen.append((recorder, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
@@ -134,13 +138,18 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     hook = frames.recording(files, running.names.values) if is_hooked else nullcontext(None)
     # Telling sizes keeps what is told of alive a little longer, and a gradient that something else holds is copied: one
     # pass does without, so that passes differ where that changes what runs.
-    profile = api.profiler(shapes=running.recorder not in ("ops", "again"))
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
+        if not running.request.get("first"):
+            api.begin_device(_texts(running.request))
+        profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
         with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
             result, starts = _evaluated(running)
+    running.device = api.launching_device()
+    if profile.use_device != running.device:
+        cuts.append(events.BEGAN_LATE)
     # Only now: asking a view for its grad_fn can itself call operators.
     told = {} if running.raised is not None else {"type": type_name(result), "description": describe(result)}
     described: dict[str, Any] = {**told, **autograd.told(starts)}
@@ -163,6 +172,11 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     # A single run speaks for all three recorders: the same events, each with the markers it is about.
     recorders = ("ops", "frames", "dispatch") if running.recorder == "once" else (running.recorder,)
     return described, {name: list(_of(tree, name)) for name in recorders}
+
+
+def _texts(request: Mapping[str, Any]) -> str:
+    """All that was typed for an expression."""
+    return "\n".join((request.get("expression") or "", *request.get("setup", ()), *request.get("contexts", ())))
 
 
 def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:

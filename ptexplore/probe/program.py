@@ -69,6 +69,7 @@ def _message(
 ) -> dict[str, Any]:
     seen = list(ended_by)
     raised = any(kind == "raised" for _, kind, _ in seen)
+    seen += [(RECORDER, "launches", {"device": recorder.device})] if recorder.device is not None else []
     seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in tables]
     return {

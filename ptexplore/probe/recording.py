@@ -32,7 +32,7 @@ import sysconfig
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, ModuleType
@@ -155,7 +155,7 @@ class Recorder:
         "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time", "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_own_fork",
         "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped", "_threads", "_threw",
-        "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "cuts", "ended", "held_back",
+        "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "cuts", "device", "ended", "held_back",
         "interrupted", "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing", "stepping",
     )  # fmt: skip
 
@@ -175,8 +175,8 @@ class Recorder:
         self.is_block, self.named = is_block, False
         self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
-        self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
-        self.late = False  # it was
+        # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.
+        self.limit, self.late = limit, False
         self.stepping: Stepping | None = None
         self._no_stepping: str | None = None
         self._called_before: set[tuple[Label, int]] = set()  # where calls are stepped: builtins, with the sets
@@ -204,6 +204,7 @@ class Recorder:
         # away. An interrupt came where nothing can be raised, and is sent once more.
         self.interrupted = self._threw = self.held_back = False
         self._profile: Any = None
+        self.device: str | None = None  # on which launches are recorded
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
         self._throws: ThrowLog | None = None
@@ -336,6 +337,8 @@ class Recorder:
             self._range_changed(thread, code, frame.f_locals.get("self"))
         if self._profile is None and code is ITS_PROFILER[1]:
             self._resume()
+        if code in api.BEGIN_DEVICES:
+            self._device_begins()
 
     def _range_changed(self, thread: Thread, code: CodeType, range_: Any) -> None:
         """A range of the program's began, or it ended, if it is not one that goes on until a future is done."""
@@ -604,7 +607,7 @@ class Recorder:
 
     def _is_safe(self) -> bool:
         """Whether the profiler can be stopped: it runs, no thread is in a builtin, and open ranges can be ended."""
-        if self._profile is None or self._ranges_at_work or not self._can_end_ranges():
+        if self._profile is None or self._ranges_at_work or not self._can_end_ranges() or api.is_capturing():
             return False
         if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
             return False
@@ -707,12 +710,22 @@ class Recorder:
         return were_open
 
     def _new_profile(self) -> Any:
-        profile = api.profiler()
+        profile = api.profiler(device=api.launching_device())
+        self.device = profile.use_device or self.device
         with api.quiet_profiler():
             profile.__enter__()
         with api.marker(events.MAIN):
             pass
         return profile
+
+    def _device_begins(self) -> None:
+        """The program has begun to use a device: the next profile tells what is launched on it."""
+        device = api.launching_device()
+        if self._profile is not None and self._profile.use_device is None and device is not None:
+            self._left, self.device = 0, device
+            if not self._is_safe():
+                self._cut(events.BEGAN_LATE)
+            self._slice_if_safe()
 
     def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
@@ -945,6 +958,7 @@ class Recorder:
             "named": self.named,
             **({"forward_level": self._forward_level} if self._forward_level is not None else {}),
             **({"failed": self._failed.index} if self._failed is not None else {}),
+            **fold.kept,
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
@@ -1108,12 +1122,14 @@ class Row:
     """Calls of one kind, of one size, from one path: how many, and their nanoseconds together.
 
     `read`: of each operator in the first such call, itself first, the key set of each input, where that was read.
+    `device`: of each launch in such a call, in order, the device's nanoseconds of all calls.
     """
 
     calls: int = 0
     time: int = 0
     python: int = 0
     saved: int = 0
+    device: list[int] = field(default_factory=list)
     read: list[tuple[int | None, ...]] | None = None
 
 
@@ -1136,15 +1152,19 @@ class Fold:
 
     # As with the recorder's: some are read for each event.
     __slots__ = (
-        "_count", "_first", "_imported", "_kinds", "_leaves", "_marks", "_names", "_order", "_overloads", "_packed",
-        "_packer", "_python", "_read", "_reading", "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped",
-        "_stepped_now", "cuts", "digest", "kinds", "met", "rows", "stepping", "writes",
+        "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names", "_order",
+        "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_root", "_route_of", "_rows", "_seen",
+        "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest", "kept", "kinds", "met", "rows", "stepping",
+        "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.kinds: list[Kind] = []
         self._kinds: dict[Any, int] = {}
         self.rows: list[Row] = [Row()]  # 0 is END
+        self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
+        # What is told of saved tensors beside the rows, by the names of the program's fields.
+        self.kept = {"saved_backwards": 0, "saved_elsewhere": 0, "saved_packed": 0, "saved_unread": 0}
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1156,6 +1176,8 @@ class Fold:
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
+        self._work = api.NO_WORK  # what of the events that are folded is a device's
+        self._device: list[int] = []  # the nanoseconds of each launch in the call that is being folded
         self._imported = 0  # nanoseconds of imports that were folded: they are no operator's time
         self._reading: dict[int, int] = {}  # key sets of tensors that were read before what is folded, by address
         self._read: list[tuple[int | None, ...]] | None = None  # those of the inputs in the call that is being folded
@@ -1182,6 +1204,7 @@ class Fold:
         gc.disable()  # thousands of objects are made and freed here, and none of them is garbage
         try:
             roots = api.event_roots(profile)
+            self._work = api.DeviceWork(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
             roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
             beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
@@ -1238,9 +1261,17 @@ class Fold:
                 else:
                     call = _read(event, name)
                 if call is None or call[2] == "user":
-                    self._walk(event.children, path, sets)
+                    self._walk_beside(event, path, sets)
                 else:
                     self._unit(call, path, sets, (path.site, before))
+
+    def _walk_beside(self, event: Any, path: Path, sets: int) -> None:
+        """Walk what is no operator: a range, or what a device's runtime did without one."""
+        launched = api.launched(event, self._work)
+        for work in launched:
+            self._unit(_launch(event, *work), path, sets)
+        if not launched:
+            self._walk(api.in_order(event.children, self._work), path, sets)
 
     def _walk_marked(self, event: Any, path: Path, sets: int) -> None:
         """Walk what a marker stands for, which may be the builtin that was stepped."""
@@ -1254,18 +1285,22 @@ class Fold:
         self._stepped_now = inside
 
     def _met_before(self, event: Any, name: str, path: Path, sets: int) -> Call | None:
-        """Count an operator call that called nothing at sight, if the like of it was met before: MET; else it is read.
+        """Count an operator call that called none at sight, if the like of it was met before: MET; else it is read.
 
         Of a loop of small operators that is most of what recording costs: all that tells such calls apart is one key.
         """
         fields = event.extra_fields
         given = fields.inputs if type(fields) is _OPERATOR else None
+        children: list[Any] = []
         if not given or type(given[0]) is not _TENSOR:
             call = _read(event, name)
             if call is None or call[2] != "op" or call[5]:
                 return call
             given = call[4]
-        elif children := event.children:
+        else:
+            children = event.children
+        launched = self._launched_alone(children) if children else ()
+        if launched is None:
             return event, name, "op", fields, given, children
         told: list[Any] = [path.index, sets, name]
         for value in given:
@@ -1280,11 +1315,11 @@ class Fold:
         sequence: int = fields.sequence_number
         counted = 0 <= sequence < COUNTED
         overload = event.overload_name if self._overloads else None
-        told += (overload, counted)
+        told += (overload, counted, *(kernel for kernel, _, _ in launched))
         key = tuple(told)
         number = self._leaves.get(key)
         if number is None:
-            number = self._unit((event, name, "op", fields, given, []), path, sets)
+            number = self._unit((event, name, "op", fields, given, children), path, sets)
             if len(self._leaves) < LEAVES and not (self.writes and api.writes(name, overload)):
                 self._leaves[key] = number
             return MET
@@ -1294,9 +1329,17 @@ class Fold:
         row = self.rows[number]
         row.calls += 1
         row.time += took
+        for place, (_, _, on_device) in enumerate(launched):
+            row.device[place] += on_device
         if counted:
             self._sequences[sequence] = number, 0, event.start_time_ns + took
         return MET
+
+    def _launched_alone(self, children: list[Any]) -> Sequence[tuple[str, str | None, int]] | None:
+        """What the events in an operator's launched on a device; None where there are others, as operators."""
+        if not self._work or any(type(child.extra_fields) is _OPERATOR for child in children):
+            return None
+        return [given for child in api.in_order(children, self._work) for given in api.launched(child, self._work)]
 
     def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> int:
         """One operator call, or one node that the engine ran, with all that it called: the number of its row."""
@@ -1304,8 +1347,9 @@ class Fold:
         order = self._order
         position = len(order)
         order.append(END)
-        outer = self._seen, self._first, self._python, self._read
+        outer = self._seen, self._first, self._python, self._read, self._device
         self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
+        self._device = []
         path.hot = True
         imported = self._imported
         sizes: list[Any] = []
@@ -1322,14 +1366,16 @@ class Fold:
         row.calls += 1
         row.time += event.duration_time_ns - (self._imported - imported)
         row.python += self._python
+        if self._device:
+            row.device = list(map(operator.add, row.device, self._device)) if row.device else self._device
         order[position] = number
-        if self.stepping is not None:
+        if self.stepping is not None and call[2] != events.LAUNCH:
             self._tell_stepping(self.stepping, key, number, path, event, site)
         if self._seen:
             least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
             for seen in self._seen:
                 self._sequences[seen] = number, seen - least, ended
-        self._seen, self._first, self._python, self._read = outer
+        self._seen, self._first, self._python, self._read, self._device = outer
         return number
 
     def _maker(self, event: Any, sequence: int) -> tuple[int, int, int] | None:
@@ -1379,6 +1425,8 @@ class Fold:
         What Python ran inside it is folded as calls of its own, from its own paths.
         """
         event, name, type_, fields, inputs, children = call
+        if type_ == events.LAUNCH:
+            return self._launch(name, *inputs), -1
         self._names.append(name)
         sequence: int = fields.sequence_number
         if self._stepped:
@@ -1397,7 +1445,7 @@ class Fold:
                 self._seen.append(sequence)
                 self._first = sequence if self._first is None else self._first
                 around = sequence
-        inside = tuple(self._called(children, path, sets, around)) if children else ()
+        inside = tuple(self._called(api.in_order(children, self._work), path, sets, around)) if children else ()
         key = (type_, name, overload, given, counted, inside)
         number = self._kinds.get(key)
         if number is None:
@@ -1409,6 +1457,17 @@ class Fold:
             self.kinds.append(Kind(first, inside, type_ in NODES))
         return number, sequence
 
+    def _launch(self, name: str, through: str | None, took: int) -> int:
+        """The kind of a launch, which is counted for the call that is being folded."""
+        self._device.append(took)
+        key = (events.LAUNCH, name, through)
+        number = self._kinds.get(key)
+        if number is None:
+            number = self._kinds[key] = len(self.kinds)
+            first = {"type": events.LAUNCH, "name": name, "through": through}
+            self.kinds.append(Kind(first, (), is_node=False))
+        return number
+
     def _overload(self, event: Any, path: Path) -> str | None:
         """An operator call's overload; the call is kept with it if it writes to what it was given."""
         overload = event.overload_name if self._overloads else None
@@ -1419,7 +1478,7 @@ class Fold:
     def _called(
         self, children: Iterable[Any], path: Path, sets: int, around: int | None
     ) -> Iterator[tuple[int, int | None]]:
-        """What a call called: of each operator its kind and sequence number, HOLE where Python ran."""
+        """What a call called: of each operator, or launch, its kind and sequence number, HOLE where Python ran."""
         for child in children:
             name = child.name
             if name.startswith(api.MARK):
@@ -1437,6 +1496,9 @@ class Fold:
             call = _read(child, name)
             if call is not None:
                 yield self._inside(call, path, sets, around)
+            elif self._work:
+                for work in api.launched(child, self._work):
+                    yield self._launch(*work), None
 
     def _inside(self, call: Call, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
         """An operator inside of another: its kind, and by how much its sequence number is above that around it."""
@@ -1470,14 +1532,26 @@ class Fold:
         return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
     def saved(self, nodes: list[Any]) -> None:
-        """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""
-        told = sorted(api.saved_storages(nodes), key=lambda saved: saved[0])
-        counted = set()
-        for sequence, address, size in told:
+        """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
+
+        A graph may be gone back through more than once: what a node saved counts the first time.
+        """
+        kept = api.saved_storages(nodes)
+        told = self.kept
+        told["saved_packed"] += kept.packed
+        told["saved_unread"] += kept.unread
+        told["saved_backwards"] += api.tells_saved_unread()
+        counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
+        self._kept.update((sequence, address) for sequence, address, _ in kept.told)
+        for sequence, address, size in sorted(kept.told, key=lambda saved: saved[0]):
+            if address in counted:
+                continue
+            counted.add(address)
             known = self._sequences.get(sequence)
-            if known is not None and address not in counted:
-                counted.add(address)
+            if known is not None:
                 self.rows[known[0]].saved += size
+            else:
+                told["saved_elsewhere"] += size
 
     def told(self, paths: list[Path]) -> dict[str, Any]:
         packed = b"".join(self._packed) + self._packer.flush()
@@ -1498,6 +1572,7 @@ class Fold:
             call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
             call |= {"recorded": recorded[0] - 1} if recorded is not None else {}  # row 0 is END
             call |= {"python": row.python} if row.python else {}
+            call |= {"device": row.device} if row.device else {}
             calls.append(call | ({"saved": row.saved} if row.saved else {}))
         kinds = [
             {**kind.first, "inside": list(map(list, kind.inside)), "sizes": [list(map(list, s)) for s in kind.shapes]}
@@ -1511,6 +1586,8 @@ class Fold:
         if self.stepping is not None:
             by = {call.key: route_of[call.row] for call in self.stepping.done if call.row is not None}
             for number, key in represents.items():
+                if self.kinds[key[2]].first["type"] == events.LAUNCH:
+                    continue
                 why = self.stepping.why(key)
                 told[number] |= {"unstepped": why} if key not in by else {"represented": by[key]}
         return {
@@ -1561,6 +1638,11 @@ def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[i
 Call = tuple[Any, str, str, Any, Any, list[Any]]
 MET: Call = (None, "", "op", None, None, [])  # a call that was folded already
 MARKED = api.MARK
+
+
+def _launch(event: Any, name: str, through: str | None, took: int) -> Call:
+    """A launch on a device that no operator made, as a call."""
+    return event, name, events.LAUNCH, None, (through, took), []
 
 
 def _read(event: Any, name: str) -> Call | None:

@@ -47,7 +47,6 @@ OTHER, BROKEN = 3, 4  # with which status a child ends where Python ran, and whe
 NODES = ("engine", "node")
 # Builtins that may run between the fork and the operator: they change nothing, and call nothing of the program's.
 HARMLESS = frozenset({len, isinstance, issubclass, callable, id, abs, ord, chr, ascii, bin, hex})
-DEVICES = ("cuda", "xpu")
 THREADS = ("pt_autograd",)  # how torch names threads of the engine that run backward for a device
 
 # Why a kind was not stepped.
@@ -479,9 +478,9 @@ def why_not() -> str | None:
     What a fork leaves behind are threads that hold locks, devices, and whoever waits for the program's own children.
     OpenMP's threads hold none: the fork uses one thread.
     """
-    for name in DEVICES:
-        if getattr(getattr(torch, name, None), "is_initialized", bool)():
-            return f"{name.upper()} is in use, which no fork of the program can use"
+    device = api.device_in_use()
+    if device is not None:
+        return f"{device.upper()} is in use, which no fork of the program can use"
     ours = sum(thread.name == "ptexplore" for thread in threading.enumerate())
     if len(sys._current_frames()) > 1 + ours:
         return "the program runs threads of its own, which no fork has"

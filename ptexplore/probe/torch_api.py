@@ -12,12 +12,13 @@ import gc
 import hashlib
 import operator
 import os
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -342,13 +343,99 @@ def marker(name: str) -> AbstractContextManager[Any]:
     return torch._C._profiler._RecordFunctionFast(f"{MARK}{name}")  # type: ignore[no-any-return]
 
 
-def profiler(*, shapes: bool = True) -> Any:
+def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
     """`torch.autograd.profiler.profile`: with inputs if `shapes`, overloads and other threads where it can.
 
-    Not torch.profiler: its first use imports hundreds of modules and registers kernels.
+    `device`: one of `launching_device`, whose work is told too. Not torch.profiler: its first use imports hundreds of
+    modules and registers kernels.
     """
     config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
-    return torch.autograd.profiler.profile(use_kineto=True, record_shapes=shapes, experimental_config=config)
+    return torch.autograd.profiler.profile(
+        use_kineto=True, use_device=device, record_shapes=shapes, experimental_config=config
+    )
+
+
+DEVICES = ("cuda", "xpu")  # those that launch work which a profiler of this torch may tell of
+
+
+def device_in_use() -> str | None:
+    """The device, of `DEVICES`, that this process has begun to use; what asks whether there is any would begin it."""
+    return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
+
+
+def begin_device(text: str) -> None:
+    """Begin to use a device that some text of the user's names, if there is one: in a process of ours alone."""
+    for name in DEVICES:
+        module = getattr(torch, name, None)
+        if re.search(rf"\b{name}\b", text) and module is not None and module.is_available():
+            module.init()
+
+
+def launching_device() -> str | None:
+    """The device in use, if this torch's profiler tells what is launched on it; None without any."""
+    name, told = device_in_use(), {activity.name for activity in torch.autograd._supported_activities()}
+    return name if name is not None and name.upper() in told else None
+
+
+# The functions of Python by which every first use of a device begins, C++'s too: torch/csrc/utils/device_lazy_init.cpp.
+BEGIN_DEVICES = frozenset(getattr(torch, name)._lazy_init.__code__ for name in DEVICES if hasattr(torch, name))
+
+
+class DeviceWork:
+    """Tells which events of a finished profile are work of a device; of a profile without one it is false.
+
+    They lie in the tree among the functions of the device's runtime, which no field of theirs sets apart: their names
+    do, and only of names that were not met before the profile's flat list of events is asked, which takes long.
+    """
+
+    _names: ClassVar[dict[str, bool]] = {}  # whether what has that name is a device's work
+
+    def __init__(self, profile: Any) -> None:
+        self._profile: Any = profile if profile is not None and profile.use_device is not None else None
+
+    def __bool__(self) -> bool:
+        return self._profile is not None
+
+    def has(self, name: str) -> bool:
+        """Whether events of this name, which are no operators', are a device's work."""
+        if name not in self._names:
+            for event in self._profile.kineto_results.events():
+                is_work = event.device_type() != _HOST and not getattr(event, "is_user_annotation", bool)()
+                self._names[event.name()] = is_work or self._names.get(event.name(), False)
+        return self._names.setdefault(name, False)
+
+
+NO_WORK = DeviceWork(None)
+_HOST = torch._C._autograd.DeviceType.CPU
+
+
+def launched(event: Any, work: DeviceWork) -> list[tuple[str, str | None, int]]:
+    """What an event of the tree that is no operator's launched on a device: name, by which function, nanoseconds there.
+
+    A function of the device's runtime has its work inside it (`cudaLaunchKernel` one kernel, `cudaGraphLaunch` many).
+    What a library launched past the functions that the profiler sees stands alone.
+    """
+    if not work or type(event.extra_fields) is not KINETO_FIELDS:
+        return []
+    name = event.name
+    children = event.children
+    if not children:
+        return [(name, None, event.duration_time_ns)] if work.has(name) else []
+    inside = ((child.name, child.duration_time_ns) for child in children)
+    return [(launch, name, took) for launch, took in inside if work.has(launch)]
+
+
+def in_order(events: list[Any], work: DeviceWork) -> list[Any]:
+    """Events inside of one, by when they began: what a device's runtime did comes before all else in the tree."""
+    return sorted(events, key=lambda event: event.start_time_ns) if work and len(events) > 1 else events
+
+
+def is_capturing() -> bool:
+    """Whether a graph of CUDA is being captured: whatever waits for the device then ends that, as a profiler's end."""
+    return device_in_use() == "cuda" and bool(torch._C._cuda_isCurrentStreamCapturing())
+
+
+KINETO_FIELDS = torch._C._profiler._ExtraFields_Kineto  # of an event of a device's runtime, or of its work
 
 
 SILENT = 7  # above every level of libkineto's messages
@@ -720,29 +807,77 @@ def tells_saved_unread() -> bool:
     return hasattr(torch._C._autograd.SavedTensor, "data")
 
 
-def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
-    """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
+@dataclass
+class SavedStorages:
+    """What the nodes of a graph saved: sequence number of the call, a storage's address, its bytes.
 
-    Nothing is checked or unpacked: `_raw_saved_*` has the tensor as `data`. [] for a torch without that (2.6), which
-    would have to unpack: that runs hooks, a checkpoint's whole recomputation among them. What leaves hold is left out,
-    and so are views of it: parameters are there anyway. Tensors without a storage (sparse) are in no figure. No node
-    over `limit` is looked at.
+    `packed` tensors a hook packed (a checkpoint's), of which nothing is known; the memory of `unread` ones has no
+    address that can be asked for (MKLDNN's, a wrapper's).
     """
+
+    told: list[tuple[int, int, int]] = field(default_factory=list)
+    packed: int = 0
+    unread: int = 0
+
+
+def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
+    """What the nodes of a graph saved for backward. No node over `limit` is looked at.
+
+    Nothing is checked or unpacked: `_raw_saved_*` has the tensor as `data`. Nothing is told of a torch without that
+    (2.6), which would have to unpack: that runs hooks, a checkpoint's whole recomputation among them. What leaves hold
+    is left out, and so are views of it: parameters are there anyway.
+    """
+    saved = SavedStorages()
     if not tells_saved_unread():
-        return []
-    told: list[tuple[int, int, int]] = []
+        return saved
     of_leaves: set[int] = set()
     with without_overrides():
         for node in nodes_of(starts, limit):
             leaf = getattr(node, "variable", None)
-            with suppress(RuntimeError, NotImplementedError):
-                of_leaves.add(int(TENSOR_BASE.untyped_storage(leaf)._cdata) if leaf is not None else 0)
+            of_leaves.update(address for address, _ in (_storages(leaf) or () if leaf is not None else ()))
             number = sequence_number(node)
-            for tensor in _saved_tensors(node) if number >= 0 else ():
-                with suppress(RuntimeError, NotImplementedError):
-                    storage = TENSOR_BASE.untyped_storage(tensor)
-                    told.append((number, int(storage._cdata), int(storage.nbytes())))
-    return [saved for saved in told if saved[1] not in of_leaves]
+            for value in _saved_values(node) if number >= 0 else ():
+                if not isinstance(value, torch.Tensor):
+                    saved.packed += 1
+                    continue
+                storages = _storages(value)
+                saved.unread += storages is None
+                saved.told += [(number, address, size) for address, size in storages or ()]
+    saved.told = [told for told in saved.told if told[1] not in of_leaves]
+    return saved
+
+
+# The tensors that a sparse one is made of, by its layout: the methods that give them.
+_ROWS, _COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
+_PARTS = {
+    torch.sparse_coo: ("_indices", "_values"), torch.sparse_csr: _ROWS, torch.sparse_bsr: _ROWS,
+    torch.sparse_csc: _COLUMNS, torch.sparse_bsc: _COLUMNS,
+}  # fmt: skip
+
+
+def _storages(tensor: torch.Tensor) -> list[tuple[int, int]] | None:
+    """The address and the bytes of each storage of a tensor; None where they cannot be asked for."""
+    parts = _PARTS.get(TENSOR_BASE.layout.__get__(tensor))
+    if parts is not None and type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return None  # to ask a wrapper for its parts would run what it wraps
+    try:
+        with _unobserved():
+            held = [tensor] if parts is None else [getattr(tensor, name)() for name in parts]
+            storages = [TENSOR_BASE.untyped_storage(part) for part in held]
+            return [(int(storage._cdata), int(storage.nbytes())) for storage in storages]
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+@contextmanager
+def _unobserved() -> Iterator[None]:
+    """Operators called here are seen by no profiler, no autograd and no mode of Python."""
+    torch._C._autograd._enable_record_function(False)
+    try:
+        with torch._C._DisableTorchDispatch(), torch._C._AutoDispatchBelowAutograd():
+            yield
+    finally:
+        torch._C._autograd._enable_record_function(True)
 
 
 @functools.cache
@@ -751,7 +886,8 @@ def _saved_names(kind: type) -> tuple[str, ...]:
     return tuple(name for name in dir(kind) if name.startswith("_raw_saved_"))
 
 
-def _saved_tensors(node: Any) -> Iterator[Any]:
+def _saved_values(node: Any) -> Iterator[Any]:
+    """What a node saved: each tensor, or what a hook packed it to."""
     kind: Any = type(node)
     for name in _saved_names(kind):
         try:
@@ -760,9 +896,9 @@ def _saved_tensors(node: Any) -> Iterator[Any]:
             continue
         for saved in held if isinstance(held, (list, tuple)) else (held,):
             with suppress(RuntimeError):
-                tensor = getattr(saved, "data", None)
-                if isinstance(tensor, torch.Tensor):
-                    yield tensor
+                value = getattr(saved, "data", None)
+                if value is not None:
+                    yield value
 
 
 def decomposition_tables() -> dict[str, dict[Any, Any]]:

@@ -231,9 +231,13 @@ def _needed(context: Context, derivative: Derivative, entry: DerivativeRef, node
 
 
 def _formulas(context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef) -> tuple[Claim, ...]:
-    """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient."""
+    """The hand-written backward functions that the formulas name, in the order in which the generated code calls them.
+
+    Each runs only if its input needs a gradient. The code goes by the names of the inputs, as the entry writes them
+    (create_differentiability_info of tools/autograd/load_derivatives.py).
+    """
     claims = []
-    run = [f for f in entry.formulas if f.mode == "backward" and f.needed is not False]
+    run = sorted((f for f in entry.formulas if f.mode == "backward" and f.needed is not False), key=lambda f: f.inputs)
     for name in dict.fromkeys(call for f in run for call in f.calls):
         lines = ", ".join(str(f.line) for f in run if name in f.calls)
         symbol = f"{FORMULA_SCOPE}::{name}"

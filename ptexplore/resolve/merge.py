@@ -15,7 +15,7 @@ from msgspec import structs
 
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.observed import UNSEEN, CallTarget, Event, OperatorTimes, UserCall, operators, records
-from ptexplore.model.trace import Hop, ModuleRef
+from ptexplore.model.trace import Hop, LaunchRef, ModuleRef
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
 
@@ -29,6 +29,7 @@ KINDS: Mapping[str, HopKind] = {
     "builtin": "binding",
     "user": "python",
     "script": "native",
+    "launch": "launch",
 }
 
 NO_SOURCE = {
@@ -140,6 +141,7 @@ def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
         time=known.times.get(seen),
         sequence=event.sequence if event.sequence is not None and event.sequence >= 0 else None,
         module=ModuleRef(module.type, module.name, module.root, module.bound) if module is not None else None,
+        launch=LaunchRef(event.through, event.took) if kind == "launch" else None,
     )
     return Claim(hop=hop, event=event, children=children)
 

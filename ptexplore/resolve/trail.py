@@ -20,7 +20,8 @@ from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.native import join, libraries
+from ptexplore.resolve.native import join, launches, libraries
+from ptexplore.resolve.order import in_order
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, recorded_path
@@ -39,7 +40,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
         kind = observation.kind
-        if kind in ("cut", "nondeterministic", "perturbed", "stopped"):
+        if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched"):
             context.findings.append(Finding(kind, record_of(observation, Remark).text))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
@@ -83,8 +84,11 @@ def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> str:
     done = {route.kind for route in program.routes if route.represented is not None}
-    left = {route.kind: route.unstepped for route in program.routes if route.kind not in done}
-    what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls were stepped, one call of each"
+    calls = (route for route in program.routes if program.kinds[route.kind].type != "launch")
+    left = {route.kind: route.unstepped for route in calls if route.kind not in done}
+    told = {number for number, route in enumerate(program.routes) if route.represented == number}
+    more = f", {len(told)} calls in all" if len(told) > len(done) else ", one call of each"  # by another builtin
+    what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls and nodes were stepped{more}"
     text = f"{what}, in {stepping.spent:.0f} s"
     reasons = Counter(why for why in left.values() if why is not None)
     text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())
@@ -110,6 +114,7 @@ PASSES: tuple[Pass, ...] = (
     report,
     copied,
     stepped,
+    launches.place,
     join.join,
     libraries.attach,
 )
@@ -128,6 +133,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     for step in PASSES:
         if program is None or step not in OF_A_SEQUENCE:
             claims = step(context, claims)
+    claims = in_order(claims)
     hops = number(claims)
     left = claims if program is None else _left_by_error(context, program, claims)
     numbered = numbers(claims)

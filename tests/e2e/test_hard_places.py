@@ -540,6 +540,62 @@ def test_what_autocast_calls_does_not_go_through_autocast(command: InProcess) ->
     assert "AutocastCPU" not in predicted["aten::mm"]
 
 
+def test_an_order_that_nothing_saw_is_not_told(command: InProcess, warm_cache: Path) -> None:
+    """Where an operator ran among functions that follow from a text: by the stepped run, and by the generated code."""
+    expression = "F.linear(a, b).div(b).clamp(0)"
+    stepped = command("trace", expression, "--json").hops
+    ran = [(hop["op"], names) for hop, names in _with_callers(stepped) if hop["kind"] == "op"]
+    derived = command("trace", expression, "--backward", "--no-native", "--json").hops
+    told = [hop for hop in derived if hop["kind"] == "op" and hop["phase"] == "forward"]
+    assert [hop["op"] for hop in told] == [op for op, _ in ran]
+    callers = {inner["id"]: hop for hop in derived for inner in hop["children"]}
+    unknown = set()
+    for hop, (op, names) in zip(told, ran, strict=True):
+        caller = callers[hop["id"]]
+        before = caller["children"][: [inner["id"] for inner in caller["children"]].index(hop["id"])]
+        unseen = [inner["name"] for inner in before if inner["kind"] in ("impl", "stub")]
+        assert hop["unknown_order"] == bool(unseen), op
+        assert caller["kind"] != "impl" or caller["name"] in names, op
+        if any(name.startswith("at::meta::") and name in names for name in unseen):
+            unknown.add(op)
+    assert unknown == {"aten::to.dtype"}  # the clamp's bound is made a float while the shapes are worked out
+    assert any(callers[hop["id"]]["name"] == "at::native::linear" for hop in told)
+
+    node = next(hop for hop in derived if hop["name"].endswith("::DivBackward0::apply"))
+    functions = [inner["name"] for inner in node["children"] if inner["kind"] == "impl"]
+    [generated] = warm_cache.glob("generated/*/torch/csrc/autograd/generated/Functions.cpp")
+    text = generated.read_text().partition("variable_list DivBackward0")[2]
+    places = [text.index(f"{name.rpartition('::')[2]}(") for name in functions]
+    assert len(places) == 2
+    assert places == sorted(places)
+
+
+def _with_callers(hops: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], set[str]]]:
+    """Each hop with the names of all that it is inside of."""
+    names: dict[int, set[str]] = {}
+    for hop in hops:
+        yield hop, names.get(hop["id"], set())
+        for inner in hop["children"]:
+            names[inner["id"]] = {*names.get(hop["id"], set()), hop["name"]}
+
+
+def test_what_setup_defines_can_be_imported_as_any_code_of_python(command: InProcess) -> None:
+    """Pickle finds a class by its module's name, Dynamo a function's globals; one module, however often it is run."""
+    setup = (
+        "import importlib, pickle, sys\n"
+        "class Own: pass\n"
+        "seen = sys.__dict__.setdefault('modules_seen', [])\n"
+        "seen.append(importlib.import_module(__name__))\n"
+        "def f():\n"
+        "    import colorsys\n"  # so that what is shown is a second call, of names made anew
+        "    assert type(pickle.loads(pickle.dumps(Own()))) is Own\n"
+        "    return vars(seen[0]) is globals() and len(seen)"
+    )
+    data = command("trace", "f()", "--setup", setup, "--no-native", "--json").data
+    assert data["ending"] is None
+    assert data["result"]["description"] == "2"
+
+
 def test_a_key_says_redispatch_only_inside_the_kernel_that_redispatched(command: InProcess) -> None:
     """Python's values become tensors below autograd: the table is asked for CPU at once; no kernel sent it there."""
     has_autograd = torch_says(
@@ -796,7 +852,11 @@ def test_a_call_that_records_nothing_holds_no_node(command: InProcess) -> None:
                 return hop["name"]
         return None
 
-    by_python = [hop for hop in hops if hop["kind"] == "op" and by_id.get(hop["parent"], {}).get("kind") != "kernel"]
+    by_python = [
+        hop
+        for hop in hops
+        if hop["kind"] == "op" and by_id.get(hop["parent"], {}).get("kind") not in ("kernel", "impl")
+    ]
     outer = [hop for hop in by_python if hop["name"].startswith(("aten::sum", "aten::add"))]
     assert [recorded(call) for call in outer] == expected
 

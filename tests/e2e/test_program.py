@@ -6,6 +6,7 @@ import gzip
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -94,6 +95,16 @@ def test_the_first_screen_has_modules_functions_and_backward(command: InProcess,
     assert not [path for path in document["program"]["paths"] if os.path.isabs(path.get("file") or "")]
 
 
+def test_an_operator_has_a_row_for_each_way_that_its_calls_went(command: InProcess, tmp_path: Path) -> None:
+    """A sparse matrix goes by another key than a dense one."""
+    file = tmp_path / "ways.py"
+    code = "import torch\nx = torch.eye(2)\nfor a in (x, x.to_sparse(), x): torch.mm(a, x)\n"
+    file.write_text(code, encoding="utf-8")
+    shown = command("trace", "--script", str(file), "--native-budget", "0", "--view", "operators", "--plain").out
+    ways = (re.search(r"level 1: mm; (?:\w+ → )*?(\w+) → [\w:]+; .* calls (\d+);", line) for line in shown.splitlines())
+    assert {way[1]: int(way[2]) for way in ways if way} == {"CPU": 2, "SparseCPU": 1}
+
+
 LOOP = """\
 import torch
 
@@ -111,7 +122,7 @@ def test_a_call_of_each_kind_is_stepped(command: InProcess, tmp_path: Path) -> N
     file.write_text(LOOP, encoding="utf-8")
     document = json.loads(command("trace", "--script", str(file), "--json").out)
     (finding,) = [found["text"] for found in document["findings"] if found["kind"] == "stepped"]
-    assert finding.startswith("3 of 3 kinds of operator calls were stepped, one call of each")
+    assert finding.startswith("3 of 3 kinds of operator calls and nodes were stepped, one call of each")
     assert document["captured"]["native"]
     routes = document["program"]["routes"]
     assert [route["represented"] for route in routes] == [0, 1, 2]

@@ -16,6 +16,7 @@ import pytest
 
 from ptexplore.capture.program import flaw_of, in_order, program_of
 from ptexplore.model.program import Program
+from ptexplore.view.trace.program_parts import parts_of
 from ptexplore.view.trace.stacks import _threads
 
 torch = pytest.importorskip("torch")
@@ -546,6 +547,39 @@ def test_the_node_of_a_write_through_a_view_belongs_to_the_call_that_wrote() -> 
     assert kinds[program.routes[program.calls[slices.recorded].route].kind].name == "aten::fill_"
 
 
+def test_operators_are_those_that_python_nodes_and_the_engine_called() -> None:
+    weight = torch.ones(2, requires_grad=True)
+
+    def run() -> None:
+        (Twice.apply(weight) * weight).sum().backward()  # the engine adds the two gradients up
+        torch.autograd.grad((weight * weight).sum(), weight)  # and does not run AccumulateGrad here
+        with torch._C._profiler._RecordFunctionFast("marked"):
+            scripted(weight)
+
+    scripted = torch.jit.script(of_a_script)
+    program = recorded(run)
+    with torch.autograd.profiler.profile() as profile:
+        run()
+    seen = list(profile.function_events)
+    outermost = [event for event in seen if event.name.startswith("aten::") and not _inside_operator(event)]
+    whole = parts_of(program, "run")
+    assert whole.operators == len(outermost)
+    own = {own.name: own for part in whole.walk() for own in part.own}
+    assert own["AccumulateGrad"].calls == sum(event.name == "torch::autograd::AccumulateGrad" for event in seen) == 1
+    assert (own["Twice"].calls, own["Twice"].operators, own["TwiceBackward"].operators) == (1, 0, 0)
+    assert own["relu"].calls == 1
+    assert "marked" not in own
+
+
+def of_a_script(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x)
+
+
+def _inside_operator(event: Any) -> bool:
+    above = event.cpu_parent
+    return above is not None and (above.name.startswith("aten::") or _inside_operator(above))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) -> None:
     make, inputs = MODELS[name]
@@ -568,6 +602,25 @@ def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) ->
     torch.manual_seed(1)
     program = recorded(lambda: backward_of(model, given))
     assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0
+
+
+def test_saved_bytes_of_sparse_tensors_and_what_no_figure_has() -> None:
+    """A sparse tensor has the bytes of its parts. A second backward of a graph saves nothing new."""
+    x = torch.ones(3, 3, requires_grad=True)
+    rows, columns = torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csc()
+
+    def trained() -> None:
+        result = torch.sparse.mm(rows, x).sum()
+        result.backward(retain_graph=True)
+        result.backward()
+        made_again = torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False)
+        (torch.sparse.mm(columns, x) + made_again).sum().backward()
+        x.exp().sum().backward()
+
+    program = recorded(trained)
+    parts = [rows._indices(), rows._values(), columns.ccol_indices(), columns.row_indices(), columns.values()]
+    assert sum(calls.saved for calls in program.calls) == sum(part.untyped_storage().nbytes() for part in parts)
+    assert (program.backwards, program.saved_backwards, program.saved_packed) == (4, 3, 1)
 
 
 class Imports(torch.autograd.Function):

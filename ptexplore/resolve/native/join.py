@@ -211,6 +211,8 @@ def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
         return Matchable("op", hop.op or hop.name)
     if event == "engine":
         return Matchable("engine", UNNAMED)
+    if event == "launch" and claim.event.through is not None:
+        return Matchable("launch", claim.event.through)
     if hop.kind == "node" and event == "node":
         return Matchable("node", _last(hop.name.removesuffix("::apply")))
     return Matchable("binding", _last(hop.name)) if hop.kind == "binding" else None
@@ -230,7 +232,8 @@ def frame_mark(
 ) -> Matchable | None:
     """How a frame can be recognised among the claims; None if it can't.
 
-    `bindings` are those of the claims, of builtins too: C++ has functions of its own that are called as a builtin is.
+    `bindings` are those of the claims, of builtins and launches too: C++ has functions of its own that are called as a
+    builtin is, and a device's runtime others than those that launch something.
     """
     seen, code = frame.function.landmark, frame.function.code
     if code is not None:
@@ -246,7 +249,7 @@ def frame_mark(
     ):
         return Matchable("engine", UNNAMED)
     name = frame.builtin or _last(frame.function.name.qualified)
-    mark = Matchable("builtin" if frame.builtin else "binding", name)
+    mark = Matchable("builtin" if frame.builtin else "launch" if frame.function.closed else "binding", name)
     return mark if mark in bindings else None
 
 
@@ -280,13 +283,23 @@ def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -
     """
     ordered = any(frame.function.code is not None for frame in frames)
     marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
-    bindings = {mark for _, mark in marked if mark.kind in ("builtin", "binding")}
+    bindings = {mark for _, mark in marked if mark.kind in ("builtin", "binding", "launch")}
     known = handles(frames, op_of)
     run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, bindings, known)) is not None]
+    marked, run = _launches_alike(marked, run)
     vague = any(claim.hop.op is None for claim, mark in marked if mark.kind == "op")
     mine = [_loose(mark, vague) for _, mark in marked]
     theirs = [_loose(mark, vague) for _, mark in run]
     return _nested(claims, [(marked[a][0], run[b][0]) for a, b in _pairs(mine, theirs)])
+
+
+def _launches_alike(
+    claims: list[tuple[Claim, Matchable]], frames: list[tuple[NativeFrame, Matchable]]
+) -> tuple[list[tuple[Claim, Matchable]], list[tuple[NativeFrame, Matchable]]]:
+    """Both without the launches by a function that was called another number of times: which is which is not known."""
+    counts = [Counter(mark for _, mark in marked if mark.kind == "launch") for marked in (claims, frames)]
+    unlike = {mark for mark in counts[0] | counts[1] if counts[0][mark] != counts[1][mark]}
+    return [m for m in claims if m[1] not in unlike], [m for m in frames if m[1] not in unlike]
 
 
 def _loose(mark: Matchable, vague: bool) -> Matchable:

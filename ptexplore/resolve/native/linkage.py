@@ -18,6 +18,10 @@ from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.sources import Source
 
 HEADER = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc")
+# Libraries for a device are compiled from files that nvcc compiles, or that say so by their folder or name.
+_OF_DEVICE = re.compile(r"lib(?:torch|c10)_(?:cuda|hip|xpu)")
+_FOR_DEVICE = re.compile(r"\.cuh?$|/(?:cuda|cudnn|hip|miopen|xpu)/|(?:CUDA|Cuda|cuda|HIP|XPU|Cudnn|NCCL)[^/]*$")
+_FOR_HOST = re.compile(r"/cpu/|CPU[^/]*$|RegisterComposite[^/]*$")
 # A file below native/cpu is compiled once for each capability, from a copy that is named so (cmake/Codegen.cmake).
 _COPY = re.compile(rf"\.(?:{'|'.join(CAPABILITIES)})\.cpp$")
 _HEAD = 24  # lines that the head of a class or of a member may take
@@ -27,16 +31,28 @@ _HEAD = 24  # lines that the head of a class or of a member may take
 class Linkage:
     """Of a function's symbol: the mangled name, the file a local one was compiled from, whether it is a global one.
 
-    Everything is empty where only another function's name tells of the function.
+    And the library that holds it. Everything is empty where only another function's name tells of the function.
     """
 
     mangled: str = ""
     unit: str = ""
     is_global: bool = False
+    library: str = ""
 
     def is_internal(self, name: Name) -> bool:
         """Whether the name itself says that the function was never visible outside of its object."""
         return name.is_anonymous or marked(name, self.mangled)
+
+    def of_library(self, paths: Sequence[str]) -> list[str]:
+        """Those of some files that the library can be compiled from, as far as names tell.
+
+        A library for a device is compiled from the device's own files, and some whose names do not tell; from none that
+        is named for the processor. Any other one holds nothing that nvcc compiles.
+        """
+        if _OF_DEVICE.match(self.library):
+            own = [path for path in paths if _FOR_DEVICE.search(path) or path.endswith(HEADER)]
+            return own or [path for path in paths if not _FOR_HOST.search(path)]
+        return [path for path in paths if not path.endswith((".cu", ".cuh"))] or list(paths)
 
     def own_unit(self, name: Name) -> str:
         """The file that a function with internal linkage was compiled from; "" for any other, or if not known.

@@ -40,7 +40,6 @@ THIRD_PARTIES = (
         r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
 )  # fmt: skip
 BINDINGS = "torch::autograd"  # the namespace of the generated functions behind Python's names
-_DEVICE = (".cu", ".cuh")  # of the libraries for devices; those whose source is looked for have none of it
 INSTANTIATED = "the C++ standard library's"
 NO_SOURCE = "made by the compiler: no source has it"
 _OF_VARIABLE = re.compile(r"TLS (?:init|wrapper) function for (.+)")
@@ -225,6 +224,8 @@ class Sites:
         generated = self.lookup.store.definitions(name.plain) or self._bound(name)
         if unit:
             generated = [row for row in generated if compiled_from(row[0], unit)]
+        compiled = linkage.of_library([path for path, _, _ in generated])
+        generated = [row for row in generated if row[0] in compiled]
         if len(generated) == 1:
             return in_runtime(self.lookup.tree, *generated[0])
         fallback: SourceRef | None = None
@@ -351,7 +352,7 @@ def _is_standard(function: Function) -> bool:
 
 
 def _linkage(function: Function) -> Linkage:
-    return Linkage(function.mangled, function.unit, function.is_global)
+    return Linkage(function.mangled, function.unit, function.is_global, function.library)
 
 
 def _candidates(source: Source, name: Name, linkage: Linkage, near: str | None) -> Sequence[Symbol]:
@@ -359,7 +360,8 @@ def _candidates(source: Source, name: Name, linkage: Linkage, near: str | None) 
     written = _as_written(name)
     symbols = source.definitions(written) or source.find(written, Wanted()).left
     left = [s for s in definitions(symbols) if source.conditions.holds(s.guards, s.path) is not False]
-    left = [s for s in left if not s.path.endswith(_DEVICE)] or left
+    compiled = linkage.of_library([s.path for s in left])
+    left = [s for s in left if s.path in compiled]
     if not linkage.is_internal(name):
         left = [s for s in left if not s.static or _may_be_static(name, linkage.mangled, s)]
     left = narrowed(source, name, linkage, left)

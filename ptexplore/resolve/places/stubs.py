@@ -147,7 +147,9 @@ class Stubs:
         from ptexplore.index.dialect.cpp import dialect
 
         paths = {path for path, _, _ in self.lookup.store.definitions(f"at::native::{name}")}
-        paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_") for path in paths}  # torchgen writes them in pairs
+        for path in tuple(paths):  # torchgen writes what defines a stub and what registers its kernels apart
+            paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_")}
+            paths |= {path.replace("/UfuncCPU_", "/UfuncCUDA_").replace(".cpp", ".cu")}
         texts = [Text(path, "\n".join(self.lookup.tree.lines(path))) for path in sorted(paths)]
         return [row for text in texts if "_DISPATCH" in text.raw for row in dialect(text) if row.name == name]
 

@@ -253,8 +253,8 @@ def rank(path: str, near: str) -> tuple[bool, bool, bool, int, str]:
     """
     (ours, _, _), (theirs, test, made) = _about(near), _about(path)
     shared = 0
-    for own, their in zip(ours, theirs, strict=False):
-        if own != their:
+    for folder, other in zip(ours, theirs, strict=False):
+        if folder != other:
             break
         shared += 1
     return (test, of_another_kind(path, near), made, -shared, path)

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ptexplore.model.observed import GraphNode, KeptForBackward, SteppedCalls, records
+from ptexplore.model.observed import GraphNode, KeptForBackward, SteppedCalls, UncountedSaved, records
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import COPY_SLICES, Unit, expression_parts, how_timed, unit_of
@@ -20,8 +21,9 @@ from ptexplore.view.trace.modules import (
     fitting,
     opened,
     order,
-    seconds,
-    size,
+    saved_elsewhere,
+    saved_for_backward,
+    uncounted,
 )
 from ptexplore.view.trace.page import OPERATORS, OPERATORS_UNCOUNTED, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
@@ -72,8 +74,8 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
     called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} (without those that operators make)"
     called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
-    saved = _saved(session, whole)
-    kept = f"; {size(saved)} saved for backward" if saved else ""
+    is_least = any(_uncounted(session)) or _writes_through_views(session)
+    kept = saved_for_backward(_saved(session, whole), is_least=is_least)
     yield f"torch {trail.torch.version}; {called}{kept}"
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if unit == "instructions" or not parts:
@@ -90,6 +92,18 @@ def _saved(session: Session | None, whole: Part) -> int:
     return max(whole.saved, told)
 
 
+def _uncounted(session: Session | None) -> tuple[int, int]:
+    """How many saved tensors are in no sum: those that a hook packed, and those whose memory cannot be asked for."""
+    seen = records(session.observations if session else (), "uncounted", UncountedSaved)
+    return (seen[0].packed, seen[0].unread) if seen else (0, 0)
+
+
+def _writes_through_views(session: Session | None) -> bool:
+    """Whether the graph has a node inside of CopySlices, which does not tell what it saved."""
+    nodes = records(session.observations if session else (), "graph", GraphNode)
+    return any(node.name.endswith(COPY_SLICES) for node in nodes)
+
+
 def _left_out(
     trail: Trail, session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]
 ) -> Iterator[str]:
@@ -102,11 +116,11 @@ def _left_out(
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(trail, root)
-    seen = session.observations if session is not None else ()
+    yield from uncounted(*_uncounted(session))
     elsewhere = _saved(session, root) - root.saved
     if elsewhere > 0:
-        yield f"saved: in no row {size(elsewhere)}, kept first by nodes of no operator, as torch.autograd.Function's"
-    if any(node.name.endswith(COPY_SLICES) for node in records(seen, "graph", GraphNode)):
+        yield saved_elsewhere(elsewhere)
+    if _saved(session, root) and _writes_through_views(session):
         yield "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 

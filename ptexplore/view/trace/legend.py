@@ -11,6 +11,8 @@ _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
     "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     "node": "a node of the graph that backward runs",
+    "order unknown": "it ran in the kernel, node or function that it stands in: whether before, behind or inside of "
+    "the rows above it that were not seen to run is not known",
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
@@ -31,11 +33,14 @@ _OF_PROGRAMS = (
     ("share", "of the time of the recorded run, from entry to exit, with all that the row called; the bar is the same"),
     (
         "time",
-        "of all calls together, by the clock, less what the profile function took; what the profiler adds is in it",
+        (
+            "of all calls together, by the clock, less what the profile function took; what the profiler adds is in "
+            "it, and in a node's what the engine adds up after it"
+        ),
     ),
     ("backward", "the time of those nodes of backward that its operators recorded"),
     ("calls", "how often it was called"),
-    ("ops", "operators that Python called inside of it; of backward, those that its nodes called"),
+    ("ops", "operators that Python called inside of it; in backward also those that its nodes, and the engine, called"),
     ("saved", "bytes kept for backward; each storage counts once, for the operator that saved it first"),
     ("×n", "so many parts that ran the same operators on the same sizes, as one row: its figures are their sums"),
 )
@@ -46,7 +51,7 @@ _OF_EXPRESSIONS = {
     "instr": "instructions of all that ran inside of a row",
     "backward": "the same of those nodes of backward that its operators recorded",
     "calls": "how often it was called",
-    "ops": "operators that Python called inside of it; of backward, those that its nodes called",
+    "ops": "operators that Python called inside of it; in backward also those that its nodes, and the engine, called",
     "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
 }
 
@@ -95,11 +100,7 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
         by_cost = {"time", "instr"} & {*page.columns}
         orders = {"operators": "the costliest first" if by_cost else "the most often called first",
                   "modules": "in the order of their first calls"}  # fmt: skip
-        order = orders.get(
-            page.view,
-            "in the order in which they ran; operators that a kernel called which was not stepped stand behind the "
-            "functions that its text calls",
-        )
+        order = orders.get(page.view, "in the order in which they ran, but for those whose order is unknown")
         yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
     for word, means in _OF_ROWS.items():
         if all(part.strip() in words for part in word.split("…") if part.strip()):

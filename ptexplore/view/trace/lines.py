@@ -7,6 +7,7 @@ from dataclasses import replace
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, FormulaRef, Hop, TransformLayer
 from ptexplore.view.line import Line
+from ptexplore.view.trace.amounts import seconds
 
 LONG_FORMULA = 100  # characters of a formula that are worth their room; its line has the rest
 
@@ -36,12 +37,21 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     lines: list[Line] = []
     if hop.kind == "key":
         lines += reasoning(hop)
+    if hop.kind == "launch":
+        lines.append(Line("reason", told_of_launch(hop)))
     lines += places(hop)
     if full:
         told = {line.text for line in lines}
         lines += [Line("note", w) for w in hop.why if w not in told]
         lines += map(_not_taken, hop.not_taken)
     return tuple(lines)
+
+
+def told_of_launch(hop: Hop) -> str:
+    """How long a device took for what it was given, and the function of its runtime by which that came."""
+    known = hop.launch
+    took = f"{seconds(known.took)} on the device" if known is not None and known.took is not None else "on the device"
+    return f"launched; {took}"
 
 
 def _not_taken(call: CallNotTaken) -> Line:

@@ -11,43 +11,31 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Finding, Trail
 from ptexplore.source.runtime.describe import release_of
+from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, times_elsewhere
+from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, operator_kinds, parts_of, times_elsewhere
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 TWICE = "twice"  # the kind of finding that tells that a second run did the same
 NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
+SPENT = "the budget was spent"  # how probe/stepping.py says why a kind was not stepped where more seconds would do
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
+KERNELS = 3  # of a device that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
 ORDER = "rows: in order of first calls"
 REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
+DEVICE = "device"  # the column that stands behind these, where something was launched on one
 TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
-
-
-def seconds(nanoseconds: int) -> str:
-    """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
-    if nanoseconds >= 1e9:
-        return f"{nanoseconds / 1e9:.2f} s"
-    unit, factor = ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)
-    value = nanoseconds / factor
-    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
-
-
-def size(count: int) -> str:
-    """A number of bytes in words: `24.8 MB`, `129 kB`, `512 B`."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}" if count < 100 * factor else f"{count / factor:,.0f} {unit}"
-    return f"{count} B"
 
 
 def modules_view(trail: Trail, program: Program, options: Options) -> TrailView | None:
@@ -62,7 +50,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         if options.view is None:
             return None
         raise _no_part(whole, options.opened or "")
-    shown = Shown(max(whole.time, 1), opened=options.opened is not None, saved=whole.saved)
+    shown = Shown(max(whole.time, 1), opened=options.opened is not None, saved=whole.saved, device=whole.device > 0)
     rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
@@ -70,18 +58,19 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         recording = sum(path.recording for path in program.paths)
         told = "less recording (by samples)" if recording else "recording included"
         left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
-    left_out.append(order(rows))
-    left_out += backward_and_saved(trail, root)
+    threads = any(part.kind == "thread" for part in root.walk())
+    left_out.append(order(rows) + ("; other threads stand last" if threads else ""))
+    left_out += [*backward_and_saved(trail, root), *uncounted_of(program)]
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
         findings=(*_findings(trail, options), *(f"cut: {text}" for text in program.cuts)),
-        left_out=(*left_out, *costliest(root), *_stepped(trail, options)),
+        left_out=(*left_out, *costliest(root), *on_device(program), *_stepped(trail, options)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
         table=rows,
-        columns=COLUMNS,
+        columns=(*COLUMNS, *((DEVICE,) if shown.device else ())),
         legend=legend(trail, rows),
     )
 
@@ -129,8 +118,10 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         if program.processor and waited > NOTICED * program.wall:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
-    kinds = len({route.kind for route in program.routes})
-    saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
+    kinds = len(operator_kinds(program))
+    is_least = bool(program.saved_packed or program.saved_unread)
+    saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
+    saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
     yield from (finding.text for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
@@ -143,7 +134,7 @@ class Shown:
     """What is the same for all rows of a table of parts: the cost of the whole, the least share that has a row.
 
     `opened`: every operator has a row. `of_expression`: costs are told by `told`, what is in no row below is a row of
-    its own, and operators are named.
+    its own, and operators are named. `device`: there is a column for what was launched on one.
     """
 
     wall: int
@@ -151,12 +142,20 @@ class Shown:
     opened: bool = False
     of_expression: bool = False
     saved: int = 0
+    device: bool = False
     told: Callable[[int], str] = seconds
 
     def has(self, part: Part) -> bool:
         """Whether a part has a row: it took enough time, and called an operator or took more than nothing."""
         share = part.time / self.wall
         return share >= self.least and (part.operators > 0 or share >= NOTHING)
+
+    def sums(self, given: Sequence[OwnOperators | Part]) -> tuple[str, ...]:
+        """The last cells of a row: how many operators these called, what they saved, how long a device ran for them."""
+        operators, saved = sum(own.operators for own in given), sum(own.saved for own in given)
+        cells = (f"{operators:,}" if operators else "", size(saved) if saved else "")
+        device = sum(own.device for own in given)
+        return (*cells, *((seconds(device) if device else "",) if self.device else ()))
 
     def share(self, cost: int) -> float | None:
         """The share of the whole; None where nothing was measured."""
@@ -181,8 +180,7 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         shown.told(part.time) if part.time else "",
         shown.told(part.backward) if part.backward and not _runs_backward(part) else "",
         f"{part.calls:,}" if part.kind != "imports" else "",
-        f"{part.operators:,}" if part.operators else "",
-        size(part.saved) if part.saved else "",
+        *shown.sums([part]),
     )
     told = shown.of_expression and not (part.parts or shown.opened or part.kind == "backward")
     yield ScreenRow(
@@ -239,19 +237,13 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
     if rest:
         time = sum(own.time for own in rest)
         calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
-        cells = (shown.told(time) if time else "", "", calls, *_sums(rest))
-        what = f"kind{'s' * (len(rest) != 1)} of nodes{' and operators' if shown.of_expression else ''}"
+        cells = (shown.told(time) if time else "", "", calls, *shown.sums(rest))
+        what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
     between = part.time - sum(own.time for own in part.own)
     if between >= NOTHING * shown.wall:
-        cells = (shown.told(between), "", "", "", "")
+        cells = (shown.told(between), "", "", *shown.sums([]))
         yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between))
-
-
-def _sums(given: Sequence[OwnOperators]) -> tuple[str, str]:
-    """How many operators these called, and what they saved."""
-    operators, saved = sum(own.operators for own in given), sum(own.saved for own in given)
-    return f"{operators:,}" if operators else "", size(saved) if saved else ""
 
 
 def _hidden(part: Part, shown: Shown) -> int:
@@ -274,7 +266,7 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     if not own and time < NOTHING * shown.wall:
         return
     calls = f"{sum(own.calls for own in own):,}" if own and not shown.of_expression else ""
-    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", calls, *_sums(own))
+    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", calls, *shown.sums(own))
     python = time - sum(own.time for own in own)
     names = [_operators(own)] if own else []
     if python > time * NOTICED or not names:  # it is named where it took most, or much
@@ -296,8 +288,8 @@ def _says_more(part: Part) -> bool:
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
-    time = shown.told(own.time) if own.time or not shown.of_expression else ""
-    cells = (time, shown.told(own.backward) if own.backward else "", calls, *_sums([own]))
+    time = shown.told(own.time) if own.time else ""
+    cells = (time, shown.told(own.backward) if own.backward else "", calls, *shown.sums([own]))
     return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
 
 
@@ -331,15 +323,65 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
         yield f"operators{nodes} by {of}: {', '.join(shares)}"
 
 
+def on_device(program: Program) -> Iterator[str]:
+    """What was launched on devices, in one line, and what its times mean."""
+    told = kernels(program)
+    whole = sum(time for _, _, time in told)
+    if told:
+        yield "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
+        first = ", ".join(f"{kernel_name(name)} {time / max(whole, 1):.0%}" for name, _, time in told[:KERNELS])
+        count = sum(count for _, count, _ in told)
+        kinds = f" of {len(told)} kinds" if len(told) > 1 else ""
+        yield f"on the device: {seconds(whole)} in {count:,} launch{'es' * (count != 1)}{kinds}: {first}"
+
+
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
     """What these two columns mean, where they have figures."""
     backward = any(part.backward for part in root.walk())
     if backward:
         yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
     if any(part.saved for part in root.walk()):
-        yield "saved: bytes kept for backward (no parameters), each once, at the row that kept it first"
+        yield "saved: bytes kept for backward (not what leaves hold), each once, at the row that kept it first"
     elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:
         yield "saved: not told, since this torch would run hooks for it, as those of a checkpoint"
+
+
+def uncounted_of(program: Program) -> Iterator[str]:
+    """What a program saved for backward and no row has."""
+    if _backwards(program):
+        yield f"saved: {_backwards(program)} alone"
+    if program.saved_elsewhere:
+        yield saved_elsewhere(program.saved_elsewhere)
+    yield from uncounted(program.saved_packed, program.saved_unread)
+
+
+def uncounted(packed: int, unread: int) -> Iterator[str]:
+    """How many saved tensors are in no figure: those that a hook packed, and those whose memory is not told."""
+    if packed:
+        yield f"saved: without {_tensors(packed)} that a hook packed, as a checkpoint's does"
+    if unread:
+        yield f"saved: without {_tensors(unread)} whose layout or class does not tell its memory"
+
+
+def saved_elsewhere(told: int) -> str:
+    """What is told of bytes that no operator of a row kept first."""
+    return f"saved: in no row {size(told)}, kept first by nodes of no operator, as torch.autograd.Function's"
+
+
+def _tensors(count: int) -> str:
+    return f"{count:,} saved tensor{'s' * (count != 1)}"
+
+
+def saved_for_backward(told: int, *, is_least: bool) -> str:
+    """How much is kept, for the facts above a table; "" for nothing. `is_least`: something more is in no sum."""
+    return f"; {'at least ' if is_least else ''}{size(told)} saved for backward" if told else ""
+
+
+def _backwards(program: Program) -> str:
+    """Of how many calls of backward what was saved is told, where that is not all of them."""
+    if not 0 < program.saved_backwards < program.backwards:
+        return ""
+    return f"in the first {program.saved_backwards} of {program.backwards} calls of backward"
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
@@ -361,7 +403,11 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
             told = finding.text.partition(" of operator calls")[0]
             is_block = trail.program is not None and trail.program.is_block
             more = "record(native_budget=SECONDS)" if is_block else "--native-budget SECONDS"
-            yield f"C++ inside operators: --view tree has it for {told}; {more} for more"
+            routes = trail.program.routes if trail.program is not None else ()
+            reasons = Counter(route.unstepped for route in routes if route.unstepped)
+            would_help = SPENT in reasons or not reasons
+            why = f"{more} for more" if would_help else f"of others none: {reasons.most_common(1)[0][0]}"
+            yield f"C++ inside operators: --view tree has it for {told}; {why}"
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:

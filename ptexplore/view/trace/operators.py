@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
+from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import Unit, how_timed, outermost_timed, unit_of
 from ptexplore.view.trace.lines import formulas_of, lines_of
-from ptexplore.view.trace.modules import seconds
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.screen import (
@@ -43,6 +44,7 @@ class _Calls:
     timed: bool = False
     around: dict[str, None] = field(default_factory=dict)  # functions of torch's Python that called it
     libraries: dict[str, None] = field(default_factory=dict)
+    launched: dict[str, None] = field(default_factory=dict)  # names of what devices were given to do
     nodes: dict[str, Hop] = field(default_factory=dict)  # the first of each name that such a call recorded
     recorded: Counter[str] = field(default_factory=Counter)  # calls by the name of the node that they recorded
 
@@ -81,6 +83,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         if call.function:
             calls.around.setdefault(call.function)
         calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
+        calls.launched |= dict.fromkeys(part.name for part in of_call(hop) if part.kind == "launch")
         for name, node in _recorded(hop).items():
             calls.nodes.setdefault(name, node)
             calls.recorded[name] += hop.calls
@@ -153,6 +156,12 @@ def kernel_of(call: Hop) -> Hop | None:
     return last
 
 
+def of_launches(names: Sequence[str]) -> str:
+    """What an operator gave a device to do, in a few words: the first one of these, and how many more; "" for none."""
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return f"launches {kernel_name(names[0]).partition('<')[0]}{more}" if names else ""
+
+
 def _recorded(call: Hop) -> dict[str, Hop]:
     """The nodes that an operator call recorded, by name."""
     nodes = [part for part in of_call(call) if part.kind == "node" and part.node is not None and part.node.recorded]
@@ -164,6 +173,7 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     kernel = kernel_of(hop)
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
     what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
+    what.append(of_launches(list(calls.launched)))
     for name, count in calls.recorded.items():
         # Of the others no node is left in the graph: a write in place may have taken its place.
         of = "" if count == calls.count else f" (seen of {count:,} of {calls.count:,})"

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
-from ptexplore.view.trace import native
+from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.expression_parts import PLUMBING
-from ptexplore.view.trace.lines import formulas_of, left_out, lines_of
+from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
     bare,
@@ -45,6 +45,7 @@ EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 CALLS_NOTHING, THEY_CALL_NOTHING = "calls no operator", "they call no operator"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
+ORDER_UNKNOWN = "order unknown"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -138,7 +139,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
         return ()
     phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
     functions = any(row.what.startswith("Python") for row in rows if row.level)
-    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named in a row"
+    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named, or counted, in a row"
     return (
         SHARES,
         *([small] if maker.least == SMALL * maker.whole else []),
@@ -226,9 +227,9 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
-        kernels = "" if step.is_open else ", ".join(dict.fromkeys(_kernels(step.inner)))
-        if kernels and len(told := _and(step.opened or step.row.what, f"runs {kernels}")) <= LINE:
-            what = told
+        kernels = [] if step.is_open else list(dict.fromkeys(_kernels(step.inner)))
+        if kernels:
+            what = _running(step.opened or step.row.what, kernels)
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = bool(step.opened) and not step.is_open
@@ -237,12 +238,22 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
             yield from _flat(step.inner, level + 1)
 
 
+def _running(what: str, kernels: Sequence[str]) -> str:
+    """What a closed row says of the kernels that ran in it: their names, as many as fit, but the first one always."""
+    for count in range(len(kernels), 0, -1):
+        more = f" and {len(kernels) - count} more" if count < len(kernels) else ""
+        told = _and(what, f"runs {', '.join(kernels[:count])}{more}")
+        if len(told) <= LINE:
+            break
+    return told
+
+
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
     """The names of the kernels that these steps were seen to run."""
     for step in steps:
         if step.is_kernel:
             if step.row.status in ("observed", "inlined"):
-                yield step.row.name
+                yield step.row.name.partition("<")[0]
         else:
             yield from _kernels(step.inner)
 
@@ -398,7 +409,8 @@ class _Steps:
             return [self._key(hop, around)]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
             return []
-        return [self._step_of(hop, around)]
+        step = self._step_of(hop, around)
+        return [_unordered(step) if hop.unknown_order else step]
 
     def _step_of(self, hop: Hop, around: _Around) -> _Step:
         """The step that is a hop."""
@@ -418,6 +430,8 @@ class _Steps:
             return self._binding(hop, around)
         if hop.kind == "node":
             return self._node(hop, around)
+        if hop.kind == "launch":
+            return self._launch(hop, around)
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
         if inner is not None and inner.status == "inlined":
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
@@ -534,6 +548,12 @@ class _Steps:
         formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
         what = "recorded for backward" if _is_recorded(hop) else "node"
         return self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around)
+
+    def _launch(self, hop: Hop, around: _Around) -> _Step:
+        """The row of what a device was given to do; its cost is that of the function that launched it."""
+        made = self._made(self._row(hop, native_names.kernel_name(hop.name), told_of_launch(hop)), hop, [], around)
+        made.is_kernel = True
+        return made
 
     def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> str:
         """In one line, why this key is taken, and what its kernel does by its kind."""
@@ -673,6 +693,18 @@ def _holding(kind: str, operators: int, nodes: int) -> str:
     return f"{kind}; {told}{IN_IT}" if told else kind
 
 
+def _unordered(step: _Step) -> _Step:
+    """The step, whose row says that its order is not known."""
+    step.row = replace(step.row, what=_with_order(step.row.what))
+    step.opened = step.opened and _with_order(step.opened)
+    return step
+
+
+def _with_order(what: str) -> str:
+    kind, mark, more = what.partition(";")
+    return f"{kind}{', ' if kind else ''}{ORDER_UNKNOWN}{mark}{more}"
+
+
 def _is_recorded(hop: Hop) -> bool:
     """Whether a node stands where it was recorded, and not where it ran."""
     return hop.node is not None and hop.node.recorded
@@ -689,7 +721,9 @@ def _is_body_alone(kernel: Hop) -> bool:
 
 
 def is_work(hop: Hop) -> bool:
-    """Whether the elements are computed there: the kernel behind a stub, the loop, a call into a linked library."""
+    """Whether the elements are computed there: by the kernel behind a stub, a loop, a linked library, on a device."""
+    if hop.kind == "launch":
+        return True
     if hop.instructions is None:
         return False
     is_library = hop.kind == "closed" and hop.native is not None and hop.native.third_party is not None

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ptexplore.model.program import OperatorCalls, Program
+from ptexplore.model.places import SourceRef
+from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
-from ptexplore.view.trace.modules import script_name, seconds, size
-from ptexplore.view.trace.operators import kernel_of
+from ptexplore.view.trace.modules import DEVICE, script_name, uncounted_of
+from ptexplore.view.trace.modules import on_device as told_of_device
+from ptexplore.view.trace.operators import kernel_of, of_launches
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
-from ptexplore.view.trace.program_parts import NODES, operator_name, parts_of
+from ptexplore.view.trace.program_parts import (
+    LAUNCH,
+    NODES,
+    beside,
+    has_row,
+    is_function,
+    launches,
+    operator_name,
+    parts_of,
+)
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
@@ -24,15 +37,20 @@ COLUMNS = ("time", "calls", "saved")
 
 @dataclass(eq=False)
 class _Operator:
-    """All calls of one operator, or all runs of a node. `lines`: how often each line of yours came to it."""
+    """The calls of one operator that went one way, or all runs of a node.
+
+    `way`: the keys and the kernel, or the formulas; `place`: where that is. `lines`: how often each line of yours came
+    to it.
+    """
 
     name: str
-    hops: list[Hop]
-    is_node: bool
+    way: str
+    place: SourceRef | None
+    hop: int | None  # the number of the first step that shows it
     calls: int = 0
     time: int = 0
     saved: int = 0
-    routes: set[int] = field(default_factory=set)
+    launched: Counter[str] = field(default_factory=Counter)  # by name, how long
     lines: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
@@ -40,8 +58,10 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
     """The operators that took longest, as many as fit."""
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
     whole = max(parts_of(program, script_name(trail)).time, 1)
-    rows = tuple(_row(operator, whole) for operator in operators[:ROWS])
+    on_device = any(operator.launched for operator in operators)
+    rows = tuple(_row(operator, whole, on_device=on_device) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
+    more = [f"{hidden} more that took less time are not shown"] if hidden > 0 else []
     opens = next((row.opens for row in rows), "")
     return TrailView(
         title=script_name(trail),
@@ -49,11 +69,15 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
             f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; times are with what was called",
         ),
         findings=findings(trail),
-        left_out=(f"{hidden} more that took less time are not shown",) if hidden > 0 else (),
+        left_out=(
+            *more,
+            *(uncounted_of(program) if any(operator.saved for operator in operators) else ()),
+            *told_of_device(program),
+        ),
         next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
         view="operators",
         table=rows,
-        columns=COLUMNS,
+        columns=(*COLUMNS, *((DEVICE,) if on_device else ())),
         legend=legend(trail, rows),
         ending=ending_lines(trail, None),
     )
@@ -61,24 +85,59 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
 
 def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
     hops = {hop.id: hop for hop in trail.hops}
-    by_name: dict[tuple[str, bool], _Operator] = {}
+    of_route: dict[tuple[int, int], _Operator] = {}
+    distinct: dict[tuple[object, ...], _Operator] = {}
+
+    def operator_of(route: int, number: int) -> _Operator:
+        """The row of calls of a kind that came by a route: as that, or inside of it."""
+        if (route, number) not in of_route:
+            shown = [hops[hop] for hop in program.routes[route].hops if hop in hops]
+            kind = program.kinds[number]
+            made = _operator(kind, shown if number == program.routes[route].kind else _calls_of(kind, shown))
+            same = (made.name, made.way, made.place, kind.type in NODES)
+            of_route[route, number] = distinct.setdefault(same, made)
+        return of_route[route, number]
+
     for calls in program.calls:
-        route = program.routes[calls.route]
-        kind = program.kinds[route.kind]
-        if kind.type in ("user", "script"):
-            continue
-        shown = [hops[number] for number in route.hops if number in hops]
-        is_node = kind.type in NODES
-        name = operator_name(kind) if is_node else _full_name(shown) or operator_name(kind)
-        operator = by_name.setdefault((name, is_node), _Operator(name, shown, is_node))
-        operator.calls += calls.calls
-        operator.time += calls.time
-        operator.saved += calls.saved
-        operator.routes.add(calls.route)
-        line = _users_line(program, calls)
-        if line is not None:
-            operator.lines[line] = operator.lines.get(line, 0) + calls.calls
-    return by_name.values()
+        number = program.routes[calls.route].kind
+        kind, line = program.kinds[number], _users_line(program, calls)
+        told = [(operator_of(calls.route, inner), count) for inner, count in beside(program, kind).items()]
+        if has_row(program, kind):
+            operator = operator_of(calls.route, number)
+            operator.time += calls.time
+            operator.saved += calls.saved
+            for name, time in zip(launches(program, number), calls.device, strict=False):
+                operator.launched[name] += time
+            told.append((operator, 1))
+        for operator, count in told:
+            operator.calls += calls.calls * count
+            if line is not None:
+                operator.lines[line] = operator.lines.get(line, 0) + calls.calls * count
+    return distinct.values()
+
+
+def _calls_of(kind: OperatorKind, hops: Sequence[Hop]) -> list[Hop]:
+    """The calls of an operator among hops and all inside of them."""
+    return [hop for hop in walk(hops) if hop.kind == "op" and (hop.op or hop.name).partition(".")[0] == kind.name]
+
+
+def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
+    """An operator as the hops of one of its routes show it: its way through the dispatcher; of a node its formulas."""
+    name, first = operator_name(kind), hops[0].id if hops else None
+    if kind.type in NODES:
+        node = next((hop for hop in walk(hops) if hop.kind == "node" and hop.derivative is not None), None)
+        if node is None or node.derivative is None:
+            return _Operator(name, "", None, first)
+        return _Operator(name, f"node; {_formulas(node)}", node.derivative.source, first)
+    if kind.type == LAUNCH:
+        return _Operator(name, "launched by no operator", None, first)
+    if is_function(kind):
+        return _Operator(name, "torch.autograd.Function", None, first)
+    call = next((hop for hop in walk(hops) if hop.kind == "op"), None)
+    kernel = kernel_of(call) if call is not None else None
+    keys = keys_of(call) if call is not None else ""
+    way = " → ".join(filter(None, [keys, bare(kernel.name) if kernel is not None else ""]))
+    return _Operator(_full_name(hops) or name, way, place_of(kernel) if kernel is not None else None, first)
 
 
 def _full_name(hops: Sequence[Hop]) -> str | None:
@@ -99,24 +158,26 @@ def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | Non
     return None
 
 
-def _row(operator: _Operator, wall: int) -> ScreenRow:
-    """One operator or node: its way through the dispatcher or its formula, and the lines of yours that came to it."""
-    call = next((hop for hop in walk(operator.hops) if hop.kind == "op"), None) if not operator.is_node else None
-    node = next((hop for hop in walk(operator.hops) if hop.kind == "node" and hop.derivative is not None), None)
-    what, place = [""], None
-    if call is not None:
-        kernel = kernel_of(call)
-        what = [" → ".join(filter(None, [keys_of(call), bare(kernel.name) if kernel is not None else ""]))]
-        place = place_of(kernel) if kernel is not None else None
-    elif node is not None and node.derivative is not None:
-        what, place = [f"node; {_formulas(node)}"], node.derivative.source
+def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
+    """One operator or node: its way, what it launched, and the lines of yours that came to it.
+
+    `on_device`: whether there is a column for what was launched.
+    """
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
-    what += [f"{told}{f' +{len(lines) - LINES}' if len(lines) > LINES else ''}"] if told else []
-    cells = (seconds(operator.time), f"{operator.calls:,}", size(operator.saved) if operator.saved else "")
+    told += f" +{len(lines) - LINES}" if len(lines) > LINES else ""
+    ran = of_launches([name for name, _ in operator.launched.most_common()])
+    device = operator.launched.total()
+    cells = (
+        seconds(operator.time) if operator.time else "",
+        f"{operator.calls:,}",
+        size(operator.saved) if operator.saved else "",
+        *((seconds(device) if device else "",) if on_device else ()),
+    )
     return ScreenRow(
-        name=operator.name, share=operator.time / wall, cells=cells, place=place, opens=operator.name,
-        what="; ".join(filter(None, what)), hop=operator.hops[0].id if operator.hops else None,
+        name=operator.name, share=operator.time / wall if operator.time else None, cells=cells, place=operator.place,
+        opens=operator.name,
+        what="; ".join(filter(None, (operator.way, ran, told))), hop=operator.hop,
     )  # fmt: skip
 
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.program import CallPath, OperatorCalls, OperatorKind, Program
+from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
+from ptexplore.view.trace.native_names import kernel_name
 
 # What an expression calls itself, outside of modules, is a `call`.
 PartKind = Literal["program", "thread", "imports", "user", "module", "call", "backward", "optimizer", "data"]
 NODES = ("engine", "node")
+LAUNCH = "launch"  # the type of what a device was given to do
 _MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
 TORCH = "/torch/"
 ENGINE = "autograd::engine::evaluate_function: "
@@ -38,6 +40,7 @@ class OwnOperators:
     saved: int = 0
     backward: int = 0
     first: int = 0
+    device: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Part:
     Of an expression that was stepped whole, times are instructions.
 
     `backward` is the time of the nodes that its operators recorded, `operators` how many operators it called from
-    Python, or nodes called, those of its parts included; `saved` the bytes that these keep for backward.
+    Python, or nodes and the engine called, those of its parts included; `saved` the bytes that these keep for backward,
+    `device` the time that a device took for what these launched.
     """
 
     kind: PartKind
@@ -63,6 +67,7 @@ class Part:
     parts: tuple[Part, ...] = ()
     names: tuple[str, ...] = ()  # of parts alike, which are shown as one: all their names
     first: int = 0  # as of operators
+    device: int = 0
 
     @property
     def own_time(self) -> int:
@@ -90,6 +95,7 @@ class _Gathered:
     backward: int = 0
     saved: int = 0
     operators: int = 0
+    device: int = 0
     source: SourceRef | None = None
     inside: dict[object, _Gathered] = field(default_factory=dict)
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
@@ -136,19 +142,33 @@ def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
 def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls, backward: int) -> None:
     """Count some calls for the part that made them, and those around it."""
     kind = program.kinds[program.routes[calls.route].kind]
-    called = calls.calls * (_called_by_node(program, kind) if kind.type in NODES else int(kind.type == "op"))
-    if kind.type not in ("user", "script"):
+    by_it, beside = _called(program, kind)
+    called = calls.calls * (by_it + sum(beside.values()))
+    device = sum(calls.device)
+    if has_row(program, kind):
         time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
         told = OwnOperators(
-            operator_name(kind), calls.calls, time, (calls.route,), called, calls.saved, backward, number
+            name=operator_name(kind),
+            calls=calls.calls,
+            time=time,
+            routes=(calls.route,),
+            operators=calls.calls * by_it,
+            saved=calls.saved,
+            backward=backward,
+            first=number,
+            device=device,
         )
         owner.own.setdefault(told.name, []).append(told)
+    for inner, count in beside.items():  # their time is in that of what is around them
+        name, total = operator_name(program.kinds[inner]), calls.calls * count
+        owner.own.setdefault(name, []).append(OwnOperators(name, total, 0, (calls.route,), total, first=number))
     owner.sizes.append((calls.route, calls.shape, calls.calls))
     for part in _outwards(owner):
         part.first = number if part.first is None else part.first
         part.operators += called
         part.saved += calls.saved
         part.backward += backward
+        part.device += device
 
 
 def times_elsewhere(program: Program) -> Iterator[str]:
@@ -169,14 +189,75 @@ def times_elsewhere(program: Program) -> Iterator[str]:
 
 
 def operator_name(kind: OperatorKind) -> str:
-    """The name of an operator without `aten::`, of a node without what stands around it."""
+    """The name of an operator without `aten::`, of a node without what stands around it, of a kernel in short."""
+    if kind.type == LAUNCH:
+        return kernel_name(kind.name)
     return kind.name.removeprefix(ENGINE).removeprefix("aten::").rpartition("::")[2]
 
 
-def _called_by_node(program: Program, kind: OperatorKind) -> int:
-    """How many operators a node calls itself: not those that these call."""
-    called = (program.kinds[number] for number, _ in kind.inside if number >= 0)
-    return sum(_called_by_node(program, inner) if inner.type in NODES else int(inner.type == "op") for inner in called)
+def is_operator(kind: OperatorKind) -> bool:
+    """Whether it is an operator: of what else the profiler records so, no name has a namespace."""
+    return kind.type == "op" and "::" in kind.name
+
+
+def is_function(kind: OperatorKind) -> bool:
+    """Whether it is a torch.autograd.Function, which the profiler records by its class's name, with a number.
+
+    A range that torch's own Python marks for the profiler (torch._dynamo does) has no sequence number.
+    """
+    return kind.type == "op" and "::" not in kind.name and kind.counted
+
+
+def has_row(program: Program, kind: OperatorKind) -> bool:
+    """Whether it is an operator, a torch.autograd.Function, a node that ran, or what was launched by none of these.
+
+    Ranges and calls of TorchScript are around operators. A node that the engine reached for its gradient alone did not
+    run.
+    """
+    if kind.type == "engine":
+        return any(program.kinds[number].type == "node" for number, _ in kind.inside if number >= 0)
+    return kind.type in ("node", LAUNCH) or is_operator(kind) or is_function(kind)
+
+
+def operator_kinds(program: Program) -> frozenset[int]:
+    """The kinds of the operators that Python called, and of those that nodes, the engine and TorchScript called."""
+    kinds: set[int] = set()
+    pending = [route.kind for route in program.routes]
+    while pending:
+        number = pending.pop()
+        if is_operator(program.kinds[number]):
+            kinds.add(number)
+        else:
+            pending += [inner for inner, _ in program.kinds[number].inside if inner >= 0]
+    return frozenset(kinds)
+
+
+def _called(program: Program, kind: OperatorKind) -> tuple[int, Counter[int]]:
+    """How many operator calls a row counts for itself, and of what is beside it, by kind. Not what operators call.
+
+    What a node calls is counted for the node. What the engine calls around a node, to add gradients up
+    (Engine::evaluate_function of torch/csrc/autograd/engine.cpp), and what TorchScript calls, have rows of their own.
+    """
+    if is_operator(kind):
+        return 1, Counter()
+    by_it, beside = 0, Counter[int]()
+    is_around = not (kind.type == "node" or is_function(kind))
+    for number, _ in kind.inside:
+        inner = program.kinds[number] if number >= 0 else None
+        if inner is None:
+            continue
+        if is_around and is_operator(inner):
+            beside[number] += 1
+            continue
+        within, further = _called(program, inner)
+        by_it += within if is_around else within + sum(further.values())
+        beside.update(further if is_around else {})
+    return by_it, beside
+
+
+def beside(program: Program, kind: OperatorKind) -> Counter[int]:
+    """The operators that something calls which has no row of their calls: by kind, how many."""
+    return _called(program, kind)[1]
 
 
 def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
@@ -264,6 +345,7 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
         own=tuple(own),
         parts=(),
         first=part.first or 0,
+        device=part.device,
     )
     return with_inside(finished, inside, tuple(sorted(part.sizes)))
 
@@ -317,6 +399,7 @@ def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:
         backward=sum(part.backward for part in parts),
         operators=sum(part.operators for part in parts),
         saved=sum(part.saved for part in parts),
+        device=sum(part.device for part in parts),
         own=tuple(sum_of_own(part.own for part in parts)),
         parts=tuple(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False)),
     )
@@ -338,4 +421,25 @@ def sum_of_own(given: Iterable[Iterable[OwnOperators]]) -> Iterator[OwnOperators
             sum(own.saved for own in held),
             sum(own.backward for own in held),
             min(own.first for own in held),
+            sum(own.device for own in held),
         )
+
+
+def kernels(program: Program) -> list[tuple[str, int, int]]:
+    """What devices were given to do, each kernel or copy once: its name, how often, nanoseconds; the longest first."""
+    counts, times = Counter[str](), Counter[str]()
+    for calls in program.calls:
+        for name, time in zip(launches(program, program.routes[calls.route].kind), calls.device, strict=False):
+            counts[name] += calls.calls
+            times[name] += time
+    return [(name, counts[name], time) for name, time in times.most_common()]
+
+
+def launches(program: Program, kind: int) -> Iterator[str]:
+    """The names of what one call of a kind launched, in order, without what Python launched in it."""
+    pending = [kind]
+    while pending:
+        known = program.kinds[pending.pop()]
+        if known.type == LAUNCH:
+            yield known.name
+        pending += [inner for inner, _ in reversed(known.inside) if inner != HOLE]

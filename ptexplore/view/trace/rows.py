@@ -23,9 +23,11 @@ from ptexplore.view.trace.lines import (
     reasoning,
     short,
 )
+from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 
 TO_READ = 3  # stops that a trace suggests
+UNKNOWN_ORDER = "order unknown among the steps of its caller that nothing saw"
 IN_ANOTHER_THREAD = "ran in thread {}, not in the one that ran the expression: inside which call of that is not told"
 
 
@@ -280,6 +282,8 @@ def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[tuple[
         row, hidden_below = _row(hop, place, full=complete)
         if hop.thread != place.thread:
             row = replace(row, lines=(*row.lines, Line("reason", IN_ANOTHER_THREAD.format(hop.thread))))
+        if hop.unknown_order:
+            row = replace(row, lines=(*row.lines, Line("reason", UNKNOWN_ORDER)))
         hidden += hidden_below
         rows.append(row)
     return joined(rows, full=full), hidden
@@ -406,6 +410,9 @@ def title(hop: Hop, *, entry: bool = False) -> str:
         return f"{hop.name} → {hop.operator.entry}" if entry else hop.name
     if hop.kind == "python":
         return f"{hop.name}()" if hop.name.isidentifier() else hop.name
+    if hop.kind == "launch":
+        through = hop.launch.through if hop.launch is not None else None
+        return f"{through} → {kernel_name(hop.name)}" if through else kernel_name(hop.name)
     frame = hop.kind in ("native", "closed", "impl") and hop.native is not None and hop.native.symbol
     return short(native.shown_name(hop) if frame else hop.name)
 

@@ -28,6 +28,7 @@ from ptexplore.model.trace import (
     FormulaRef,
     HandedError,
     Hop,
+    LaunchRef,
     LeftFunction,
     LibraryEntry,
     LoopRef,
@@ -70,7 +71,7 @@ def a_trail() -> Trail:
         kernel=KernelRef(5, "wrapper", place), stub=StubRef("CPU", place, ("f",), place), instructions=812,
         stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),), place),
         native=NativeCall("f()", "_Z1fv", "libc10.so", 7), not_taken=(CallNotTaken("add_stub", place, place, ("f",)),),
-        library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"),
+        library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"), launch=LaunchRef("cudaLaunchKernel", 1184),
     )  # fmt: skip
     key = Hop(3, "key", "CPU", "derived", place, dispatch=dispatch, children=(inner,))
     operator = Hop(

@@ -1,0 +1,58 @@
+"""Where the code stands that a device was given to run: a kernel's own definition, by the name that the profiler tells.
+
+Source: CUPTI's activity records, of which torch's profiler has the demangled name of each kernel; what no function of
+the device's runtime launches as a kernel (a copy, a fill) it names in words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ptexplore.cpp.symbol_names import parse
+from ptexplore.model.observed import LaunchesTold, records
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Finding, walk
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.native.linkage import Linkage
+from ptexplore.resolve.native.sites import Sites
+from ptexplore.resolve.places.precision import unknown
+
+MOVES = re.compile(r"Mem(?:cpy|set)\b")  # how a copy and a fill are named
+MOVED = "a copy or a fill that the device's driver does itself: no kernel of PyTorch's"
+ELSEWHERE = (
+    "a kernel of a library (cuBLAS, cuDNN, CUB, …) has none there, nor one that is compiled while the program runs "
+    "(Triton, NVRTC)"
+)
+_COMPILED = Linkage(library="libtorch_cuda.so")  # a kernel is in a library of its own kind, whatever that is called
+
+
+def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Say of each launch where its kernel is defined; and of which devices that were used nobody told the launches."""
+    told = {seen.device for seen in records(context.session.observations, "launches", LaunchesTold)}
+    devices = sorted(context.devices - told - {"cpu", "meta"})
+    if devices:
+        where = ", ".join(devices)
+        text = f"torch's profiler does not tell what is launched on {where}: which kernels ran there is not known"
+        context.findings.append(Finding("launches", text))
+    is_needed = any(claim.hop.kind == "launch" for claim in walk(claims))
+    return _placed(Sites(context.lookup), claims) if is_needed else claims
+
+
+def _placed(sites: Sites, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    placed = []
+    for claim in claims:
+        hop = claim.hop
+        hop = replace(hop, source=source_of(sites, hop.name)) if hop.kind == "launch" else hop
+        placed.append(replace(claim, hop=hop, children=_placed(sites, claim.children)))
+    return tuple(placed)
+
+
+def source_of(sites: Sites, kernel: str) -> SourceRef:
+    """The definition of a kernel of this name."""
+    if MOVES.match(kernel):
+        return unknown(MOVED)
+    source = sites.named(parse(kernel), _COMPILED)
+    if source.path is not None or source.candidates:
+        return source
+    return unknown(f"{source.reason}; {ELSEWHERE}" if source.reason else ELSEWHERE)

@@ -1,0 +1,20 @@
+"""Figures of a trace in words: times and numbers of bytes."""
+
+from __future__ import annotations
+
+
+def seconds(nanoseconds: int) -> str:
+    """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
+    if nanoseconds >= 1e9:
+        return f"{nanoseconds / 1e9:.2f} s"
+    unit, factor = ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)
+    value = nanoseconds / factor
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+
+
+def size(count: int) -> str:
+    """A number of bytes in words: `24.8 MB`, `129 kB`, `512 B`."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}" if count < 100 * factor else f"{count / factor:,.0f} {unit}"
+    return f"{count} B"
