@@ -35,8 +35,9 @@ _FOREIGN = "std::"
 _OWN_FILE = ("", "self.", "cls.")  # what stands before a name of Python that its own file is asked for first
 NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 
-# Expressions that begin with letters, or what is rare, and not with a place (\\b): a megabyte of text is looked through
-# in 15 ms. What begins a line begins behind the end of another. The second reads a text backwards, since a comma or a bracket is rarer than a blank: "int a," is ",a tni".
+# Expressions that begin with letters, or what is rare, and not with a place (\b): a megabyte of text is looked through
+# in 15 ms. What begins a line begins behind the end of another. The second reads a text backwards, since a comma or a
+# bracket is rarer than a blank: "int a," is ",a tni".
 _AUTO = re.compile(r"auto(?<=\bauto)\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=")
 _DECLARED_BACKWARDS = re.compile(r"[,)]\s*(\w+)[&*]{0,2}\s+(?=[\w>&*])")
 _BEHIND = re.compile(r"\s*[,)=]")
