@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.capture.program import flaw_of, in_order, program_of
+from ptexplore.capture.program import flaw_of, program_of, units
 from ptexplore.model.program import Program
 from ptexplore.view.trace.program_parts import parts_of
 from ptexplore.view.trace.stacks import _threads
@@ -167,7 +167,7 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     run()  # what only a first call does is done
     if size == "sliced":
         monkeypatch.setattr(recorder(), "SLICE", 5)
-    assert [kind.name for kind in in_order(recorded(run))] == plain(run)
+    assert [kind.name for unit in units(recorded(run)) for _, kind in unit] == plain(run)
 
 
 def ranged() -> None:
