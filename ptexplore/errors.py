@@ -40,7 +40,9 @@ class PtexploreError(Exception):
 
 
 LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EFBIG)  # on open files, processes, the size of a file
-BROKEN = (errno.EIO, errno.ENOMEM, *LIMITS)  # what tells nothing of whether a file is there
+# A bad disk, a signal, a folder over a network: no room and no right would help.
+BAD_DISK = (errno.EIO, errno.EINTR, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN)
+BROKEN = (*BAD_DISK, errno.ENOMEM, *LIMITS)  # what tells nothing of whether a file is there
 
 
 @contextlib.contextmanager

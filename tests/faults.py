@@ -7,8 +7,11 @@ import errno
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 ERRORS = (
     OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
@@ -97,3 +100,15 @@ def failing(module: ModuleType, nth: int, error: BaseException) -> Iterator[Faul
         yield fault
     finally:
         module.os = real  # type: ignore[attr-defined]
+
+
+def keeps_back(monkeypatch: pytest.MonkeyPatch, kept: Path, number: int = errno.EIO) -> None:
+    """From now on one file cannot be read, by whatever way of pathlib's; its state can be."""
+    real = Path.open
+
+    def opened(file: Path, *given: Any, **named: Any) -> Any:
+        if file == kept:
+            raise OSError(number, os.strerror(number), str(file))
+        return real(file, *given, **named)
+
+    monkeypatch.setattr(Path, "open", opened)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -73,18 +73,18 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
     return placed
 
 
-def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore, tell: Tell) -> list[Mark]:
+def kept_marks(
+    layers: Sequence[Layer], load: Callable[[], NoteLibrary], tree: SourceTree, store: IndexStore, tell: Tell
+) -> list[Mark]:
     """The stops of these folders' notes on one tree: from the cache, while neither the notes nor the index changed.
 
-    `tell` is given each file that could not be read.
+    `load` gives what stands in the folders; `tell` is given each file that could not be read.
     """
     name = notes_key(layers, str(FORMAT), _index(store))
     placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"])}))
     if placed_before is not None:
         return placed_before
-    from ptexplore.annotations.load import load
-
-    library = load(layers)
+    library = load()
     placed = marks(library, tree, store)
     keep(name, "marks", [asdict(mark) for mark in placed], library.problems, tell)
     return placed

@@ -29,9 +29,12 @@ def python_names(raw: dict[str, Any], folders: InstalledFolders, tree: SourceTre
 
 
 def python_kernels(raw: dict[str, Any], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
-    """The message's Python kernels. `line` is that of the `def` and None where the text does not hold it there."""
+    """The message's Python kernels. `line` is that of the `def` and None where the text does not hold it there.
+
+    They are in the order of their operators' names: torch registers many of them from a set, in no fixed order.
+    """
     kernels = []
-    for kernel in raw.get("python_kernels") or ():
+    for kernel in sorted(raw.get("python_kernels") or (), key=lambda kernel: str(kernel["op"])):
         path = installed_path(kernel["file"], folders) if kernel.get("file") else None
         first = kernel.get("line")
         line = def_line(tree, path, first, kernel["function"]) if path and first else None

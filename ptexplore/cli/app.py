@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from ptexplore import __version__
 from ptexplore.cli import completion, streams
 from ptexplore.cli.typer_commands import WIDTH, Command, converting, verbatim
-from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.errors import BAD_DISK, MISSING, USAGE, PtexploreError
 
 COMMANDS = {  # each has a file and a function of its name in this folder, with _ for -
     "trace": "what runs when I write this, and where is it?",
@@ -234,6 +234,9 @@ def _from_os(error: OSError) -> PtexploreError:
     if not where:  # what is printed has no name
         hint = "make room where the output goes, or send it elsewhere"
         return PtexploreError("the output cannot be written", f"{error.strerror or error}", hint)
+    if error.errno in BAD_DISK:
+        hint = "run this again; where that comes again, look after the disk or the network folder"
+        return PtexploreError("a file cannot be reached", f"{error.strerror or error}{where}", hint)
     hint = f"make room or set PTEXPLORE_CACHE to a folder that can be written to (now {cache_root()})"
     return PtexploreError("the operating system refused a file operation", f"{error.strerror or error}{where}", hint)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from ptexplore.cpp.brackets import closing_of
 from ptexplore.cpp.macros import defines
 from ptexplore.cpp.text import Text
+from ptexplore.errors import BROKEN
 from ptexplore.model.places import Runtime
 from ptexplore.source.tree import SourceTree
 
@@ -143,7 +144,9 @@ def _compiled_with(torch_dir: Path) -> list[str]:
     """The definitions that every user of the wheel's CMake targets compiles with, as the libraries themselves were."""
     try:
         text = (torch_dir / _TARGETS).read_text(encoding="utf-8", errors="replace")
-    except OSError:
+    except OSError as error:
+        if error.errno in BROKEN:  # without these names other lines would be said to be compiled
+            raise
         return []
     return [name for match in _COMPILED.finditer(text) for name in match[1].split(";") if name]
 

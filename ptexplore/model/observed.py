@@ -418,6 +418,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "output": Remark,
     "cut": Remark,
     "stopped": Remark,
+    "unwatched": Remark,
     "twice": SecondRun,
     "calls": SteppedCalls,
     "result": SteppedResult,

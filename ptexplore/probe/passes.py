@@ -6,7 +6,7 @@ import hashlib
 import os
 import runpy
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,8 +30,8 @@ class Pass:
     held: dispatch.Held | None = None
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
-    saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
     device: str | None = None  # on which launches are recorded
+    saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
 
@@ -140,13 +140,15 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     # pass does without, so that passes differ where that changes what runs.
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
+        if not running.request.get("first"):
+            api.begin_device(_texts(running.request))
         profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
         with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
             result, starts = _evaluated(running)
-    running.device = profile.use_device
-    if running.device is None and api.launching_device() is not None:
+    running.device = api.launching_device()
+    if profile.use_device != running.device:
         cuts.append(events.BEGAN_LATE)
     # Only now: asking a view for its grad_fn can itself call operators.
     told = {} if running.raised is not None else {"type": type_name(result), "description": describe(result)}
@@ -170,6 +172,11 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     # A single run speaks for all three recorders: the same events, each with the markers it is about.
     recorders = ("ops", "frames", "dispatch") if running.recorder == "once" else (running.recorder,)
     return described, {name: list(_of(tree, name)) for name in recorders}
+
+
+def _texts(request: Mapping[str, Any]) -> str:
+    """All that was typed for an expression."""
+    return "\n".join((request.get("expression") or "", *request.get("setup", ()), *request.get("contexts", ())))
 
 
 def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:

@@ -720,8 +720,9 @@ class Recorder:
 
     def _device_begins(self) -> None:
         """The program has begun to use a device: the next profile tells what is launched on it."""
-        if self._profile is not None and self._profile.use_device is None and api.launching_device() is not None:
-            self._left = 0
+        device = api.launching_device()
+        if self._profile is not None and self._profile.use_device is None and device is not None:
+            self._left, self.device = 0, device
             if not self._is_safe():
                 self._cut(events.BEGAN_LATE)
             self._slice_if_safe()
@@ -1585,6 +1586,8 @@ class Fold:
         if self.stepping is not None:
             by = {call.key: route_of[call.row] for call in self.stepping.done if call.row is not None}
             for number, key in represents.items():
+                if self.kinds[key[2]].first["type"] == events.LAUNCH:
+                    continue
                 why = self.stepping.why(key)
                 told[number] |= {"unstepped": why} if key not in by else {"represented": by[key]}
         return {

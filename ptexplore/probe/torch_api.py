@@ -12,6 +12,7 @@ import gc
 import hashlib
 import operator
 import os
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -360,6 +361,14 @@ DEVICES = ("cuda", "xpu")  # those that launch work which a profiler of this tor
 def device_in_use() -> str | None:
     """The device, of `DEVICES`, that this process has begun to use; what asks whether there is any would begin it."""
     return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
+
+
+def begin_device(text: str) -> None:
+    """Begin to use a device that some text of the user's names, if there is one: in a process of ours alone."""
+    for name in DEVICES:
+        module = getattr(torch, name, None)
+        if re.search(rf"\b{name}\b", text) and module is not None and module.is_available():
+            module.init()
 
 
 def launching_device() -> str | None:

@@ -14,7 +14,7 @@ from ptexplore.resolve.claims import Claim, rewrite
 
 _STRUCTURED = "::structured_"  # in the names of the two functions that a structured kernel calls: meta and impl
 _CALLERS = ("kernel", "node", "impl")
-_SEEN = ("op", "python", "binding", "native")
+_SEEN = ("op", "python", "binding", "native", "launch")
 
 
 def in_order(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:

@@ -26,7 +26,6 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
     Ending,
-    Finding,
     HandedError,
     Hop,
     InPlaceWriter,
@@ -65,7 +64,6 @@ NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
-NOT_WATCHED = "the run that was to watch the saved tensor did not come to this error, or saw no write to it"
 ON_STACK = "C++'s stack held it when the error was thrown"
 
 
@@ -80,9 +78,6 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     call = context.calls[left[-1]] if left and left[-1] < len(context.calls) else None
     step = innermost(claims, thrown.stack if thrown else (), raised.frames)
     modified = modified_tensor(context.lookup, raised.message)
-    modified = _modified(context, modified) if modified is not None else None
-    if modified is not None and not modified.watched and context.session.options.again:
-        context.findings.append(Finding("again", NOT_WATCHED))
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
     source = (
@@ -104,7 +99,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=missing,
-        modified=modified,
+        modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, thrown),
         close=raised.close,
         check=condition_at(context.lookup, source),

@@ -133,6 +133,17 @@ def _head(file: str, where: canonical.InstalledFolders) -> str:
         return ""
 
 
+def is_at(path: str | Path) -> bool:
+    """Whether anything lies at a path; a link is not followed. Raises OSError for a bad disk, which does not tell."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return False
+    return True
+
+
 def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, tuple[int, int]]]:
     """Every regular file below `top` (itself no link) with a suffix to index, and its state; see Listed.
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ptexplore.capture.session import from_document, refused
 from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
-from ptexplore.errors import PtexploreError
+from ptexplore.errors import BROKEN, PtexploreError, cache_errors
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
 from ptexplore.model.trace import Hop, Trail, walk
@@ -219,8 +219,10 @@ class Folder:
             return None
 
     def tell(self, about: About) -> None:
-        """Write what this folder is about."""
-        keep_whole(self.root / "survey.json", json.dumps({"format": FORMAT, **asdict(about)}).encode())
+        """Write what this folder is about. Raises PtexploreError where it cannot be written."""
+        file = self.root / "survey.json"
+        with cache_errors("the survey cannot be kept", file):
+            keep_whole(file, json.dumps({"format": FORMAT, **asdict(about)}).encode())
 
     def rows(self) -> dict[str, SurveyRow]:
         """The facts of every operator that is done, by name; damaged files count as not done."""
@@ -276,10 +278,17 @@ def _name(op: str) -> str:
 
 
 def _json(file: Path) -> dict[str, Any]:
-    """The object in a file; empty where there is none that can be read."""
+    """The object in a file; empty where there is none, or a damaged one. Raises OSError where a bad disk keeps it back.
+
+    Taken for one that is not there, it would be surveyed and written anew.
+    """
     try:
         data = json.loads(clean_json(file.read_bytes()))
-    except (OSError, ValueError, RecursionError):
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return {}
+    except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 

@@ -9,14 +9,14 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.processes import starting_workers
 
 if TYPE_CHECKING:
@@ -266,22 +266,39 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
 
     folder = Folder(plan.folder)
     try:
-        torch = open_installed(find_runtime(plan.python))
-        lookup = open_lookup(torch)
-        if plan.anew:
-            about = folder.about()
-            _answer(link, list(about.operators) if about is not None else [], folder.load, folder, lookup)
-        else:
-            ways = () if plan.alone else WAYS
-            with closing(Surveyor(torch.runtime, plan.request, torch.catalogue.digests(), ways)) as surveyor:
-                _answer(link, surveyor.operators(), surveyor.survey, folder, lookup)
-    except PtexploreError as error:
-        with suppress(BrokenPipeError):
-            link.send({name: getattr(error, name) for name in ("message", "why", "hint", "exit_code")})
-    except (EOFError, BrokenPipeError):
-        pass  # the parent is gone
+        with _telling(link, folder.root):
+            torch = open_installed(find_runtime(plan.python))
+            lookup = open_lookup(torch)
+            if plan.anew:
+                about = folder.about()
+                _answer(link, list(about.operators) if about is not None else [], folder.load, folder, lookup)
+            else:
+                ways = () if plan.alone else WAYS
+                with closing(Surveyor(torch.runtime, plan.request, torch.catalogue.digests(), ways)) as surveyor:
+                    _answer(link, surveyor.operators(), surveyor.survey, folder, lookup)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left that would have to be ended
+
+
+@contextmanager
+def _telling(link: Connection[Any, Any], root: Path) -> Iterator[None]:
+    """Tell the parent, who ends the survey, of an error in this block that is no operator's own."""
+    try:
+        yield
+    except (EOFError, ConnectionError):
+        pass  # the parent is gone
+    except (PtexploreError, OSError, MemoryError) as error:
+        told = error if isinstance(error, PtexploreError) else _stopped(error, root)
+        with suppress(BrokenPipeError):
+            link.send({name: getattr(told, name) for name in ("message", "why", "hint", "exit_code")})
+
+
+def _stopped(error: OSError | MemoryError, root: Path) -> PtexploreError:
+    """What a full disk, a broken one or no memory says of no operator: none counts as done by it."""
+    file = error.filename if isinstance(error, OSError) and error.filename else root
+    why = f"{error.strerror or error} ({file})" if isinstance(error, OSError) else "there is no memory left"
+    hint = "make room, or free memory, and run the same command: it goes on behind what is done"
+    return PtexploreError("the survey cannot go on", why, hint, FAILED)
 
 
 def _answer(
@@ -297,12 +314,17 @@ def _answer(
 
 
 def _concluded(run: Surveyed, lookup: Lookup) -> Concluded:
-    """What a run's session resolves to; a failure of ours is told, and the other runs are surveyed all the same."""
+    """What a run's session resolves to; a failure of ours is told, and the other runs are surveyed all the same.
+
+    Raises OSError and MemoryError, which say nothing of this run.
+    """
     from ptexplore.resolve.trail import resolve
     from ptexplore.view.survey import Concluded
 
     try:
         return Concluded(run, resolve(run.session, lookup) if run.session is not None else None)
+    except (OSError, MemoryError):
+        raise
     except Exception as error:
         if os.environ.get("PTEXPLORE_DEBUG"):
             raise

@@ -442,8 +442,10 @@ class Workspace:
     def _placed(self, trees: Iterable[tuple[SourceTree, IndexStore]]) -> MarksByTree:
         from ptexplore.annotations.marks import kept_marks
 
-        folders = self._note_folders()
-        return {tree.info.name: kept_marks(folders, tree, index, self._notes_kept_back) for tree, index in trees}
+        folders, told = self._note_folders(), self._notes_kept_back
+        return {
+            tree.info.name: kept_marks(folders, lambda: self.library, tree, index, told) for tree, index in trees
+        }  # fmt: skip
 
     def _notes_kept_back(self, problem: UnreadNotes) -> None:
         if problem not in self._kept_back:

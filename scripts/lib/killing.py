@@ -15,17 +15,20 @@ import sqlite3
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests import searched_source, small_source
 from tests.harness import REPOSITORY, TARGET, Cli
 from tests.upstream import make_upstream, write_tree
 
 MARK = "PTEXPLORE_KILLED_RUN"  # in the environment of all that a run starts
+SITE = "given/site"  # packages that a command finds before all others
 GRACE = 2.0  # seconds that what a killed command started may live on, less those in which it waits for a processor
 PATIENCE = 20.0  # seconds more, to tell what is slow on a busy machine from what never ends
 ASIDE_NAMES = (".lock", "-journal", "-wal", "-shm")  # of no meaning once nobody holds them
@@ -61,10 +64,6 @@ class Tally:
 
 
 # --- what is run ---------------------------------------------------------------------------------
-
-
-def _nothing(folder: Path, run: Callable[..., None]) -> None:
-    del folder, run
 
 
 def _mini(folder: Path, run: Callable[..., None]) -> None:
@@ -128,6 +127,39 @@ def _warm(folder: Path, run: Callable[..., None]) -> None:
     run("op", "add.Tensor", "--json", *_python())
 
 
+# The few that torchgen needs to make every file: views with their copies, and what these are made of.
+OPERATORS = re.compile(
+    r"(?:add|sub|mul|view|sum|empty|zeros_like|ones_like|empty_like|fill|zero|copy|clone|to|contiguous|expand|resize"
+    r"|as_strided|empty_strided|relu|mm|addmm|t|transpose|detach|alias)(?:_copy)?_?(?:\.\w+)?"
+)
+
+
+def _small_torch(folder: Path, run: Callable[..., None]) -> None:
+    """The torch under test beside a torchgen whose YAML has few operators: the same files in a third of the time."""
+    from ptexplore.source.runtime.describe import find_runtime
+
+    del run
+    runtime, site = find_runtime(TARGET), folder / SITE
+    site.mkdir()
+    for package in ("torch", "functorch"):
+        (site / package).symlink_to(Path(runtime.torch_dir).parent / package)
+    packaged = Path(shutil.copytree(str(runtime.torchgen_dir), site / "torchgen")) / "packaged"
+    functions = _cut(packaged / "ATen/native/native_functions.yaml", "func", OPERATORS.fullmatch)
+    _cut(packaged / "autograd/derivatives.yaml", "name", functions.__contains__)
+    _cut(packaged / "autograd/deprecated.yaml", "name", OPERATORS.fullmatch)
+    time.sleep(2.5)  # files that have just been written are not taken for settled, and their hashes are not kept
+
+
+def _cut(file: Path, begin: str, wanted: Callable[[str], object]) -> set[str]:
+    """Leave some entries of one of torchgen's YAML files: those whose name is wanted. Gives their names."""
+    head, *entries = re.split(rf"^(?=- {begin}:)", file.read_text(), flags=re.MULTILINE)
+    named = [(entry[len(f"- {begin}:") :].strip(" \"'").partition("(")[0], entry) for entry in entries]
+    kept = [(name, entry) for name, entry in named if wanted(name)]
+    assert kept, file
+    file.write_text(head + "".join(entry for _, entry in kept))
+    return {name for name, _ in kept}
+
+
 def _python() -> tuple[str, ...]:
     return ("--python", TARGET) if TARGET else ()
 
@@ -138,7 +170,7 @@ def _asked(*arguments: str) -> Callable[[Path], tuple[str, ...]]:
 
 WORKS: dict[str, Work] = {
     "first trace": Work(
-        _asked("trace", "torch.add(a, b)", "--no-native", "--json", *_python()), _nothing, answers=True
+        _asked("trace", "torch.add(a, b)", "--no-native", "--json", *_python()), _small_torch, answers=True
     ),
     "trace, stepped": Work(_asked("trace", "torch.add(a, b)", "--save", "kept.json", *_python()), _warm, stays=True),
     "index": Work(_asked("index", "--checkout", "mini"), _mini),
@@ -148,10 +180,13 @@ WORKS: dict[str, Work] = {
     "notes pin": Work(
         _asked("notes", "pin", "mine", "--notes", "notes", "--yes"), _noted, whole=("cwd/notes/anchors.lock",)
     ),
-    "survey": Work(
-        _asked("survey", "--alone", "--only", "^(add|view)$", "--jobs", "2", "--out", "out", *_python()),
-        _warm, stays=True,
-    ),
+    **{
+        name: Work(
+            _asked("survey", "--alone", "--only", "^(add|view)$", "--jobs", jobs, "--out", "out", *_python()),
+            _warm, stays=True,
+        )
+        for name, jobs in (("survey", "2"), ("survey, one worker", "1"))
+    },
 }  # fmt: skip
 
 
@@ -175,10 +210,11 @@ class Killing:
         self._same: dict[str, int | None] = {}  # in which of its prints two such runs agree about a file
         self._known: dict[str, set[str]] = {}  # what is whole at any moment: all that it may be
 
-    def _whole_run(self, *arguments: str) -> str:
+    def _whole_run(self, *arguments: str, meter: Tally | None = None) -> str:
         """Run it to its end. Raises AssertionError where that is not a good one."""
         process = self._begin(arguments)
-        out, err = process.communicate(timeout=600)
+        with _metered(process.pid, meter):
+            out, err = process.communicate(timeout=600)
         if process.returncode or b"Traceback" in err:
             raise AssertionError(f"{arguments[:3]} -> {process.returncode}: {err.decode(errors='replace')[-400:]}")
         return out.decode()
@@ -186,11 +222,12 @@ class Killing:
     def _begin(self, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
         self._number += 1
         cli = Cli(self._folder / "cache", self._folder / "cwd")
+        first = {"PTEXPLORE_DATA": f"{self._folder}/data", "PYTHONPATH": f"{self._folder / SITE}:{REPOSITORY}"}
+        first["PYTHONHASHSEED"] = "0"  # torchgen writes some names in the order of a set
         return subprocess.Popen(
             [sys.executable, "-m", "ptexplore", *arguments], cwd=cli.cwd, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            env=cli.environment()
-            | {MARK: self._mark(), "PTEXPLORE_DATA": f"{self._folder}/data", "PYTHONPATH": str(REPOSITORY)},
+            env=cli.environment() | {MARK: self._mark(), **first},
         )  # fmt: skip
 
     def _mark(self) -> str:
@@ -202,8 +239,14 @@ class Killing:
             for found in (self._folder / "cwd").iterdir():
                 shutil.rmtree(found) if found.is_dir() else found.unlink()
             return
-        shutil.rmtree(self._folder)
-        shutil.copytree(self._start, self._folder, symlinks=True)
+        for part in (
+            "cache",
+            "cwd",
+            "data",
+        ):  # not `given`, which a command reads: with new times it would be read anew
+            shutil.rmtree(self._folder / part, ignore_errors=True)
+            if (self._start / part).exists():
+                shutil.copytree(self._start / part, self._folder / part, symlinks=True)
 
     def _left(self) -> dict[str, Path]:
         """The files that a run leaves; where it changes nothing of the cache, those of its folder."""
@@ -222,11 +265,7 @@ class Killing:
             self._reset()
             for name in self._work.whole:
                 self._known.setdefault(name, set()).add(_prints(self._folder / name)[0])
-            began = os.times()
-            self._outputs.append(self._whole_run(*self._arguments))
-            ended = os.times()
-            took = ended.children_user + ended.children_system - began.children_user - began.children_system
-            tally.seconds = max(tally.seconds, took)
+            self._outputs.append(self._whole_run(*self._arguments, meter=tally))
             found.append({name: _prints(file) for name, file in self._left().items()})
             for name in self._work.whole:
                 self._known[name].add(_prints(self._folder / name)[0])
@@ -250,9 +289,9 @@ class Killing:
     def _kill_once(self, after: float, chance: random.Random, tally: Tally) -> None:
         """Kill it after so many seconds of processor: by the clock, a busy machine would always be met at its start."""
         process = self._begin(self._arguments)
-        while process.poll() is None and spent(process.pid) < after:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(chance.uniform(0.0, 0.1))
+        while process.poll() is None and (left := after - spent(process.pid)) > 0.0:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # on all processors it takes at least so long
+                process.wait(max(chance.uniform(0.0, 0.1), left / (os.cpu_count() or 1)))
         if process.poll() is not None:
             tally.late += 1
         else:
@@ -311,6 +350,8 @@ def _prints(file: Path) -> Prints:
         prints = _torchs_own(text) or [data, re.sub(rb"[0-9]+", b"0", text)]
     if file.parent.name == "runtimes":  # what torch's files hold; their times change with whoever links to them
         prints = [repr(json.loads(data)["hashes"]).encode()]
+    elif file.suffix == ".read-ahead":
+        prints.append(repr(_rows_ahead(file)).encode())
     elif data.startswith(b"SQLite format 3\0") and file.parent.name == "index":
         # Files and symbols are numbered as workers come to them: two runs may be equal by chance, byte for byte.
         prints = [repr(sorted(small_source.rows(file).items())).encode()]
@@ -337,6 +378,46 @@ def _torchs_own(text: bytes) -> list[bytes]:
         if hop["kind"] != "closed"
     ]
     return [json.dumps([document["expression"], document["result"], hops]).encode()]
+
+
+def _rows_ahead(file: Path) -> list[Any]:
+    """What was read ahead of each file, less the number that the file got as a worker came to it, and times."""
+    from ptexplore.store.index.read_ahead import kept, unpacked
+    from ptexplore.store.index.rows import span
+
+    ahead = kept(file)
+    if ahead is None:
+        return []
+    told: list[Any] = [ahead.macros, ahead.next_file]
+    for packed in sorted(ahead.files, key=lambda packed: packed.path):
+        rows = unpacked(packed, 0)
+        first = span(rows.file[0])[0]
+        tables = [[(row[0] - first, *row[1:]) for row in table] for table in (rows.symbols, rows.refs, rows.dialect)]
+        told.append(
+            (packed.path, packed.sha, rows.file[1:], tables, sorted(rows.texts.items()), sorted(rows.words.split()))
+        )
+    return told
+
+
+@contextlib.contextmanager
+def _metered(number: int, tally: Tally | None) -> Iterator[None]:
+    """Meanwhile look at how many seconds of processor it has spent, as a kill's moment is looked for.
+
+    What a worker's own children spent is gone when that worker is ended: the system's sum has more.
+    """
+    ended = threading.Event()
+
+    def look() -> None:
+        while tally is not None and not ended.wait(0.1):
+            tally.seconds = max(tally.seconds, spent(number))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def spent(number: int) -> float:

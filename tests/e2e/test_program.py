@@ -122,7 +122,7 @@ def test_a_call_of_each_kind_is_stepped(command: InProcess, tmp_path: Path) -> N
     file.write_text(LOOP, encoding="utf-8")
     document = json.loads(command("trace", "--script", str(file), "--json").out)
     (finding,) = [found["text"] for found in document["findings"] if found["kind"] == "stepped"]
-    assert finding.startswith("3 of 3 kinds of operator calls were stepped, one call of each")
+    assert finding.startswith("3 of 3 kinds of operator calls and nodes were stepped, one call of each")
     assert document["captured"]["native"]
     routes = document["program"]["routes"]
     assert [route["represented"] for route in routes] == [0, 1, 2]

@@ -260,6 +260,13 @@ def test_a_limit_that_is_met_while_the_cache_is_written_is_not_told_as_a_full_di
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path))
 
 
+@pytest.mark.parametrize("number", [errno.EIO, errno.EINTR, errno.ESTALE])
+def test_a_bad_disk_is_not_told_as_a_full_one(tmp_path: Path, number: int) -> None:
+    told = app._told(OSError(number, os.strerror(number), str(tmp_path)))
+    assert told.why == f"{os.strerror(number)} ({tmp_path})"
+    assert told.hint.startswith("run this again")
+
+
 def test_a_thread_that_the_system_does_not_start_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """As under `ulimit -u`: of the pool's own complaint about its thread too."""
 

@@ -68,6 +68,13 @@ def build_site(
 
     Raises PtexploreError; what is written by then is kept.
     """
+    with uncollected():  # until all that was read for it is gone: to look through that takes seconds
+        return _build(workspace, folder, settings, traces, jobs or min(available(), 8), force=force)
+
+
+def _build(
+    workspace: Workspace, folder: Path, settings: Settings, traces: Sequence[str], jobs: int, *, force: bool
+) -> Written:
     contents = workspace.site_contents(traces)
     roots = [root for indexed in contents.trees for layer in indexed.tree.layers for root in layer.roots]
     watched = workspace.watch(f"writing a site to {folder}")
@@ -75,7 +82,7 @@ def build_site(
         site = plan_site(contents, settings, partial(_cpu_kernels, workspace))
         out.begin()
         try:
-            lost, problems = _write(workspace, contents, site, out, jobs or min(available(), 8), progress)
+            lost, problems = _write(workspace, contents, site, out, jobs, progress)
         except BaseException:
             out.keep()
             raise
@@ -119,28 +126,27 @@ def _write(
         lists.folders(site, out, contents.folder_pages, library)
         lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
         lists.about(site, out, problems)
+        if uses.needed:
+            uses.read_rows()
 
     uses = UsesWriter(site, contents.names, out, base)
     search = Search(site, out, contents.names, contents.folder_pages, reopen, base)
-    with uncollected():
-        progress.step("reading every definition")
-        if uses.needed:
-            uses.begin()
-        sources = Sources(site, contents.names, out, reopen, base, uses if uses.needed else None)
-        works: list[SiteWork[Any, Any]] = [search.source_work(), sources.work()]
-        if site.operators:
-            # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
-            observed = traces.observed()
-            lookup = partial(_lookup_apart, workspace)
-            works.append(Cards(site, out, lookup, base, contents.marks_by_tree, observed, contents.docs).work())
-        counts = [f"{len(work.tasks):,} {kind}" for work, kind in zip(works[1:], _KINDS, strict=False) if work.tasks]
-        in_processes(
-            works, f"writing {', '.join(counts)}" if counts else "writing tours and lists", progress, jobs, light
-        )
-        if uses.needed:
-            uses.write(jobs, progress)
-        progress.step("writing the search")
-        search.write(tours, traces)
+    progress.step("reading every definition")
+    if uses.needed:
+        uses.begin()
+    sources = Sources(site, contents.names, out, reopen, base, uses if uses.needed else None)
+    works: list[SiteWork[Any, Any]] = [search.source_work(), sources.work()]
+    if site.operators:
+        # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
+        observed = traces.observed()
+        lookup = partial(_lookup_apart, workspace)
+        works.append(Cards(site, out, lookup, base, contents.marks_by_tree, observed, contents.docs).work())
+    counts = [f"{len(work.tasks):,} {kind}" for work, kind in zip(works[1:], _KINDS, strict=False) if work.tasks]
+    in_processes(works, f"writing {', '.join(counts)}" if counts else "writing tours and lists", progress, jobs, light)
+    if uses.needed:
+        uses.write(jobs, progress)
+    progress.step("writing the search")
+    search.write(tours, traces)
     write_assets(out)
     return tours.lost, problems
 

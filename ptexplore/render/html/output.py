@@ -146,6 +146,10 @@ class Output:
             self._aside.close()
         return gone
 
+    def let_go(self) -> None:
+        """Nothing more is written by this process."""
+        self._aside.let_go()
+
     def _save(self, pages: dict[str, list[Any]]) -> None:
         rows = ",\n".join(
             f"{json.dumps(url)}:{json.dumps(known, separators=(',', ':'))}" for url, known in sorted(pages.items())
@@ -167,9 +171,8 @@ def _safe(page: str) -> bytes:
 def _content(file: Path, size: int) -> bytes | None:
     """What is in a regular file of that size; None else."""
     try:
-        if file.is_symlink() or file.stat().st_size != size:
-            return None
-        return file.read_bytes()
+        status = os.lstat(file)
+        return file.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size == size else None
     except OSError:
         return None
 
@@ -216,10 +219,12 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
     with _told(root):
         os.makedirs(real, exist_ok=True)
         folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    out = Output(Path(real))
     try:
         _hold(real, folder)
-        yield Output(Path(real))
+        yield out
     finally:
+        out.let_go()
         os.close(folder)
 
 
@@ -244,6 +249,7 @@ class Aside:
 
     def __init__(self, root: Path) -> None:
         self.folder = root / ASIDE
+        self._journal = (0, -1)  # the process that opened it, and its descriptor
 
     def open(self) -> set[str]:
         """Make the folder. Gives the URLs that the journals of a killed build name, which `empty` drops."""
@@ -259,8 +265,17 @@ class Aside:
 
     def note(self, url: str) -> None:
         """Say that a file is about to be there that was not."""
-        with open(self.folder / f"{os.getpid()}{_JOURNAL}", "a", encoding="utf-8") as journal:
-            journal.write(f"{url}\n")
+        process = os.getpid()
+        if self._journal[0] != process:  # a fork has one of its own
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._journal = (process, os.open(self.folder / f"{process}{_JOURNAL}", flags, 0o666))
+        os.write(self._journal[1], f"{url}\n".encode("utf-8", "surrogateescape"))
+
+    def let_go(self) -> None:
+        """Nothing more is written by this process."""
+        if self._journal[0] == os.getpid():
+            os.close(self._journal[1])
+            self._journal = (0, -1)
 
     def close(self) -> None:
         """The list of pages names everything now: the folder goes."""

@@ -23,7 +23,16 @@ from ptexplore.view.search.ranking import (
     symbol_entry,
     use_bits,
 )
-from ptexplore.view.site.shards import Inside, SearchRow, Shards, TopicRow, begins, table, topic_files
+from ptexplore.view.site.shards import (
+    Inside,
+    SearchRow,
+    Shards,
+    TopicRow,
+    begins,
+    best_first,
+    table,
+    topic_files,
+)
 from ptexplore.view.site.site import Site, folder_url, operator_names, stop_url
 
 if TYPE_CHECKING:
@@ -63,7 +72,7 @@ class Search:
     def write(self, tours: Tours, traces: Traces) -> None:
         """Write what people wrote, and the table of everything. The source's shards were written."""
         assert self._tables is not None
-        written, _rows = _write(self.out, Shards(_written(tours, traces), _WRITTEN))
+        written, _rows = _write(self.out, Shards(best_first(_written(tours, traces)), _WRITTEN))
         files = topic_files(list(topic_rows(self.site, tours, self.pages)))
         for number, text in enumerate(files):
             self.out.write(f"search/topics-{number}.js", text)
@@ -75,7 +84,7 @@ class Search:
 
     def _make(self, _tasks: Sequence[str]) -> SourceShards:
         with uncollected():
-            rows = list(source_rows(self.site, self.names, self.pages, self.reopen()))
+            rows = best_first(source_rows(self.site, self.names, self.pages, self.reopen()))
             made = [_write(self.out, Shards(rows, 0, begins), self._key)]
             made.append(_write(self.out, Shards(rows, _INSIDE, Inside()), self._key))
         return SourceShards([table for table, _rows in made], [row for _table, written in made for row in written])

@@ -29,13 +29,14 @@ _PRIMITIVE = """Args T atomic auto bool char char16_t char32_t char8_t double fl
     unordered_set unsigned variable_list vector void wchar_t"""
 _CPP_TYPES = frozenset(_PRIMITIVE.split())
 _WORDS = {"cpp": _CPP_WORDS, "python": frozenset([*PYTHON_WORDS.split(), "None", "True", "False"])}
+# Each alternative begins with a letter or a set of them, so that what cannot begin it is told at once.
 _CPP = re.compile(
-    r"(?P<w>[A-Za-z_]\w*)"
-    r"|(?P<i>//(?:[^\n\\]|\\[^\n]?|\\\n)*|/\*.*?(?:\*/|\Z))"
-    r"|(?P<s>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)+'?)"
-    r"|(?P<x>^[ \t]*\#[ \t]*include\b[ \t]*(?:\x01[^\n>]*>|\"[^\"\n]*\"))"
-    r"|(?P<u>^[ \t]*\#[ \t]*\w+)"
-    r"|(?P<d>\d(?:'?[\w.])*)",
+    r"[A-Za-z_](?P<w>\w*)"
+    r"|/(?P<i>/(?:[^\n\\]|\\[^\n]?|\\\n)*|\*.*?(?:\*/|\Z))"
+    r"|[\"'](?P<s>(?<=\")(?:[^\"\\\n]|\\.)*\"?|(?<=')(?:[^'\\\n]|\\.)+'?)"
+    r"|^[ \t]*\#(?P<x>[ \t]*include\b[ \t]*(?:\x01[^\n>]*>|\"[^\"\n]*\"))"
+    r"|^[ \t]*\#(?P<u>[ \t]*\w+)"
+    r"|\d(?P<d>(?:'?[\w.])*)",
     re.DOTALL | re.MULTILINE,
 )
 _RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
@@ -115,13 +116,14 @@ class _Scan:
         self.numbers = max(map(len, text.split("\n"))) <= _LONG  # a table on one line is no text to read
         self.defined = {line: set(names) for line, names in defined.items()}
         self.named.update(name for names in defined.values() for name in names)
+        self.plain: set[str] = set()  # words that only what stands beside them could tell: most are
         self.out: list[str] = []
         self.done = self._counted = 0
         self._line = 1
 
     def run(self, pattern: re.Pattern[str], at: int) -> int | None:
         """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
-        keywords, named, text, out = self.keywords, self.named, self.text, self.out
+        keywords, named, plain, text, out = self.keywords, self.named, self.plain, self.text, self.out
         types = _CPP_TYPES if keywords is _CPP_WORDS else frozenset()
         raws = _RAWS if keywords is _CPP_WORDS else frozenset()
         for match in pattern.finditer(text, at):
@@ -134,10 +136,14 @@ class _Scan:
                     self._put(match.end(), raw.end(), _wrapped(raw[0], "s"))
                     return raw.end()
                 start, end = match.span()
+                if word in plain and text[end : end + 1] != "(" and text[start - 1 : start] not in _OBJECTS:
+                    continue
                 tag = "b" if word in keywords else self._tag(word, types, start, end)
                 if tag:
                     out.append(f"{text[self.done : start]}<{tag}>{word}</{tag}>")
                     self.done = end
+                elif word[-1] != "_" and not self.looks[word]:
+                    plain.add(word)
             elif kind == "x":
                 self._put(*match.span(), _include(match[0], self.includes.get(self._line_at(match.start()))))
             elif kind == "d":

@@ -31,6 +31,7 @@ from ptexplore.view.site.source_page import SIGNATURE, SourceData, source_data, 
 from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
+    from ptexplore.model.places import FileText
     from ptexplore.render.html.use_shards import UsesWriter
     from ptexplore.view.site.uses import UsesOfFile
 
@@ -95,15 +96,17 @@ class Sources:
         return [self._file(path, key) for path, key in tasks]
 
     def _file(self, path: str, key: str) -> FileMade:
-        uses = self.uses.of_file(path) if self.uses is not None else None
-        rows = self._page(path, key) if key else []
-        self.site.trees[self.names.owner.get(path, (0, 0))[0]].tree.forget()
+        indexed = self.site.trees[self.names.owner[path][0]]
+        file, stale = indexed.tree.read(path), changed(indexed, path)
+        uses = None
+        if self.uses is not None:
+            uses = self.uses.of_file(path, file.text if file is not None and not stale else None)
+        rows = self._page(path, key, file, stale=stale) if key else []
+        indexed.tree.forget()
         return FileMade(rows, uses)
 
-    def _page(self, path: str, key: str) -> list[Row]:
+    def _page(self, path: str, key: str, file: FileText | None, *, stale: bool) -> list[Row]:
         site, url = self.site, self.site.sources[path]
-        indexed = site.trees[site.owner[path]]
-        file = indexed.tree.read(path)
         text = file.text if file is not None else ""
         data = source_data(self.names, path, text)
         facts = _facts(site, path, text)
@@ -111,7 +114,7 @@ class Sources:
         if file is None:
             facts.append("its text is not there any more")
             key = ""
-        elif changed(indexed, path):  # the index is of another text: what it says of lines is not so
+        elif stale:  # the index is of another text: what it says of lines is not so
             data = SourceData(path)
             facts.append("changed after it was indexed, so no name is linked: ptexplore index")
             key = ""

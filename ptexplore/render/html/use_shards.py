@@ -11,7 +11,7 @@ from ptexplore.lazy import lazy
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, SiteWork, digest, in_processes
 from ptexplore.render.html.packed import pack
-from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, SEVERAL, TOLD_APART
+from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, OTHERWISE, SEVERAL, TOLD_APART
 from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
 from ptexplore.view.trees import changed
 from ptexplore.view.use_meaning import UseReader
@@ -34,12 +34,13 @@ class UsesWriter:
         self._key = digest(base, "uses")
         self._reader = UseReader(names)
         self._gathered: list[UsesOfFile] = []
+        self._rows: list[Dialect] = []  # the dialect's rows of every file, each of the first tree that has the file
+        self._lines: dict[At, str] = {}  # the text of each row's line
         self.needed = not self._kept(self._key)  # else every shard and the table are there already
 
-    def of_file(self, path: str) -> UsesOfFile:
-        """What one file of the trees uses of what the site has."""
-        on_site = path in self.site.sources
-        return file_uses(self._reader, path, self._text(path), self._wanted, on_site=on_site)
+    def of_file(self, path: str, text: str | None) -> UsesOfFile:
+        """What one file of the trees uses of what the site has; `text` is None where the index is of another one."""
+        return file_uses(self._reader, path, text, self._wanted, on_site=path in self.site.sources)
 
     def take(self, file: UsesOfFile) -> None:
         """Take what one file uses."""
@@ -82,6 +83,7 @@ class UsesWriter:
             "types": NOT_INDEXED,
             "values": NOT_READ,
             "apart": TOLD_APART,
+            "otherwise": OTHERWISE,
         }
         table = json.dumps({"shards": count, **words}, separators=(",", ":"))
         self.out.write(_TABLE, f"ptx.usesTable({table})\n", key, count)
@@ -96,8 +98,7 @@ class UsesWriter:
         uses = SiteUses(self._reader, self.site.sources)
         for file in sorted(self._gathered, key=lambda file: file.path):
             uses.take(file)
-        rows = self._rows()
-        uses.take_rows(rows, self._lines(rows))
+        uses.take_rows(self._rows, self._lines)
         return uses
 
     def _text(self, path: str) -> str | None:
@@ -108,28 +109,23 @@ class UsesWriter:
         file = indexed.tree.read(path)
         return file.text if file is not None else None
 
-    def _rows(self) -> list[Dialect]:
-        """The dialect's rows of every file, each of the first tree that has the file."""
-        return [
+    def read_rows(self) -> None:
+        """Read the dialect's rows with the text of their lines, which `write` tells of."""
+        self._rows = [
             row
             for number, indexed in enumerate(self.site.trees)
             for row in indexed.store.every_dialect(tuple(DIALECT_KINDS))
             if self.names.owner.get(row.path, (-1, 0))[0] == number
         ]
-
-    def _lines(self, rows: Sequence[Dialect]) -> dict[At, str]:
-        """The text of each row's line."""
         wanted: defaultdict[str, set[int]] = defaultdict(set)
-        for row in rows:
+        for row in self._rows:
             wanted[row.path].add(row.line)
-        texts: dict[At, str] = {}
         for path, numbers in wanted.items():
             if path not in self.site.sources:
                 continue
             lines = (self._text(path) or "").split("\n")
             self.site.trees[self.names.owner[path][0]].tree.forget()
-            texts |= {(path, n): lines[n - 1] for n in numbers if 0 < n <= len(lines)}
-        return texts
+            self._lines |= {(path, n): lines[n - 1] for n in numbers if 0 < n <= len(lines)}
 
     def _shard(self, uses: SiteUses, number: int, names: Sequence[str]) -> str:
         shard = ShardOfUses(self.site.sources)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.search import LocateIn, located, where
-from ptexplore.view.search.refs import group_in_words, otherwise_in_words, told_apart, used_on
+from ptexplore.view.search.refs import group_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
@@ -30,8 +30,6 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
     apart = told_apart(view.lines, view.certain)
     told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "nothing here uses it"
     folded(console, styled((told, "")), "", "  ")
-    if view.otherwise:
-        folded(console, styled((otherwise_in_words(view.otherwise), "dim")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:
         _group(console, group, group_in_words(group, view), locate, several=several)

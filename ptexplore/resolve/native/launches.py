@@ -21,8 +21,8 @@ from ptexplore.resolve.places.precision import unknown
 MOVES = re.compile(r"Mem(?:cpy|set)\b")  # how a copy and a fill are named
 MOVED = "a copy or a fill that the device's driver does itself: no kernel of PyTorch's"
 ELSEWHERE = (
-    "no kernel of PyTorch's source has this name: it is of a library (cuBLAS, cuDNN, CUB, …), or was compiled while "
-    "the program ran (Triton, NVRTC)"
+    "a kernel of a library (cuBLAS, cuDNN, CUB, …) has none there, nor one that is compiled while the program runs "
+    "(Triton, NVRTC)"
 )
 _COMPILED = Linkage(library="libtorch_cuda.so")  # a kernel is in a library of its own kind, whatever that is called
 
@@ -53,4 +53,6 @@ def source_of(sites: Sites, kernel: str) -> SourceRef:
     if MOVES.match(kernel):
         return unknown(MOVED)
     source = sites.named(parse(kernel), _COMPILED)
-    return source if source.path is not None or source.candidates else unknown(ELSEWHERE)
+    if source.path is not None or source.candidates:
+        return source
+    return unknown(f"{source.reason}; {ELSEWHERE}" if source.reason else ELSEWHERE)

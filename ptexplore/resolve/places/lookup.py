@@ -6,6 +6,7 @@ A function's declaration in a header of the wheel tells its overloads apart.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from ptexplore.store.catalogue.reader import Store
 
 NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"  # where no other source was asked
 PLUMBING = "_generated_plumbing"
+_PLUMBING_HEAD = re.compile(rf".* (\w+{PLUMBING})\(.*\{{[ \t]*")
 PLUMBING_HEADER = "build/aten/src/ATen/VmapGeneratedPlumbing.h"
 ANY = "_::*"  # the dialect's name of a fallback for every operator
 Caller = tuple[str, int]  # path and line of a function that calls the one looked for
@@ -212,15 +214,23 @@ class Lookup:
 
     def _plumbing(self, name: str) -> SourceRef:
         """The function template that torchgen writes around a batching rule; its header is in the wheel."""
-        lines = self.tree.lines(PLUMBING_HEADER)
-        head = re.compile(rf".* {re.escape(name)}\(.*\{{[ \t]*")
-        heads = [number for number, line in enumerate(lines, 1) if name in line and head.fullmatch(line)]
+        lines, heads = self.tree.lines(PLUMBING_HEADER), self._plumbing_heads().get(name, [])
         if len(heads) != 1:
             return unknown(f"{PLUMBING_HEADER} holds {len(heads)} functions {name}")
         end = next(
             (number for number, line in enumerate(lines[heads[0] :], heads[0] + 1) if line.startswith("}")), None
         )
         return in_runtime(self.tree, PLUMBING_HEADER, heads[0], end)
+
+    @remembered
+    def _plumbing_heads(self) -> dict[str, list[int]]:
+        """The lines that begin the functions of that header, by their names."""
+        heads: defaultdict[str, list[int]] = defaultdict(list)
+        for number, line in enumerate(self.tree.lines(PLUMBING_HEADER), 1):
+            match = _PLUMBING_HEAD.fullmatch(line) if PLUMBING in line else None
+            if match is not None:
+                heads[match[1]].append(number)
+        return dict(heads)
 
     # --- bindings ---
 

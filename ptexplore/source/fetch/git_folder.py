@@ -18,7 +18,7 @@ from typing import Any
 
 from ptexplore.errors import BROKEN
 from ptexplore.source.fetch.git import Git, GitFailed, import_gitpython
-from ptexplore.source.listing import SUFFIXES
+from ptexplore.source.listing import SUFFIXES, is_at
 
 import_gitpython()
 import git  # noqa: E402  (in an environment that `import_gitpython` has made safe)
@@ -91,7 +91,7 @@ def _differs(commands: Git, commit: str, present: set[str], tops: tuple[str, ...
             return True
     read = {path for path in held if not tops or path.partition("/")[0] in tops}
     gone = {path for path in read if os.path.splitext(path)[1] in SUFFIXES} - present
-    missing = {path for path in gone if not os.path.lexists(commands.folder / path)}
+    missing = {path for path in gone if not is_at(commands.folder / path)}
     if missing:
         rows = commands.read("ls-files", "-z", "-t").split(b"\0")  # S: left out on purpose, by a sparse checkout
         missing -= {os.fsdecode(row[2:]) for row in rows if row.startswith(b"S ")}

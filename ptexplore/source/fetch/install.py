@@ -18,7 +18,7 @@ from ptexplore import locations
 from ptexplore.errors import BROKEN, FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout
 from ptexplore.source.fetch import checkouts, releases
-from ptexplore.source.listing import ROOTS, Listed, checkout_files
+from ptexplore.source.listing import ROOTS, Listed, checkout_files, is_at
 
 if TYPE_CHECKING:
     from ptexplore.source.fetch.git_folder import GitState
@@ -91,7 +91,7 @@ def _is_pytorch(root: Path) -> bool:
 
 def _git_state(checkout: Checkout, listed: Sequence[Listed]) -> GitState | None:
     """What git says of the checkout's files; None where its folder is no git folder."""
-    if not os.path.exists(os.path.join(checkout.root, ".git")):
+    if not is_at(os.path.join(checkout.root, ".git")):
         return None
     from ptexplore.source.fetch.git_folder import look
 
@@ -204,7 +204,7 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
     listed = checkout_files(checkout)
     details, stamp = checkouts.details(checkout.name), _stamp(checkout, listed)
     # A work tree of git's own whose HEAD lies elsewhere may move without a sign here: that is always looked at.
-    if details.get("stamp") == stamp and not os.path.isfile(os.path.join(checkout.root, ".git")):
+    if details.get("stamp") == stamp and not Path(checkout.root, ".git").is_file():
         return checkout, listed
     now = described(checkout)
     with no_room_told(), checkouts.locked():

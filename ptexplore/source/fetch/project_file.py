@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import BROKEN, USAGE, PtexploreError
 from ptexplore.safe_text import clean_document
 
 FILE = "ptexplore.toml"
@@ -63,7 +63,10 @@ def is_ref(ref: str) -> bool:
 
 
 def _load(file: Path) -> dict[str, Any] | None:
-    """The parsed file; None where it is not there. A pyproject.toml that is damaged is other tools' business."""
+    """The parsed file; None where it is not there. A pyproject.toml that is damaged is other tools' business.
+
+    One that a bad disk keeps back is not: it may be the one that counts.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -77,10 +80,10 @@ def _load(file: Path) -> dict[str, Any] | None:
             raise ValueError(f"it is larger than {_LARGEST} bytes")
         return dict(clean_document(tomllib.loads(raw.decode("utf-8"))))
     except (OSError, ValueError, RecursionError) as error:
-        if file.name != FILE:
+        if file.name != FILE and not (isinstance(error, OSError) and error.errno in BROKEN):
             return None
         why = f"{file}: {error.strerror if isinstance(error, OSError) else error}"
-        raise PtexploreError(f"{FILE} cannot be read", why, _HINT, USAGE) from error
+        raise PtexploreError(f"{file.name} cannot be read", why, _HINT, USAGE) from error
 
 
 def _project(file: Path, value: object, where: str) -> Project:

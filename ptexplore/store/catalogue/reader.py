@@ -75,6 +75,8 @@ class StaleCatalogue(PtexploreError):
 class Store(Database):
     """An open catalogue. Every method raises StaleCatalogue when the file turns out to be damaged."""
 
+    _asked_last: tuple[str, list[Registration]] = ("", [])  # an operator's records are asked for once for each key
+
     @staticmethod
     def open(path: Path) -> Store:
         """Open `path` for reading. Raises FileNotFoundError, and StaleCatalogue where it cannot be used as it is."""
@@ -139,7 +141,10 @@ class Store(Database):
 
     def registrations(self, op: str) -> list[Registration]:
         """Every record of `op`, in the dump's order; the schema's own (key None) first."""
-        return [_registration(row) for row in self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
+        if self._asked_last[0] != op:
+            rows = self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)
+            self._asked_last = (op, [_registration(row) for row in rows])
+        return self._asked_last[1]
 
     def registered_under(self, key: str) -> list[str]:
         """The full names of the operators that have a kernel of their own under a key."""

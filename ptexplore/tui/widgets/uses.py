@@ -16,7 +16,7 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace, Tell
 from ptexplore.tui.places import Place
-from ptexplore.view.search.refs import NameUse, RefsView, group_in_words, otherwise_in_words, refs, told_apart, used_on
+from ptexplore.view.search.refs import NameUse, RefsView, group_in_words, refs, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
@@ -63,7 +63,6 @@ class Uses(Choices):
         # What must be known of all of them stands first: nobody reads to the end of a list to learn what it is of.
         apart = told_apart(view.lines, view.certain)
         sentences = [apart[:1].upper() + apart[1:]] if apart else []
-        sentences += [otherwise_in_words(view.otherwise)] if view.otherwise else []
         room = max(20, self.size.width - 4)
         first = [line for text in sentences for line in textwrap.wrap(clean(text), room)]
         options = [Option(Content.styled(line, "$text-warning"), disabled=True) for line in first]

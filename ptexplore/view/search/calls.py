@@ -251,9 +251,13 @@ def rank(path: str, near: str) -> tuple[bool, bool, bool, int, str]:
 
     After these come files that a machine wrote, those of one device, and tests, in this order.
     """
-    ours, (theirs, test, made) = near.split("/")[:-1], _about(path)
-    shared = next((n for n, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
-    return (test, of_another_kind(path, near), made, -min(shared, len(theirs)), path)
+    (ours, _, _), (theirs, test, made) = _about(near), _about(path)
+    shared = 0
+    for folder, other in zip(ours, theirs, strict=False):
+        if folder != other:
+            break
+        shared += 1
+    return (test, of_another_kind(path, near), made, -shared, path)
 
 
 @cache

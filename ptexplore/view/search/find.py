@@ -27,10 +27,12 @@ from ptexplore.view.search.ranking import (
     HALF_SAID,
     LATE_HALF,
     LATE_SAID,
+    PUBLIC,
     SAID,
     Entry,
     Key,
     ReadQuery,
+    asked_operator,
     entry_key,
     file_entry,
     folder_entry,
@@ -442,8 +444,13 @@ class _Search:
         return Candidate(kind, topic.name, topic.title, place, command=command, stop=opens)
 
     def _that_count(self, topics: list[_Rated], named: Sequence[_Rated]) -> list[_Rated]:
-        """The topics that count: those with some of the words only where none has all."""
+        """The topics that count: those with some of the words only where none has all.
+
+        Where an operator on a backend was asked for, what only speaks of both comes after all that is called so.
+        """
         asked = self.asked
+        if asked_operator(asked) and any(row.key[0] == PUBLIC for row in named):
+            topics = [replace(row, key=(LATE_SAID, *row.key[1:])) if row.key[0] == SAID else row for row in topics]
         half = (HALF_SAID, LATE_HALF)
         whole = [row for row in topics if row.key[0] not in half]
         if len(asked.words) > 1 and not whole:

@@ -32,8 +32,10 @@ _RANKS = {
     "enumerator": (8, 9), "member": (9, 9), "variable": (9, 9), "namespace": (10, 10),
 }  # fmt: skip
 _CLASSES = ("class", "struct", "union", "enum")
-# "add cpu" asks where an operator is for a backend: its card says so.
+_DEFINED = (*_CLASSES, "function")
+# "add cpu" asks where an operator is for a backend: its card says so, and after it comes what is named as its kernel.
 _BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "autograd", "sparse", "quantized", "mkldnn", "nested"})
+_OF_KERNELS = frozenset({"kernel", "impl", "out", "structured", "ufunc"})  # words of such a name beside the operator's
 _NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
 _FOLDER_ALONE = 50  # as many words more: a file in a folder that is called so
@@ -95,6 +97,8 @@ def read_query(typed: str) -> ReadQuery:
     spellings = ["::".join(pieces) if joined or "/" in bare else bare]
     spellings += ["_".join(pieces), "".join(pieces)] if joined else []
     spellings += [call[1]] if call is not None else []
+    if joined and len(outer) == 1 and lowered(last) in _BACKENDS:
+        spellings += [f"{outer[0]}_kernel", f"{outer[0]}_out_{last}"]
     return ReadQuery(
         text,
         bare,
@@ -239,7 +243,7 @@ class Entry:
 
     `kind` is a key of the ranks, `context` what stands before the name (a scope, a folder), `minor` and `area` how
     likely it is meant, `uses` the width in bits of how often its name is used, `order` its place in its own family.
-    `python` says that it stands in Python.
+    `python` says that it stands in Python, `path` in which file a symbol does.
     """
 
     kind: str
@@ -250,6 +254,7 @@ class Entry:
     uses: int = 0
     order: int = 0
     python: bool = False
+    path: str = ""
 
     @property
     def family(self) -> str:
@@ -273,6 +278,9 @@ def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
     """Where a name stands among the results; None where it does not fit. `slips` says whether slips count."""
     if _on_a_backend(asked, entry):
         return _key(asked, entry, PUBLIC, 0, minor=False, outer=0)
+    further = _kernel_on_a_backend(asked, entry)
+    if further:
+        return _key(asked, entry, PUBLIC, further, minor=False, outer=0)
     fit = _entry_fit(asked, entry) or (_slipped(asked, entry) if slips else None)
     if fit is None:
         return None
@@ -391,6 +399,32 @@ def _on_a_backend(asked: ReadQuery, entry: Entry) -> bool:
     return asked_operator(asked) == lowered(entry.name.partition(".")[0])
 
 
+def _kernel_on_a_backend(asked: ReadQuery, entry: Entry) -> int:
+    """How many words a name has beside an operator's, if it is named as the kernel for the backend asked for; else 0.
+
+    By its name and its file's alone: of an operator whose kernels are called otherwise the card tells.
+    """
+    operator = asked_operator(asked)
+    native = entry.context.rpartition("::")[2] == "native"  # the namespace of kernels
+    if not operator or entry.kind not in _DEFINED or entry.minor or not native or operator not in entry.name:
+        return 0
+    backend = lowered(asked.last)
+    words = _words_of(entry.name)
+    own = _words_of(operator)
+    at = next((at for at in range(len(words)) if words[at : at + len(own)] == own), None)
+    further = [*words[:at], *words[at + len(own) :]] if at is not None else []
+    if not all(word in _OF_KERNELS or word == backend for word in further):
+        return 0
+    on_it = backend in further or any(backend in _words_of(part) for part in entry.path.split("/"))
+    return len(further) + ("kernel" not in further) if further and on_it else 0
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name in lower case: "UfuncCPUKernel_add" is ufunc, cpu, kernel, add."""
+    begins = word_starts(name)
+    return [lowered(name[at:end].strip("_.")) for at, end in zip(begins, [*begins[1:], len(name)], strict=True)]
+
+
 def asked_operator(asked: ReadQuery) -> str:
     """The operator of "add cpu"; "" where what was typed is no name and a backend."""
     return asked.outer[0] if asked.joined and len(asked.outer) == 1 and lowered(asked.last) in _BACKENDS else ""
@@ -415,7 +449,7 @@ def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: b
     shown = "method" if method else "concept of C++" if kind == "concept" else kind
     near = area(path)
     minor = declared or near >= FOREIGN or shown in ("method", "enumerator", "member", "variable", "namespace")
-    return Entry(shown, name, container, minor, near, uses, python=language_of(path) == "python")
+    return Entry(shown, name, container, minor, near, uses, python=language_of(path) == "python", path=path)
 
 
 def may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:

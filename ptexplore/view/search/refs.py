@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -83,8 +83,8 @@ class RefsView:
 
     `lines` counts the lines that use it, each once: the site and the screen say this number of the same name. `certain`
     counts those of them that can mean nothing else; None where the name alone was asked for. The totals of the groups
-    are these lines. `otherwise` counts lines that are not among them, since they call it with a number of arguments
-    that it does not take.
+    are these lines. `otherwise` counts the lines with the name that are not among them, since something else is meant;
+    the first remark says so.
     """
 
     asked: str
@@ -96,6 +96,19 @@ class RefsView:
     lines: int = 0
     certain: int | None = None
     otherwise: int = 0
+
+
+@dataclass(slots=True)
+class _LeftOut:
+    """The uses of the name that mean something else: the lines of all, and what some of them say that they mean."""
+
+    lines: set[tuple[str, int]] = field(default_factory=set)
+    told: Counter[str] = field(default_factory=Counter)
+
+    def take(self, path: str, line: int, told: str = "") -> None:
+        self.lines.add((path, line))
+        if told:
+            self.told[told] += 1
 
 
 class _Raw(NamedTuple):
@@ -128,23 +141,25 @@ def refs(
     """
     asked = asked_for(trees, name)
     raw: dict[tuple[str, str, int, str], _Raw] = {}
-    left_out: Counter[str] = Counter()
+    left_out = _LeftOut()
     copies: Counter[str] = Counter()
     certainty = _Certainty(trees, asked, reader, left_out)
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
         for use in _uses(indexed, asked, left_out, known_before):
+            known = known_before(use.path)
             if only and use.path != only:
-                continue
-            if known_before(use.path):
+                left_out.lines |= set() if known else {(use.path, use.line)}
+            elif known:
                 copies[indexed.tree.info.label] += 1
             elif kind is None or use.group == kind:
                 # a resolved use names its overload: two of one name on one line are two uses
                 written = f"{use.written} {use.detail}" if use.how == "resolved" else use.written
                 raw.setdefault((use.path, use.group, use.line, written), use)
-    if not raw and not asked.symbols and not left_out:
+    if not raw and not asked.symbols and not left_out.lines:
         raise _nothing(trees, name)
     lines = certainty.lines(list(raw.values()))
+    left_out.lines.difference_update((use.path, use.line) for use in lines)
     certain = sum(use.certain for use in lines)
     groups = [
         _use_group(group, [use for use in lines if (use.group, use.certain) == (group, sure)], limit, certain=sure)
@@ -152,12 +167,13 @@ def refs(
         for group in GROUPS
     ]
     shown = [use for group in groups for use in group.uses]
-    remarks = [*_remarks(asked, shown, left_out, copies), *_changed_files(trees, shown)]
+    otherwise = 0 if kind is not None else len(left_out.lines)  # a line of another sort may be one that means it
+    remarks = [*_remarks(asked, shown, otherwise, left_out.told, copies), *_changed_files(trees, shown)]
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(
         name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(lines),
-        certain if certainty.told or certainty.of_value else None, certainty.otherwise,
+        certain if certainty.told or certainty.of_value else None, otherwise,
     )  # fmt: skip
 
 
@@ -165,7 +181,7 @@ class _Certainty:
     """Tells the uses that can only mean what was asked from those that may mean something else of that name."""
 
     def __init__(
-        self, trees: Sequence[IndexedTree], asked: Asked, reader: UseReader | None, left_out: Counter[str]
+        self, trees: Sequence[IndexedTree], asked: Asked, reader: UseReader | None, left_out: _LeftOut
     ) -> None:
         self._trees = trees
         self._asked = asked
@@ -176,7 +192,6 @@ class _Certainty:
         told_by_name = bool(asked.qualified) or len(self._meant) == 1
         self.of_value = told_by_name and bool(kinds) and kinds <= VALUES  # its name alone speaks for it
         self.told = told_by_name and not self.of_value
-        self.otherwise = 0
 
     @lazy
     def _reader(self) -> UseReader:
@@ -193,7 +208,6 @@ class _Certainty:
         by_path: defaultdict[str, list[_Raw]] = defaultdict(list)
         for use in uses:
             by_path[use.path].append(use)
-        not_taken: set[tuple[str, int]] = set()
         for path, some in by_path.items():
             file: FileReader | None = None
             for use in some:
@@ -210,11 +224,8 @@ class _Certainty:
                     by_line[path, use.line].append(use._replace(certain=True))
                 elif may_mean(bearers, self._meant, reading):
                     by_line[path, use.line].append(use._replace(certain=reading.sole is not None))
-                elif reading.sole is not None:
-                    self._left_out[reading.sole] += 1
-                else:
-                    not_taken.add((path, use.line))
-        self.otherwise = len(not_taken - by_line.keys())
+                else:  # another name, or a number of arguments that it does not take
+                    self._left_out.take(path, use.line, reading.sole or "")
         return [min(some, key=_first_told) for some in by_line.values()]
 
     def _is_certain(self, use: _Raw) -> bool:
@@ -267,10 +278,17 @@ def told_apart(lines: int, certain: int | None) -> str:
     return TOLD_APART[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
 
 
+# What is said of the lines with a name that are not counted, in the words of every surface.
+OTHERWISE = {
+    "one": "1 more line with the name is not counted",
+    "many": "{} more lines with the name are not counted",
+    "why": ": what is written before it, the number of arguments, or the file says that something else is meant",
+}
+
+
 def otherwise_in_words(lines: int) -> str:
-    """What is said of lines that are not counted, since they give another number of arguments."""
-    subject = "1 more line calls" if lines == 1 else f"{lines:,} more lines call"
-    return f"{subject} something of that name, but with fewer or more arguments than this takes: not counted"
+    """What is said of the lines with the name that are not counted."""
+    return f"{OTHERWISE['one' if lines == 1 else 'many'].format(f'{lines:,}')}{OTHERWISE['why']}"
 
 
 def group_in_words(group: UseGroup, view: RefsView) -> str:
@@ -291,13 +309,14 @@ def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
 
 
 def _uses(
-    indexed: IndexedTree, asked: Asked, left_out: Counter[str], known_before: Callable[[str], bool]
+    indexed: IndexedTree, asked: Asked, left_out: _LeftOut, known_before: Callable[[str], bool]
 ) -> Iterator[_Raw]:
     """What one tree's index has on the name, less what another qualifier says is something else."""
     for row in _rows(indexed, asked):
         named = row.name in asked.row_names and (asked.row_kinds is None or row.kind in asked.row_kinds)
         if row.target is not None and not named and not fits(asked, row.path, row.target):
-            left_out[row.target] += not known_before(row.path)
+            if not known_before(row.path):
+                left_out.take(row.path, row.line, row.target)
         else:
             yield _raw_row(indexed, row, row.name if named else "")
     for last in asked.lasts:
@@ -305,7 +324,7 @@ def _uses(
             if fits(asked, ref.path, ref.text, ref.target):
                 yield _raw_ref(indexed, ref)
             elif asked.tellable and last not in _NOBODYS and not known_before(ref.path):
-                left_out[split_target(ref.target)[0] if ref.target else ref.text] += 1
+                left_out.take(ref.path, ref.line, split_target(ref.target)[0] if ref.target else ref.text)
 
 
 def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
@@ -362,7 +381,13 @@ def _defined(
     return tuple(shown), len(together) - len(shown)
 
 
-def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], copies: Counter[str]) -> Iterator[str]:
+def _remarks(
+    asked: Asked, shown: Iterable[NameUse], otherwise: int, told: Counter[str], copies: Counter[str]
+) -> Iterator[str]:
+    if otherwise:
+        some = ", ".join(f"{text} ×{count}" for text, count in told.most_common(4))
+        more = f", … ({len(told)} spellings)" if len(told) > 4 else ""
+        yield f"{otherwise_in_words(otherwise)}{f' ({some}{more})' if some else ''}"
     if any(use.how == "name-matched" for use in shown):
         yield name_matched(len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"}))
     kinds = {s.kind for _number, s in asked.symbols}
@@ -370,11 +395,6 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
         yield NOT_INDEXED.format(asked.lasts[0])
     elif kinds and kinds <= VALUES:
         yield NOT_READ.format(asked.lasts[0])
-    if left_out:
-        some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
-        more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
-        uses = _uses_are(left_out.total())
-        yield f"{uses} not counted: what is written says that something else of that name is meant: {some}{more}"
     for name, count in copies.items():
         copies_of = f"in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
         yield f"{_uses_are(count)} not counted again, {copies_of}"

@@ -53,17 +53,25 @@ def begins(row: SearchRow) -> set[str]:
     return {word[:_DEEPEST] for word in words if len(word) > 1}
 
 
-class Shards:
-    """The shards of some rows. `table` says which number answers a beginning; `files` are their texts by number."""
+def best_first(rows: Iterable[SearchRow]) -> list[SearchRow]:
+    """The rows in the order in which shards have them."""
+    return sorted(rows, key=_rank)
 
-    def __init__(self, rows: Iterable[SearchRow], first: int, words: Callable[[SearchRow], set[str]] = begins) -> None:
+
+class Shards:
+    """The shards of some rows, `best_first`.
+
+    `table` says which number answers a beginning; `files` are their texts by number.
+    """
+
+    def __init__(self, rows: Sequence[SearchRow], first: int, words: Callable[[SearchRow], set[str]] = begins) -> None:
         self.table: dict[str, int] = {}
         self.files: dict[int, str] = {}
         self._next = first
         by_begin: defaultdict[str, list[_Entry]] = defaultdict(list)
-        for row in sorted(rows, key=_rank):
+        for row in rows:
             size = _size(row)
-            for word in sorted(word[:_DEEPEST] for word in words(row)):
+            for word in sorted([word[:_DEEPEST] for word in words(row)]):
                 by_begin[word[:2]].append((word, row, size))
         self._gather(by_begin)
 

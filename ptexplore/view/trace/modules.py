@@ -16,14 +16,7 @@ from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import (
-    OwnOperators,
-    Part,
-    kernels,
-    operator_kinds,
-    parts_of,
-    times_elsewhere,
-)
+from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, operator_kinds, parts_of, times_elsewhere
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
@@ -337,7 +330,8 @@ def on_device(program: Program) -> Iterator[str]:
         yield "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
         first = ", ".join(f"{kernel_name(name)} {time / max(whole, 1):.0%}" for name, _, time in told[:KERNELS])
         count = sum(count for _, count, _ in told)
-        yield f"on the device: {seconds(whole)} in {count:,} launches of {len(told)} kinds: {first}"
+        kinds = f" of {len(told)} kinds" if len(told) > 1 else ""
+        yield f"on the device: {seconds(whole)} in {count:,} launch{'es' * (count != 1)}{kinds}: {first}"
 
 
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:

@@ -17,7 +17,7 @@ TOLD_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel
 """Templates that are told with their first argument, since that alone says whose code runs in them."""
 
 MOVES = re.compile(r"Mem(?:cpy|set)\b")  # how a device's profiler names copies and fills, in words
-KERNEL = 36  # characters of a kernel's template arguments
+KERNEL = 32  # characters of a kernel's template arguments; a name without any may have twice as many
 _SPACES = re.compile(r"(?:\b\w+::|\(anonymous namespace\)::)+")
 _LENGTH = re.compile(r"[1-9][0-9]{0,8}")  # of a name that is spelled out
 _TYPES = r"\([\w:, ]{1,16}\)"  # of a lambda's parameters: they tell the type that was dispatched to
@@ -45,16 +45,24 @@ def display(symbol: str) -> str:
 def kernel_name(symbol: str) -> str:
     """The name to show for a device's kernel, or for a copy: what it computes often stands in its template's arguments.
 
-    They are told without namespaces, and cut where they are long.
+    They are told without namespaces, as many as there is room for.
     """
     name = parse(symbol)
     if not name.parts or MOVES.match(symbol):
         return symbol
     shown, arguments = name.parts[-1].name, name.parts[-1].arguments
     if arguments is None:
-        return display(symbol)
-    told = _SPACES.sub("", arguments)
-    return f"{shown}<{told if len(told) <= KERNEL else f'{told[:KERNEL]}…'}>"
+        plain_name = display(symbol)
+        return plain_name if len(plain_name) <= 2 * KERNEL else f"{plain_name[: 2 * KERNEL]}…"
+    told: list[str] = []
+    for argument in split(_SPACES.sub("", arguments)):
+        outer, opened, _ = argument.partition("<")
+        fitting = (text for text in (argument, f"{outer}<…>" if opened else "") if text)
+        room = KERNEL - len(", ".join(told))
+        told.append(next((text for text in fitting if len(text) <= room), "…"))
+        if told[-1] == "…":
+            break
+    return f"{shown}<{', '.join(told)}>"
 
 
 def _joined(name: Name) -> str:

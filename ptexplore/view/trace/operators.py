@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ptexplore.model.trace import Hop, Session, Trail, walk
@@ -83,7 +83,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         if call.function:
             calls.around.setdefault(call.function)
         calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
-        calls.launched |= dict.fromkeys(kernel_name(part.name) for part in of_call(hop) if part.kind == "launch")
+        calls.launched |= dict.fromkeys(part.name for part in of_call(hop) if part.kind == "launch")
         for name, node in _recorded(hop).items():
             calls.nodes.setdefault(name, node)
             calls.recorded[name] += hop.calls
@@ -156,6 +156,12 @@ def kernel_of(call: Hop) -> Hop | None:
     return last
 
 
+def of_launches(names: Sequence[str]) -> str:
+    """What an operator gave a device to do, in a few words: the first one of these, and how many more; "" for none."""
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return f"launches {kernel_name(names[0]).partition('<')[0]}{more}" if names else ""
+
+
 def _recorded(call: Hop) -> dict[str, Hop]:
     """The nodes that an operator call recorded, by name."""
     nodes = [part for part in of_call(call) if part.kind == "node" and part.node is not None and part.node.recorded]
@@ -167,8 +173,7 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     kernel = kernel_of(hop)
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
     what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
-    ran = list(calls.launched)
-    what += [f"launches {ran[0]}{f' +{len(ran) - 1}' if ran[1:] else ''}"] if ran else []
+    what.append(of_launches(list(calls.launched)))
     for name, count in calls.recorded.items():
         # Of the others no node is left in the graph: a write in place may have taken its place.
         of = "" if count == calls.count else f" (seen of {count:,} of {calls.count:,})"

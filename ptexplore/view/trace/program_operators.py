@@ -15,11 +15,19 @@ from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import DEVICE, script_name, uncounted_of
 from ptexplore.view.trace.modules import on_device as told_of_device
-from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.operators import kernel_of
+from ptexplore.view.trace.operators import kernel_of, of_launches
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
-from ptexplore.view.trace.program_parts import NODES, beside, has_row, is_function, launches, operator_name, parts_of
+from ptexplore.view.trace.program_parts import (
+    LAUNCH,
+    NODES,
+    beside,
+    has_row,
+    is_function,
+    launches,
+    operator_name,
+    parts_of,
+)
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
@@ -121,6 +129,8 @@ def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
         if node is None or node.derivative is None:
             return _Operator(name, "", None, first)
         return _Operator(name, f"node; {_formulas(node)}", node.derivative.source, first)
+    if kind.type == LAUNCH:
+        return _Operator(name, "launched by no operator", None, first)
     if is_function(kind):
         return _Operator(name, "torch.autograd.Function", None, first)
     call = next((hop for hop in walk(hops) if hop.kind == "op"), None)
@@ -153,11 +163,10 @@ def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
 
     `on_device`: whether there is a column for what was launched.
     """
-    ran = [kernel_name(name) for name, _ in operator.launched.most_common()]
-    launched = f"launches {ran[0]}{f' +{len(ran) - 1}' if ran[1:] else ''}" if ran and ran != [operator.name] else ""
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
     told += f" +{len(lines) - LINES}" if len(lines) > LINES else ""
+    ran = of_launches([name for name, _ in operator.launched.most_common()])
     device = operator.launched.total()
     cells = (
         seconds(operator.time) if operator.time else "",
@@ -168,7 +177,7 @@ def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
     return ScreenRow(
         name=operator.name, share=operator.time / wall if operator.time else None, cells=cells, place=operator.place,
         opens=operator.name,
-        what="; ".join(filter(None, (operator.way, launched, told))), hop=operator.hop,
+        what="; ".join(filter(None, (operator.way, ran, told))), hop=operator.hop,
     )  # fmt: skip
 
 

@@ -148,9 +148,16 @@ def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls
     if has_row(program, kind):
         time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
         told = OwnOperators(
-            operator_name(kind), calls.calls, time, (calls.route,), calls.calls * by_it, calls.saved, backward, number,
-            device,
-        )  # fmt: skip
+            name=operator_name(kind),
+            calls=calls.calls,
+            time=time,
+            routes=(calls.route,),
+            operators=calls.calls * by_it,
+            saved=calls.saved,
+            backward=backward,
+            first=number,
+            device=device,
+        )
         owner.own.setdefault(told.name, []).append(told)
     for inner, count in beside.items():  # their time is in that of what is around them
         name, total = operator_name(program.kinds[inner]), calls.calls * count
@@ -209,7 +216,7 @@ def has_row(program: Program, kind: OperatorKind) -> bool:
     """
     if kind.type == "engine":
         return any(program.kinds[number].type == "node" for number, _ in kind.inside if number >= 0)
-    return kind.type == "node" or is_operator(kind) or is_function(kind)
+    return kind.type in ("node", LAUNCH) or is_operator(kind) or is_function(kind)
 
 
 def operator_kinds(program: Program) -> frozenset[int]:

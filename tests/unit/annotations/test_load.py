@@ -223,7 +223,7 @@ def test_what_a_bad_disk_kept_back_once_is_there_in_the_next_run(
     file, told = tmp_path / kept_back, []
 
     def asked() -> tuple[list[str], list[str]]:
-        placed = kept_marks(folders, resolver.tree, resolver.store, told.append)
+        placed = kept_marks(folders, lambda: load(folders), resolver.tree, resolver.store, told.append)
         return [topic.name for topic in kept_topics(folders, told.append)], [mark.stop for mark in placed]
 
     def failing(real: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from ptexplore.catalogue.operators import aliases
-from ptexplore.catalogue.python_names import def_line, kernel_for
+from ptexplore.catalogue.python_names import def_line, kernel_for, python_kernels
 from ptexplore.model.operators import PythonKernel, Registration
+from ptexplore.source.canonical import InstalledFolders
 from tests.unit.conftest import Mini, line_of
 
 REFS = "torch/_refs.py"
@@ -34,6 +35,13 @@ def test_a_lambda_is_on_its_own_line(mini: Mini) -> None:
     line = line_of(mini.tree, REFS, "lambda")
     assert def_line(mini.tree, REFS, line, "torch._refs.<lambda>") == line
     assert def_line(mini.tree, REFS, line - 1, "torch._refs.<lambda>") is None
+
+
+def test_kernels_are_in_one_order_however_torch_gave_them(mini: Mini) -> None:
+    """Two catalogues of one torch are equal, row for row. What an operator has stays in torch's own order."""
+    told = [{"op": op, "role": role, "function": "f"} for op, role in (("b", "meta"), ("a", "meta"), ("a", "kernel"))]
+    kernels = python_kernels({"python_kernels": told}, InstalledFolders(str(mini.site)), mini.tree)
+    assert [(kernel.op, kernel.role) for kernel in kernels] == [("a", "meta"), ("a", "kernel"), ("b", "meta")]
 
 
 RECORD = Registration("aten::x", "Meta", False, False, False, "python", None, None, None, False, None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ptexplore.cpp.conditions import Conditions, conditions
+from ptexplore.cpp.conditions import _TARGETS, Conditions, conditions
 from ptexplore.source.runtime.describe import find_runtime
 from ptexplore.source.tree import runtime_tree
+from tests.faults import keeps_back
 from tests.harness import TARGET
 
 KNOWN = Conditions(
@@ -77,3 +80,12 @@ def test_the_installed_torch_tells() -> None:
     assert known.holds((), "aten/src/ATen/native/cuda/Sort.cpp") is (
         "cuda" in runtime.accelerators or "hip" in runtime.accelerators
     )
+
+
+def test_what_it_was_compiled_with_is_not_guessed_where_a_bad_disk_keeps_that_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runtime = find_runtime(TARGET)
+    keeps_back(monkeypatch, Path(runtime.torch_dir) / _TARGETS)
+    with pytest.raises(OSError, match="Input/output error"):
+        conditions(runtime, runtime_tree(runtime))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ptexplore.model.places import Checkout
 from ptexplore.source.fetch import git_folder
 from ptexplore.source.fetch.git import Git, GitFailed, import_gitpython
+from ptexplore.source.fetch.install import _git_state
+from ptexplore.source.listing import checkout_files
 from tests.upstream import git
 
 
@@ -101,6 +106,25 @@ def test_what_cannot_be_read_is_no_git_folder(folder: Path) -> None:
     with pytest.raises(GitFailed):
         list(git_folder.tree_of(folder, head))
     assert git_folder.look(folder, {"top.h"}) is None
+
+
+def test_a_work_tree_that_a_bad_disk_keeps_back_is_not_one_without_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it no git folder: what would be kept of it then would be wrong for good."""
+    checkout, real = Checkout("mine", "folder", str(folder), str(folder)), os.lstat
+    assert _git_state(checkout, checkout_files(checkout)) == git_folder.look(folder, {"top.h", "c10/core/näher.h"})
+    for name in (".git", "c10/core/näher.h"):
+
+        def refuse(path: object, kept: Path = folder / name, **given: Any) -> os.stat_result:
+            if path in (kept, str(kept)):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(kept))
+            return real(path, **given)  # type: ignore[arg-type]
+
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "lstat", refuse)
+            with pytest.raises(OSError, match="Input/output error"):
+                _git_state(checkout, [])
 
 
 def test_objects_named_by_sha256_cannot_be_compared(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.source.fetch.project_file import find_project
+from tests.faults import keeps_back
 
 
 def test_the_nearest_file_counts(tmp_path: Path) -> None:
@@ -62,6 +63,17 @@ def test_a_damaged_pyproject_is_other_tools_business(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[", encoding="utf-8")
     found = find_project(tmp_path)
     assert found is None or not found.file.is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ptexplore.toml", "pyproject.toml"])
+def test_a_file_that_a_bad_disk_keeps_back_may_be_the_one_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).write_text('[tool.ptexplore]\nref = "main"\n', encoding="utf-8")
+    keeps_back(monkeypatch, tmp_path / name)
+    with pytest.raises(PtexploreError, match=f"{name} cannot be read") as caught:
+        find_project(tmp_path)
+    assert "Input/output error" in caught.value.why
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,20 @@ def test_what_is_called_so_comes_first_then_its_sort_then_where_it_stands() -> N
     ]
 
 
+def test_an_operator_and_a_backend_find_what_is_named_as_its_kernel_there() -> None:
+    entries = (
+        operator_entry("aten", "add.Tensor", 1),
+        symbol("at::native::add_kernel", path="build/aten/src/ATen/UfuncCPUKernel_add.cpp"),
+        symbol("at::native::add_kernel", path="build/aten/src/ATen/UfuncCUDA_add.cu"),
+        symbol("at::native::structured_ufunc_add_CPU", "struct", "build/aten/src/ATen/UfuncCPU_add.cpp"),
+        symbol("at::native::scatter_add_cpu_kernel", path="aten/src/ATen/native/cpu/ScatterGatherKernel.cpp"),
+        symbol("at::cpu::add", path="build/aten/src/ATen/RegisterCPU_0.cpp"),
+    )
+    cpu = ["operator add.Tensor", "function add_kernel", "struct structured_ufunc_add_CPU"]
+    assert ordered("add cpu", *entries)[:3] == cpu
+    assert ordered("add cuda", *entries) == ["operator add.Tensor", "function add_kernel"]
+
+
 def test_a_name_with_fewer_words_more_comes_first_then_what_is_used_more() -> None:
     names = ("TensorIteratorBase", "TensorIterator", "TensorIteration")
     entries = [symbol(f"at::{name}", "class", uses=2 if name == "TensorIterator" else 0) for name in names]
@@ -224,6 +238,7 @@ def test_the_browsers_script_reads_and_fits_as_this_module_does() -> None:
 LETTERS = {
     "function": "f",
     "method": "f",
+    "struct": "c",
     "member": "v",
     "file": "p",
     "folder": "d",
@@ -238,9 +253,16 @@ class c10::StorageImpl c10/core/StorageImpl.h 7|class torch.storage.Storage torc
 macro STORAGE c10/core/M.h 0
 enumerator c10::K::Storage c10/core/K.h 0|function at::get_storage aten/src/ATen/X.cpp 0
 function x::storage test/cpp/s.cpp 0
-function at::storage_of_view aten/src/ATen/X.cpp 0|function at::native::view_storage_key aten/src/ATen/native/X.cpp 2"""
+function at::storage_of_view aten/src/ATen/X.cpp 0|function at::native::view_storage_key aten/src/ATen/native/X.cpp 2
+function at::native::storage_kernel build/aten/src/ATen/UfuncCPUKernel_storage.cpp 0
+function at::native::storage_kernel aten/src/ATen/native/cuda/S.cu 0
+struct at::native::structured_storage_CPU build/aten/src/ATen/S.h 0
+function at::native::storage_out_cuda aten/src/ATen/native/X.cpp 0
+function at::native::view_storage_kernel aten/src/ATen/native/cpu/X.cpp 0
+function at::cpu::storage build/aten/src/ATen/RegisterCPU.cpp 0
+function at::native::storage_kernel test/cpu/s.cpp 0"""
 ASKED = """storage|Storage|storag|how does a view share storage|torch.storage|torch/storage|storage view|StorgeImpl
-view storage|at::storage|storge|nothing like it|view key"""
+view storage|at::storage|storge|nothing like it|view key|storage cpu|storage CUDA|where is storage for the CPU"""
 
 
 def test_the_browsers_script_puts_results_in_the_same_order() -> None:
@@ -266,7 +288,7 @@ def test_the_browsers_script_puts_results_in_the_same_order() -> None:
     queries = re.split(r"[|\n]", ASKED)
     rows = [
         {"name": e.name, "kind": LETTERS.get(e.kind, e.kind[0]), "context": e.context, "code": row_code(e)}
-        | {"python": e.python}
+        | {"python": e.python, "path": e.path}
         for e in entries
     ]
     written = [
@@ -279,7 +301,7 @@ def test_the_browsers_script_puts_results_in_the_same_order() -> None:
     const r = ptx.ranking, stops = new Set(given.stops), split = (text) => text.split(" ").filter(Boolean);
     const rows = given.rows.map(({ code, ...row }) => ({ ...row, low: r.lowered(row.name), uses: parseInt(code[1], 16),
       minor: Number(code[0]) % 2 === 1, area: Number(code[0]) >> 1, method: code[2] === "m",
-      path: row.context ? `${row.context}/${row.name}` : row.name }));
+      path: row.path || (row.context ? `${row.context}/${row.name}` : row.name) }));
     const topics = given.topics.map((one, number) => ({ ...one, number, titled: split(one.titled),
       about: split(one.about), words: split(one.words), held: new Set(split(one.words)) }));
     const named = (one) => (one.names ? one.names[0] : `${one.context} ${one.name}`);
@@ -306,6 +328,8 @@ def in_python(query: str, entries: list[Entry], topics: list[Topic]) -> list[str
             slip = next(filter(None, (slip_fit(asked.text, name) for name in topic.names)), None)
             if slip is not None and topic.kind != "folder":
                 notes.append((topic_key(asked, slip, topic, number), topic))
+    if r.asked_operator(asked) and any(key[0] == r.PUBLIC for key, _entry in named):
+        notes = [((r.LATE_SAID, *key[1:]) if key[0] == r.SAID else key, topic) for key, topic in notes]
     whole = [note for note in notes if note[0][0] not in (r.HALF_SAID, r.LATE_HALF)]
     if len(asked.words) == 1 or whole or (named and not asked.plain):
         notes = whole

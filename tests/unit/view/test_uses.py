@@ -155,9 +155,10 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
     uses: SiteUses, indexed: IndexedTree
 ) -> None:
     """The same number of lines, and the same of them certain, though a part of the lines is not on the site."""
-    rows = [row for name in uses.names() for row in uses.entry(name).definitions if row.qualified != name]
+    entries = [uses.entry(name) for name in uses.names()]
+    rows = [(entry.used, row) for entry in entries for row in entry.definitions if row.qualified != entry.name]
     told = 0
-    for row in rows:
+    for every, row in rows:
         try:
             view = refs([indexed], row.qualified, 1, only=row.at[0] if row.is_own else "")
         except PtexploreError:  # nothing refers to it
@@ -165,6 +166,7 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
             continue
         assert (row.used, row.sure) == (view.lines, view.certain), row.qualified
         assert sum(group.total for group in view.groups) == view.lines, "every line is in one group"
+        assert view.otherwise == every - row.used, "and what is not counted is the rest"
         told += bool(view.certain)
     assert len(rows) > 40
     assert told > 5

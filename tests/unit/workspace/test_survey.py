@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +17,9 @@ from ptexplore.capture.survey import Surveyed
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.view.survey import Concluded, Folder
+from ptexplore.workspace import survey as survey_module
 from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
+from tests.faults import keeps_back
 
 TORCH = Runtime("python", "3.11", "/torch", "2.13.0", "c" * 40, "wheel", None, None, (), "k", "i")
 OPERATORS = ["add", "linalg.det", "linalg.inv", "mul", "sub"]
@@ -100,3 +106,55 @@ def test_nothing_saved_is_an_error(survey: Callable[..., Sequence[str]], tmp_pat
             survey(resolve=True)
         survey_report(SurveyRequest(out=tmp_path), Folder(tmp_path))
     assert missing.value.exit_code == MISSING
+
+
+@pytest.mark.parametrize("kept", ["survey.json", "facts/mul.json"])
+def test_what_a_bad_disk_keeps_back_is_not_done_anew(
+    survey: Callable[..., Sequence[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    survey()
+    before = (tmp_path / kept).read_bytes()
+    with monkeypatch.context() as broken:
+        keeps_back(broken, tmp_path / kept)
+        for asked in (survey, lambda: survey_report(SurveyRequest(), Folder(tmp_path))):
+            with pytest.raises(OSError, match="Input/output error"):
+                asked()
+    assert (tmp_path / kept).read_bytes() == before
+    assert survey() == []
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), OSError(errno.EIO, "bad", "x.h"), MemoryError()]
+)
+def test_what_says_nothing_of_an_operator_ends_the_survey(tmp_path: Path, error: Exception) -> None:
+    """No operator is told to be done by it: the next run takes it up."""
+    ours, theirs = multiprocessing.Pipe()
+    kept = Folder(tmp_path)
+
+    def fail(_op: str) -> Surveyed:
+        raise error
+
+    ours.send("add")
+    with survey_module._telling(theirs, tmp_path):
+        survey_module._answer(theirs, OPERATORS, fail, kept, None)  # type: ignore[arg-type]
+    worker = SimpleNamespace(link=ours, op="add")
+    plan = SurveyPlan(None, None, tmp_path)  # type: ignore[arg-type]
+    assert survey_module._hear(worker, plan) == OPERATORS  # type: ignore[arg-type]
+    with pytest.raises(PtexploreError, match="the survey cannot go on") as told:
+        survey_module._hear(worker, plan)  # type: ignore[arg-type]
+    assert "x.h" in told.value.why or str(tmp_path) in told.value.why or "memory" in told.value.why
+    assert not kept.rows()
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "bad"), MemoryError(), ValueError("a fault of ours")])
+def test_a_bad_disk_is_no_failure_of_what_is_concluded(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_given: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ptexplore.resolve.trail.resolve", fail)
+    run = Surveyed("add", session=object())  # type: ignore[arg-type]
+    if isinstance(error, ValueError):
+        assert "a fault of ours" in survey_module._concluded(run, None).why  # type: ignore[arg-type]
+        return
+    with pytest.raises(type(error)):
+        survey_module._concluded(run, None)  # type: ignore[arg-type]

@@ -105,8 +105,9 @@
   }
 
   const BACKENDS = new Set("cpu cuda mps xpu meta autograd sparse quantized mkldnn nested".split(" "));
+  const OF_KERNELS = new Set("kernel impl out structured ufunc".split(" ")); // words of such a name beside the operator's
 
-  /* --- what a row is: name, letter, context, minor, area, uses, python, low --- */
+  /* --- what a row is: name, letter, context, minor, area, uses, python, low, path --- */
 
   const rankKind = (row) => (row.method ? row.kind.toUpperCase() : row.kind);
   function order(row) {
@@ -173,6 +174,21 @@
   }
   /* "add cpu" asks where an operator is for a backend: its card says so. */
   const askedOperator = (asked) => (asked.joined && asked.outer.length === 1 && BACKENDS.has(lowered(asked.last)) ? asked.outer[0] : "");
+  const wordsOf = (name) => {
+    const begins = starts(name);
+    return begins.map((from, i) => lowered(name.slice(from, begins[i + 1] ?? name.length)).replace(/^[_.]+|[_.]+$/g, ""));
+  };
+  /* How many words a name has beside an operator's, if it is named as the kernel for the backend asked for; else 0. */
+  function kernelOnABackend(asked, row) {
+    const operator = askedOperator(asked);
+    if (!operator || !"cef".includes(row.kind) || row.method || row.minor || row.context.split("::").at(-1) !== "native" || !row.name.includes(operator)) return 0;
+    const backend = lowered(asked.last), words = wordsOf(row.name), own = wordsOf(operator);
+    const at = words.findIndex((_word, i) => own.every((word, n) => words[i + n] === word));
+    const further = at < 0 ? [] : [...words.slice(0, at), ...words.slice(at + own.length)];
+    if (!further.length || !further.every((word) => OF_KERNELS.has(word) || word === backend)) return 0;
+    const onIt = further.includes(backend) || (row.path || "").split("/").some((part) => wordsOf(part).includes(backend));
+    return onIt ? further.length + (further.includes("kernel") ? 0 : 1) : 0;
+  }
   /* nn.Conv2d is torch.nn.Conv2d, F.relu is torch.nn.functional.relu. */
   const spelled = (name) => name.replace(/^F\./, "torch.nn.functional.").replace(/^nn\./, "torch.nn.");
   function entryKey(asked, row, slipsToo) {
@@ -180,6 +196,8 @@
       return keyOf(asked, row, PUBLIC, 0, false, 0);
     }
     if (row.kind === "o" && row.context === "aten" && !order(row) && askedOperator(asked) === lowered(base(row))) return keyOf(asked, row, PUBLIC, 0, false, 0);
+    const further = kernelOnABackend(asked, row);
+    if (further) return keyOf(asked, row, PUBLIC, further, false, 0);
     const fit = entryFit(asked, row) ?? (slipsToo ? slipped(asked, row) : null);
     if (!fit) return null;
     const minor = row.minor || (asked.dotted && !row.python && !"opd".includes(row.kind)), outer = outerRank(asked, row);
@@ -258,6 +276,10 @@
         if (fit) said.push({ topic, key: topicKey(asked, fit, topic) });
       }
     }
+    /* Where an operator on a backend was asked for, what only speaks of both comes after all that is called so. */
+    if (askedOperator(asked) && names.some((one) => one.key[0] === PUBLIC)) {
+      for (const one of said) if (one.key[0] === SAID) one.key[0] = LATE_SAID;
+    }
     const whole = said.filter((one) => one.key[0] !== HALF_SAID && one.key[0] !== LATE_HALF);
     if (asked.words.length > 1 && !whole.length) {
       if (said.length && (asked.plain || !names.length)) told.push(`no note has all the words ${asked.words.join(", ")}: these have some of them`);
@@ -273,5 +295,5 @@
     return { results, told };
   }
   globalThis.ptx ??= {};
-  ptx.ranking = { read, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
+  ptx.ranking = { read, askedOperator, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const { load, address, make } = ptx;
-  const { read, parts, lowered, ranked } = ptx.ranking;
+  const { read, parts, lowered, askedOperator, ranked } = ptx.ranking;
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"]];
   if (document.querySelector("header nav a[href$='traces/index.html']")) KINDS.push(["x", "traces"]);
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
@@ -37,7 +37,7 @@
       const fragment = /^\d+$/.test(hash) ? `L${hash}` : hash;
       return { name, kind: kind[0], minor: likely % 2 === 1, area: likely >> 1, uses: parseInt(kind[2], 16), method: kind[3] === "m",
         href: urls[url] + (fragment ? `#${fragment}` : ""), context, low: lowered(name), python: /\.pyi?\.html$/.test(urls[url]),
-        path: kind[0] === "d" ? (context ? `${context}/${name}` : name) : "" };
+        path: kind[0] === "d" ? (context ? `${context}/${name}` : name) : urls[url].replace(/^src\//, "").replace(/\.html$/, "") };
     }) });
   };
   const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
@@ -72,6 +72,7 @@
     if (topics.length === 0) await Promise.all(Array.from({ length: wanted }, (_, n) => load(address(`search/topics-${n}.js`))));
     if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
     else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
+    if (askedOperator(asked)) terms.add(`${askedOperator(asked)}_kernel`).add(`${askedOperator(asked)}_out_${lowered(asked.last)}`);
     if (asked.last.includes(".")) terms.add(lowered(asked.last.split(".")[0]));
     const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));
     const of = (some) => (kinds ? some.filter((one) => kinds.includes(one.kind)) : some);

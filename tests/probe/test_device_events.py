@@ -1,0 +1,150 @@
+"""What a profiler recorded on a GPU, replayed: everything a device was given is told once, with its time, in its place.
+
+The events were recorded on an NVIDIA H200 with torch 2.11.0+cu130 and CUPTI. Each recording has the tree that is read,
+and the profiler's flat list, which alone says what ran on the device: the two are compared. Torch's own records cannot
+be made in Python, so objects of the same attributes stand in for them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ptexplore.probe import events, recording  # noqa: E402
+from ptexplore.probe import torch_api as api  # noqa: E402
+from ptexplore.probe.paths import Label  # noqa: E402
+from ptexplore.probe.paths import Path as CallPath  # noqa: E402
+
+FILE = Path(__file__).parents[1] / "data" / "device" / "events.json.gz"
+RECORDED = json.loads(gzip.decompress(FILE.read_bytes()))["recorded"]
+
+
+class Operator:
+    inputs = ()
+    scope = torch._C._profiler.RecordScope.FUNCTION
+    sequence_number = -1
+
+
+class OfDevice:
+    """The fields of an event of the device's runtime, or of its work."""
+
+
+class Event:
+    overload_name = ""
+
+    def __init__(self, tag: str, name: str, thread: int, start: int, took: int, correlation: int) -> None:
+        self.name, self.start_tid, self.start_time_ns, self.duration_time_ns = name, thread, start, took
+        self.correlation_id = correlation
+        self.extra_fields = {"TorchOp": Operator, "Kineto": OfDevice}[tag]()
+        self.children: list[Event] = []
+
+
+class FlatEvent:
+    def __init__(self, name: str, on_device: bool) -> None:
+        self._name = name
+        kinds = torch._C._autograd.DeviceType
+        self._device = kinds.CUDA if on_device else kinds.CPU
+
+    def name(self) -> str:
+        return self._name
+
+    def device_type(self) -> Any:
+        return self._device
+
+
+class Profile:
+    """A finished profile; its `kineto_results` are itself."""
+
+    use_device = "cuda"
+
+    def __init__(self, recorded: dict[str, Any]) -> None:
+        self._flat = [FlatEvent(name, on_device) for name, on_device, _ in recorded["flat"]]
+        self._roots: list[Event] = []
+        around: list[Event] = []
+        for depth, *told in recorded["tree"]:
+            event = Event(*told)
+            del around[depth:]
+            (around[-1].children if around else self._roots).append(event)
+            around.append(event)
+
+    @property
+    def kineto_results(self) -> Profile:
+        return self
+
+    def events(self) -> list[FlatEvent]:
+        return self._flat
+
+    def experimental_event_tree(self) -> list[Event]:
+        return list(self._roots)
+
+
+@pytest.fixture(autouse=True)
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_OPERATOR", Operator)
+    monkeypatch.setattr(api, "OPERATOR_FIELDS", Operator)
+    monkeypatch.setattr(api, "KINETO_FIELDS", OfDevice)
+    monkeypatch.setattr(api.DeviceWork, "_names", {})
+
+
+def on_device(recorded: dict[str, Any]) -> list[tuple[str, int]]:
+    """What the flat list says of the device: names and nanoseconds, sorted."""
+    return sorted((name, took) for name, is_device, took in recorded["flat"] if is_device)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_launch_is_an_event(name: str) -> None:
+    tree, cut = events.collect(Profile(RECORDED[name]), {})
+    launches = [event for event in tree if event["type"] == events.LAUNCH]
+    assert sorted((event["name"], event["took"]) for event in launches) == on_device(RECORDED[name])
+    assert on_device(RECORDED[name])
+    assert not cut
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_launch_is_folded_as_often_as_it_was_made(name: str) -> None:
+    fold = recording.Fold()
+    root = CallPath(0, None, Label("program", "program"), None)
+    for _ in range(3):  # what is met for the first time takes another way than what was met before
+        fold.take(Profile(RECORDED[name]), {}, root, lambda: root)
+    told = fold.told([root])
+    seen = [
+        (launch, calls["calls"] * times, took)
+        for calls in told["calls"]
+        for (launch, times), took in zip(
+            launches_in(told["kinds"], told["routes"][calls["route"]]["kind"]), calls.get("device", ()), strict=True
+        )
+    ]
+    each = [launch for launch, count, _ in seen for _ in range(count)]
+    assert sorted(each) == sorted(launch for launch, _ in on_device(RECORDED[name]) * 3)
+    assert sum(took for *_, took in seen) == 3 * sum(took for _, took in on_device(RECORDED[name]))
+
+
+def launches_in(kinds: list[dict[str, Any]], number: int) -> list[tuple[str, int]]:
+    """The launches of a kind, in order, each once."""
+    own = [(kinds[number]["name"], 1)] if kinds[number]["type"] == events.LAUNCH else []
+    return own + [launch for inner, _ in kinds[number]["inside"] if inner >= 0 for launch in launches_in(kinds, inner)]
+
+
+def test_what_a_runtime_did_is_sorted_among_the_operators_by_time() -> None:
+    """The tree has the device's runtime first: a copy that FFT made stands behind the operators that ran before it."""
+    tree, _ = events.collect(Profile(RECORDED["fft"]), {})
+    inner = next(event["event"] for event in tree if event["name"] == "aten::_fft_r2c")
+    order = [event["name"].partition("<")[0].removeprefix("void ") for event in tree if event["parent"] == inner]
+    assert order[:4] == ["aten::empty", "aten::permute", "aten::reshape", "aten::resize_"]
+    assert order.index("regular_fft_r2c") < order.index("aten::as_strided_") < order.index("aten::slice")
+
+
+def test_a_graph_replayed_and_a_compiled_kernel() -> None:
+    """A graph's kernels have no operator around them; Triton's are launched by the driver's own function."""
+    (graph,) = (event for event in events.collect(Profile(RECORDED["graph"]), {})[0] if event["type"] == events.LAUNCH)
+    assert (graph["parent"], graph["through"]) == (None, "cudaGraphLaunch")
+    tree, _ = events.collect(Profile(RECORDED["compiled"]), {})
+    (compiled,) = (event for event in tree if event["type"] == events.LAUNCH)
+    assert (compiled["name"], compiled["through"]) == ("triton_poi_fused_add_mul_relu_0", "cuLaunchKernel")
+    assert tree[compiled["parent"]]["type"] == "op"
