@@ -209,7 +209,7 @@ def is_function(kind: OperatorKind) -> bool:
 
 
 def has_row(program: Program, kind: OperatorKind) -> bool:
-    """Whether it is an operator, a torch.autograd.Function, or a node that ran.
+    """Whether it is an operator, a torch.autograd.Function, a node that ran, or what was launched by none of these.
 
     Ranges and calls of TorchScript are around operators. A node that the engine reached for its gradient alone did not
     run.
