@@ -364,6 +364,7 @@ class Recorder:
         if threading.get_ident() != self._main:
             name = threading.current_thread().name
             path = self._path_below(self.root, ("thread", name), Label("thread", name))
+            self._fold.has_threads = True
         thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)], api.local_words())
         thread.sets = self._read_sets(thread)
         self._threads.append(thread)
@@ -1152,10 +1153,10 @@ class Fold:
 
     # As with the recorder's: some are read for each event.
     __slots__ = (
-        "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names", "_order",
-        "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_root", "_route_of", "_rows", "_seen",
-        "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest", "kept", "kinds", "met", "rows", "stepping",
-        "writes",
+        "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
+        "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders", "_root",
+        "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest",
+        "has_threads", "kept", "kinds", "met", "rows", "stepping", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -1172,7 +1173,9 @@ class Fold:
         self._packer = zlib.compressobj(6)
         self._count = 0
         # Of the call that has a number: its row, the number in it, when it ended.
-        self._sequences: dict[int, tuple[int, int, int]] = {}
+        self._sequences: dict[int, tuple[int, int, int]] = {}  # those of the thread that is folded
+        self._by_thread: dict[int, dict[int, tuple[int, int, int]]] = {}  # each thread counts for itself
+        self._recorders = api.ForwardThreads(None)  # tells which thread recorded a node
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
@@ -1193,6 +1196,7 @@ class Fold:
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
+        self.has_threads = False  # whether threads of the program's own ran, which a torch may not record
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
         """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
@@ -1207,11 +1211,16 @@ class Fold:
             self._work = api.DeviceWork(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
             roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-            beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
-            unlike = set(map(id, beside))
-            self._walk([event for event in roots if id(event) not in unlike], root, 0)
-            if beside:
-                self._walk(beside, workers(), 0)
+            self._recorders = api.ForwardThreads(profile)
+            by_thread: dict[int, list[Any]] = {}
+            for event in roots:
+                by_thread.setdefault(event.start_tid, []).append(event)
+            for thread in self._threads_in_order(list(by_thread)):
+                self._sequences = self._by_thread.setdefault(thread, {})
+                mine, beside = self._parted(by_thread[thread], is_main=main in (None, thread))
+                self._walk(mine, root, 0)
+                if beside:
+                    self._walk(beside, workers(), 0)
         finally:
             if collects:
                 gc.enable()
@@ -1226,8 +1235,34 @@ class Fold:
         if packed:
             self._packed.append(packed)
         self._order.clear()
-        if len(self._sequences) > 1 << 20:
-            self._sequences.clear()
+        for sequences in self._by_thread.values():
+            if len(sequences) > 1 << 20:
+                sequences.clear()
+
+    def _parted(self, roots: list[Any], *, is_main: bool) -> tuple[list[Any], list[Any]]:
+        """A thread's trees: those that Python's functions lead to, and those of a thread that runs none."""
+        if is_main:
+            return roots, []
+        mine = [event for event in roots if event.name.startswith(MARKED)]
+        return mine, [event for event in roots if not event.name.startswith(MARKED)]
+
+    def _threads_in_order(self, threads: list[int]) -> list[int]:
+        """The threads, the main one first; but before one that ran nodes those whose calls recorded them."""
+        if len(threads) == 1:
+            return threads
+        needed = [pair for pair in self._recorders.pairs() if pair[0] != pair[1]]
+        ordered: dict[int, None] = {}
+        pending = [(thread, False) for thread in reversed(threads)]
+        entered: set[int] = set()
+        while pending:
+            thread, is_ready = pending.pop()
+            if is_ready:
+                ordered.setdefault(thread)
+            elif thread not in entered:
+                entered.add(thread)
+                pending.append((thread, True))
+                pending += [(maker, False) for ran, maker in needed if ran == thread and maker in threads]
+        return list(ordered)
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
         before = None  # what ran before an operator: where it was called by syntax, that tells the place
@@ -1383,7 +1418,7 @@ class Fold:
 
         CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
         """
-        maker = self._sequences.get(sequence)
+        maker = self._recorded(event, sequence)
         if maker is not None or not event.name.endswith(COPY_SLICES):
             return maker
         pending = list(event.children)
@@ -1391,9 +1426,22 @@ class Fold:
             inner = pending.pop()
             call = _read(inner, inner.name)
             if call is not None and call[2] == "node" and not inner.name.endswith(COPY_SLICES):
-                return self._sequences.get(call[3].sequence_number)
+                return self._recorded(inner, call[3].sequence_number)
             pending += inner.children
         return None
+
+    def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
+        """The call of that number in the thread that recorded a node."""
+        if self.has_threads or len(self._by_thread) > 1:
+            return self._by_thread.get(self._recorders.of(node), {}).get(sequence)
+        return self._sequences.get(sequence)
+
+    def _numbered(self, sequence: int) -> tuple[int, int, int] | None:
+        """The call of that number, where one thread alone has counted so far."""
+        if self.has_threads and not api.records_all_threads():
+            return None
+        known = [calls[sequence] for calls in self._by_thread.values() if sequence in calls]
+        return known[0] if len(known) == 1 else None
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
@@ -1523,7 +1571,7 @@ class Fold:
 
     def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:
         """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
-        saver = self._sequences.get(refused.sequence)
+        saver = self._numbered(refused.sequence)
         if saver is None or self.writes is None:
             return None
         row, _, ended = saver
@@ -1547,7 +1595,7 @@ class Fold:
             if address in counted:
                 continue
             counted.add(address)
-            known = self._sequences.get(sequence)
+            known = self._numbered(sequence)
             if known is not None:
                 self.rows[known[0]].saved += size
             else:

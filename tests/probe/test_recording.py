@@ -520,6 +520,39 @@ def nodes_of(program: Program) -> Counter[tuple[str, str]]:
     return ran
 
 
+def tells_all_threads() -> bool:
+    api: Any = importlib.import_module("ptexplore.probe.torch_api")
+    return bool(api.records_all_threads())
+
+
+def test_sequence_numbers_count_in_each_thread_by_itself() -> None:
+    """A thread's Linear and the main thread's tanh have the same numbers: a node belongs to its own thread's call."""
+    layer, kept = nn.Linear(3, 3), {}
+
+    def beside() -> None:
+        kept["sum"] = layer(torch.ones(2, 3)).sum()
+
+    def run() -> None:
+        for _ in range(2):
+            thread = threading.Thread(target=beside)
+            thread.start()
+            thread.join()
+            mine = torch.ones(3, requires_grad=True).tanh().exp()
+            kept["sum"].backward()
+            mine.sum().backward()
+
+    program = recorded(run)
+    kinds = [program.kinds[program.routes[calls.route].kind].name for calls in program.calls]
+    makers = {
+        (kinds[number].rpartition(" ")[2], kinds[calls.recorded])
+        for number, calls in enumerate(program.calls)
+        if calls.recorded is not None
+    }
+    mine = {("TanhBackward0", "aten::tanh"), ("ExpBackward0", "aten::exp"), ("SumBackward0", "aten::sum")}
+    theirs = {("AddmmBackward0", "aten::linear"), ("TBackward0", "aten::linear")}
+    assert makers == mine | (theirs if tells_all_threads() else set())
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_nodes_of_backward_belong_to_the_modules_that_recorded_them(name: str) -> None:
     make, inputs = MODELS[name]
