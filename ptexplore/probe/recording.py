@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import dis
 import functools
 import gc
 import hashlib
@@ -68,7 +69,6 @@ COLD = 16  # calls of a function of torch's without an operator of its own, afte
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
-COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
@@ -97,6 +97,7 @@ PROCESSES = "the program started processes of its own: what they ran is not reco
 SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
+RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # Python tells of each resumption
 _set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -417,9 +418,9 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._path_below(outer.path, key, label, back)
+        path = self._path_below(outer.path, key, label, back if _is_in(back, outer.path) else None)
         own = path is not outer.path
-        path.calls += own
+        path.calls += own and not (code.co_flags & RESUMED and frame.f_lasti > _beginning(code))
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
         if self.stepping is not None:
             self._before_syntax(thread, None)
@@ -464,7 +465,7 @@ class Recorder:
             known = outer_path.children.get(place)
             path = known if known is not None else self._at_line(outer_path, place, frame)
         else:
-            path = self._path_below(outer_path, (label, None), label, frame)
+            path = self._path_below(outer_path, (label, None), label, frame if _is_in(frame, outer_path) else None)
         path.calls += path is not outer_path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
@@ -1060,6 +1061,18 @@ def _is_timed(file: str, name: str) -> bool:
     return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
 
 
+def _is_in(frame: FrameType | None, path: Path) -> bool:
+    """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
+    return frame is not None and frame.f_code.co_filename == path.label.file
+
+
+@functools.cache
+def _beginning(code: CodeType) -> int:
+    """The instruction at which a generator, or a coroutine, is when it is called; where it goes on it is further on."""
+    first = (each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")
+    return next(first, -1)
+
+
 def _runs(code: CodeType) -> bool:
     """Whether a function is at work in this thread."""
     frame: FrameType | None = sys._getframe(1)
@@ -1348,7 +1361,7 @@ class Fold:
             else:
                 told.append(kind)
         sequence: int = fields.sequence_number
-        counted = 0 <= sequence < COUNTED
+        counted = 0 <= sequence < events.COUNTED
         overload = event.overload_name if self._overloads else None
         told += (overload, counted, *(kernel for kernel, _, _ in launched))
         key = tuple(told)
@@ -1488,7 +1501,7 @@ class Fold:
         if type_ == "op":
             overload = self._overload(event, path)
             given = tuple([_signature(value, sizes) for value in inputs])
-            counted = 0 <= sequence < COUNTED
+            counted = 0 <= sequence < events.COUNTED
             if counted:
                 self._seen.append(sequence)
                 self._first = sequence if self._first is None else self._first

@@ -520,6 +520,37 @@ def nodes_of(program: Program) -> Counter[tuple[str, str]]:
     return ran
 
 
+def test_a_generator_that_goes_on_is_no_further_call_and_a_package_s_line_none_of_ours() -> None:
+    def numbers() -> Iterator[Any]:
+        for _ in range(3):
+            yield torch.ones(2)
+
+    async def waiting() -> None:
+        torch.ones(3)
+
+    @contextlib.contextmanager
+    def around() -> Iterator[None]:
+        torch.zeros(2)
+        yield
+        torch.zeros(2)
+
+    def run() -> None:
+        for _ in range(2):
+            list(numbers())
+        with contextlib.suppress(StopIteration):
+            waiting().send(None)
+        with around():
+            pass
+
+    paths = {path.name.rpartition(".")[2]: path for path in recorded(run).paths if path.kind == "user"}
+    assert {name: paths[name].calls for name in ("numbers", "waiting", "around")} == {
+        "numbers": 2, "waiting": 1, "around": 1,
+    }  # fmt: skip
+    first = run.__code__.co_firstlineno
+    assert (paths["numbers"].line, paths["waiting"].line) == (first + 2, first + 4)
+    assert paths["around"].line is None, "contextlib calls it"
+
+
 def tells_all_threads() -> bool:
     api: Any = importlib.import_module("ptexplore.probe.torch_api")
     return bool(api.records_all_threads())
