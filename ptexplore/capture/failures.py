@@ -66,6 +66,17 @@ def no_native(message: dict[str, Any]) -> str:
     return f"its process ended by {signal or 'itself'} in the native pass" if kind == "died" else _first_line(message)
 
 
+def unwatched(message: dict[str, Any]) -> str:
+    """Why a run that watches saved tensors told nothing, for its message; of an answer, that it saw no such write."""
+    kind = message["type"]
+    why = _first_line(message)
+    if kind == "pass":
+        why = "that error was not raised in it"
+    elif kind == "died":
+        why = f"its process ended by {message.get('signal') or 'itself'}"
+    return f"a run of its own that watches saved tensors told nothing of who wrote to it: {why}"
+
+
 def _first_line(message: dict[str, Any]) -> str:
     return (str(message.get("message") or "").strip().split("\n")[0] or "it says nothing more")[:TEXT_LIMIT]
 

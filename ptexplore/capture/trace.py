@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from ptexplore.capture.failures import failure, is_told, no_native
+from ptexplore.capture.failures import failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import sentences
 from ptexplore.capture.probing import Stopped, TraceRequest, ask, ask_of_program
 from ptexplore.errors import USAGE, PtexploreError
@@ -72,6 +72,7 @@ NATIVE = "native"
 PROGRAM = "program"
 TWICE = "twice"
 LIBRARIES = "libraries"
+UNWATCHED = "unwatched"
 WRITES = "writes"
 PROCESSES = "processes"
 LEFT = "left-running"
@@ -161,7 +162,10 @@ def gather(
     except Stopped as error:
         if heard.running not in (NATIVE, LIBRARIES, WRITES):
             raise
-        heard.no_native = f"{error.why}"
+        if heard.running == WRITES:
+            heard.add(WRITES, UNWATCHED, {"text": unwatched({"type": "stopped", "message": error.why})})
+        else:
+            heard.no_native = f"{error.why}"
     for kind, data in compare(heard.passes):
         heard.add("compare", kind, data)
     return _session(request, runtime, heard)
@@ -200,9 +204,12 @@ class _Heard:
             self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
         elif recorder == NATIVE:
             self._native(message)
-        elif recorder in (LIBRARIES, WRITES):  # where it fails, that is not told, and nothing else is lost
-            for seen in message["observations"] if kind == "pass" else ():
+        elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
+            told = message["observations"] if kind == "pass" else ()
+            for seen in told:
                 self.add(seen["recorder"], seen["kind"], seen["data"])
+            if recorder == WRITES and kind != "output" and not told:
+                self.add(WRITES, UNWATCHED, {"text": unwatched(message)})
         elif kind == "output" and not self.passes and message.get("text"):
             self.printed[recorder] = str(message["text"]), bool(message.get("cut"))
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})

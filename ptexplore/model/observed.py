@@ -86,7 +86,7 @@ class Event(Recorded, frozen=True):
     overload: str | None = None  # of an `op`, where torch records it
     inputs: tuple[RecordedInput, ...] = ()  # of an `op`
     read: tuple[tuple[Count, ...], ...] = ()  # of a program's `op`: by input the key sets that were read before calls
-    sequence: int | None = None  # of an `op`, `node` or `engine`: the autograd sequence number
+    sequence: int | None = None  # of an `op`, `node` or `engine`: autograd's number; threads are 2**40 apart
     through: str | None = None  # of a `launch`: the function of the device's runtime by which it came, if told
     took: Count | None = None  # of a `launch`: nanoseconds on the device; null in a program, whose calls have them
     file: str | None = None  # of a `frame`
@@ -418,6 +418,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "output": Remark,
     "cut": Remark,
     "stopped": Remark,
+    "unwatched": Remark,
     "twice": SecondRun,
     "calls": SteppedCalls,
     "result": SteppedResult,

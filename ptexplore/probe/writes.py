@@ -25,6 +25,7 @@ from typing import Any
 from . import autograd, passes
 from . import torch_api as api
 from .frames import GIVEN, OURS
+from .stepper import Unavailable
 
 RECORDER = "writes"
 REASON = b"has been modified by an inplace operation"
@@ -305,7 +306,7 @@ def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """The pass in this process: an observation "saved" for each saved tensor that was asked for too late.
 
-    Raises Refused or Raised as every pass does.
+    Raises Unavailable where too many are saved, Refused or Raised as every pass does.
     """
     running = passes.prepared(RECORDER, request)
     texts = {f"{GIVEN} {number}>": code for number, code in enumerate(request["setup"], 1)}
@@ -315,5 +316,6 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         passes.enter_contexts(stack, running)
         with profile, recorder.recording():
             passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
-    told = [] if recorder.cut else recorder.told(profile)
-    return {"observations": [{"recorder": RECORDER, "kind": "saved", "data": data} for data in told]}
+    if recorder.cut:
+        raise Unavailable(f"more than {MOST_SAVED:,} tensors were saved at one time")
+    return {"observations": [{"recorder": RECORDER, "kind": "saved", "data": data} for data in recorder.told(profile)]}

@@ -40,7 +40,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
         kind = observation.kind
-        if kind in ("cut", "nondeterministic", "perturbed", "stopped"):
+        if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched"):
             context.findings.append(Finding(kind, record_of(observation, Remark).text))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
@@ -86,7 +86,9 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> s
     done = {route.kind for route in program.routes if route.represented is not None}
     calls = (route for route in program.routes if program.kinds[route.kind].type != "launch")
     left = {route.kind: route.unstepped for route in calls if route.kind not in done}
-    what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls were stepped, one call of each"
+    told = {number for number, route in enumerate(program.routes) if route.represented == number}
+    more = f", {len(told)} calls in all" if len(told) > len(done) else ", one call of each"  # by another builtin
+    what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls and nodes were stepped{more}"
     text = f"{what}, in {stepping.spent:.0f} s"
     reasons = Counter(why for why in left.values() if why is not None)
     text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())

@@ -96,7 +96,7 @@ class Browser(App[None]):
         Binding("d", "tour('mark')", "Read", show=False),
         Binding("J", "scroll_notes(3)", "Scroll the stop", key_display="J K"),
         Binding("K", "scroll_notes(-3)", show=False),
-        Binding("H", "home", "Home", key_display="H", show=False),
+        Binding("H", "home", "Home", key_display="H"),
         Binding("x", "trace", "Trace"),
         Binding("T", "trail", "Trail", key_display="T"),
         Binding("F", "fetch", "Fetch source", key_display="F"),

@@ -71,7 +71,7 @@ class Links(Choices):
     DEFAULT_CSS = """
     Links, Links:focus { height: auto; text-wrap: wrap; }
     Links > .option-list--option-highlighted { background: transparent; }
-    Links:focus > .option-list--option-highlighted { background: $panel; color: $foreground; text-style: none; }
+    Links:focus > .option-list--option-highlighted { background: $primary 35%; color: $foreground; text-style: none; }
     """
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:

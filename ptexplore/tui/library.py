@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.model.trace import Session, Trail
+    from ptexplore.source.python_docs import DocLine
     from ptexplore.tui.jobs import Job
     from ptexplore.tui.places import Place
     from ptexplore.view.card import Card
@@ -47,6 +48,7 @@ class Library:
     torch: str | None = None
     advice: tuple[str, ...] = ()
     _marks: MarksByTree | None = field(default=None, init=False, repr=False)  # None until they are read
+    _docs: Mapping[str, DocLine] | None = field(default=None, init=False, repr=False)
     _reading: Lock = field(default_factory=Lock, init=False, repr=False)
 
     # --- trees and notes ---
@@ -207,11 +209,21 @@ class Library:
         self.run_command(["op", "aten::add.Tensor", *self._python], job)
 
     def card(self, name: str, job: Job) -> Card:
-        """The card of an operator's full name; a catalogue or an index that it needs is built first."""
+        """The card of an operator's full name; a catalogue or an index that it needs is built first.
+
+        With what Python's documentation says of it, which `ptexplore op` has not: to read that takes as long as the
+        card.
+        """
+        from ptexplore.source.python_docs import doc_lines
+        from ptexplore.view.card import documented
+
         with self.workspace.apart() as own:
             if own.trees_at_hand()[1] or own.catalogue_at_hand(self.trees) is None:
                 self.run_command(["op", name, *self._python], job)
-            return own.operator(name)
+            card, tree = own.operator(name), own.lookup.tree
+            if self._docs is None:
+                self._docs = doc_lines(tree)
+            return documented(card, self._docs, tree)
 
     @property
     def _python(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.places.stubs import Called, Stub, Stubs
+from ptexplore.source.python_docs import DocLine
 from ptexplore.source.python_names import PythonLookup, is_python_name
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
@@ -89,6 +90,8 @@ class Card:
     siblings: tuple[str, ...]
     trees: tuple[TreeInfo, ...] = ()
     notes: tuple[Mark, ...] = ()  # stops about its entry, or about what its keys run
+    doc: DocLine | None = None  # what Python's documentation says of it, if that was looked for
+    doc_place: SourceRef | None = None
 
     @property
     def common(self) -> tuple[KeyRow, ...]:
@@ -241,6 +244,13 @@ def _bindings(store: Store, tree: SourceTree, operator: Operator) -> Iterable[tu
         yield shown, row, in_runtime(tree, row.path, row.line, row.end_line)
 
 
+def documented(card: Card, docs: Mapping[str, DocLine], tree: SourceTree) -> Card:
+    """The card with what Python's documentation says of the operator; `docs` and `tree` are the installed torch's."""
+    doc = docs.get(card.operator.base) if card.operator.namespace == "aten" else None
+    return replace(card, doc=doc, doc_place=in_runtime(tree, doc.path, doc.line)) if doc is not None else card
+
+
+LAST_STEP = "← the last step, which does the work"  # of a kernel behind a stub
 HIDDEN = "not shown"  # where a renderer may say how to see them
 
 
@@ -251,6 +261,10 @@ def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]
     """
     operator = card.operator
     yield Line("name", operator.name)
+    if card.doc is not None and card.doc_place is not None:
+        yield Line("text", card.doc.text, indent=2)
+        of = f" of {card.doc.of}" if card.doc.of else ""
+        yield _place_line(card.doc_place, f"Python's documentation{of}")
     yield Line("text", operator.schema, indent=2)
     facts = [operator.structured or "", *operator.variants, *operator.tags]
     if any(facts):
@@ -326,7 +340,7 @@ def _stub_lines(stubs: tuple[Stubbed, ...], indent: int) -> Iterator[Line]:
     for stub in (stubbed.stub for stubbed in stubs):
         yield _place_line(stub.source, f"stub {stub.name.rsplit('::', 1)[-1]}", indent)
         for kernel in stub.kernels:
-            yield _place_line(kernel.source, f"kernel {kernel.name.rsplit('::', 1)[-1]}", indent + 2)
+            yield _place_line(kernel.source, f"kernel {kernel.name.rsplit('::', 1)[-1]}", indent + 2, LAST_STEP)
 
 
 def _derivative_lines(card: Card) -> Iterator[Line]:

@@ -15,7 +15,7 @@ from ptexplore.render.html.places import places
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.python_docs import DocLine
-from ptexplore.view.card import Card, card, places_run
+from ptexplore.view.card import COMMON, LAST_STEP, Card, KeyRow, card, documented, places_run
 from ptexplore.view.notes.notes_about import MarksByTree, holds, operators_of
 from ptexplore.view.site.operator_list import trace_to_type
 from ptexplore.view.site.site import Site, operator_names
@@ -84,17 +84,22 @@ class Cards:
         site, operator = self.site, shown.operator
         marks = [mark for mark in stops if mark.stop in site.stops]
         called = [name for names, _row, _ref in shown.bindings for name in names.split(", ")]
-        doc = self.docs.get(operator.base) if operator.namespace == "aten" else None
+        doc = documented(shown, self.docs, self._stubs.lookup.tree).doc
         return render(
             site, "op.html", url, kind="op", id=operator.name, title=operator.name, op=operator, card=shown,
             facts=[fact for fact in (_structured(operator.structured), *operator.variants, *operator.tags) if fact],
             others=shown.others, place=places(site, url),
             siblings=[(operator_names(name)[1], site.operators.get(name)) for name in shown.siblings],
             notes=[(mark.stop, mark.title, site.stops[mark.stop]) for mark in marks],
-            small=site.settings.scope != "all",
+            small=site.settings.scope != "all", last_step=LAST_STEP, anchor=_anchor,
             traces=self.observed.get(operator.name, []), doc=doc, command=trace_to_type(operator, called),
             doc_place=site.place(url, doc.path, doc.line) if doc is not None else None,
         )  # fmt: skip
+
+
+def _anchor(row: KeyRow) -> str:
+    """The row's own address on the page: that of the first of its keys that most readers ask about."""
+    return f"key-{next((key for key in COMMON if key in row.keys), row.keys[0])}"
 
 
 def _structured(given: str | None) -> str:

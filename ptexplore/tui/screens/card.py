@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ptexplore.view.line import Line
 
 
+_ABOVE = 2  # lines of a dispatch key above its first place: the key, the kernel
 _LEAST = ("quit", "trail", "fetch", "palette")  # keys that the last line leaves out first
 
 
@@ -40,9 +41,11 @@ class CardScreen(Screen[Message | None]):
     CardScreen #told { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "key(1)", "Next dispatch key", key_display="n p"),
+        Binding("p", "key(-1)", show=False),
         Binding("f", "full", "All keys"),
-        Binding("escape,q", "dismiss(None)", "Close"),
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
+        Binding("escape,q", "dismiss(None)", "Close", key_display="esc"),
     ]
 
     def __init__(self, library: Library, name: str, back: Place | None = None) -> None:
@@ -86,7 +89,7 @@ class CardScreen(Screen[Message | None]):
         if left is not None and left.top < len(options):
             choices.highlighted = left.top
         hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
-        self._tell("the list goes on below: ↓; f shows every dispatch key" if hidden else "")
+        self._tell(f"n: the next dispatch key{'; f: every key' if hidden else ''}; ↓: the list goes on below")
 
     def on_resize(self) -> None:
         """Lines as long as there is room for."""
@@ -102,6 +105,20 @@ class CardScreen(Screen[Message | None]):
         choices = self.query_one(Choices)
         left = Place("", self._operator, CARD, 0, choices.highlighted or 0, self._full)
         self.dismiss(GoBack(left) if self._back is not None else None)
+
+    def action_key(self, step: int) -> None:
+        """To the first place of the next dispatch key, or of the one before."""
+        choices = self.query_one(Choices)
+        at = choices.highlighted or 0
+        firsts = []
+        for number, line in enumerate(self._lines):
+            if line.style == "strong":
+                firsts += [n for n in range(number, len(self._lines)) if self._lines[n].leads][:1]
+        left = [first for first in firsts if (first > at if step > 0 else first < at)]
+        if left:
+            choices.highlighted = left[0 if step > 0 else -1]
+            choices.scroll_to_highlight(top=True)
+            choices.scroll_relative(y=-_ABOVE, animate=False)
 
     def action_full(self) -> None:
         """Every dispatch key, or the common ones."""

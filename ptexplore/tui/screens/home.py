@@ -120,7 +120,7 @@ class Home(Screen[Message | None]):
         first = next((name for name, state in row.stops if state != "read"), names[0] if names else None)
         pointer = "  ← next" if following in names and row.state != "done" else ""
         text = Content.assemble((f"{mark} ", style), clean(row.concept.title), (pointer, "bold $text-accent"))
-        return Leads(text, open_stop(first) if first else None, row.concept.question)
+        return Leads(text, open_stop(first) if first else None, f"it answers: {row.concept.question}")
 
     def _tours(self, rows: tuple[TourRow, ...]) -> list[Option]:
         options = [_heading("Tours, stops read")]

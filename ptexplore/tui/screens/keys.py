@@ -26,6 +26,13 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("/  then . ,", "find in this file; next, before"),
         ("w", "long lines go on below, or to the right"),
     )),
+    ("Everywhere", (
+        ("Tab", "next pane: what is coloured there opens"),
+        ("Esc", "back to the source; once more: leave the tour"),
+        ("t", "dark or light"),
+        ("?", "these keys"),
+        ("q", "quit"),
+    )),
     ("Names", (
         ("Enter, g d", "the definition of the name under the cursor"),
         ("r, g r", "who uses it"),
@@ -46,6 +53,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("^p, s", "search: names, operators, files, notes, text"),
         ("H", "home: the learning path, tours, recent places"),
         ("e", "show or hide the files (in a tour: or stops)"),
+        ("n  p", "on an operator's card: the next dispatch key"),
         ("v", "on the left: the folder's page"),
         ("F", "fetch the source, where none is here"),
         ("o", "open the line in $VISUAL or $EDITOR"),
@@ -56,14 +64,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("T", "what ran last; Enter opens, space folds"),
         ("v  f", "there: the next view; every hop"),
         ("N  y", "there: step this call alone; copy the permalink"),
-        ("~  ?", "no keys: a place that ends in ~ is of another version, in ? not certain"),
-    )),
-    ("Everywhere", (
-        ("Tab", "next pane: what is coloured there opens"),
-        ("Esc", "back to the source; once more: leave the tour"),
-        ("t", "dark or light"),
-        ("?", "these keys"),
-        ("q", "quit"),
+        ("File.cpp:12~  …12?", "no keys: another version's place; not certain"),
     )),
 )  # fmt: skip
 

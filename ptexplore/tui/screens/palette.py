@@ -217,12 +217,13 @@ class Palette(ModalScreen[Message | None]):
     def _show(self, groups: Sequence[HitGroup], message: str) -> None:
         options: list[Option] = []
         self._hits = []
+        room = self.query_one("#found").size.width
         groups = [group for group in groups if group.hits]  # of some sorts all that is listed is among the best
         for group in groups:
             if len(groups) > 1:
                 options.append(Option(Content.styled(group.name, "bold $text-muted"), disabled=True))
             for hit in group.hits:
-                options.append(Option(_prompt(hit), id=str(len(self._hits))))
+                options.append(Option(_prompt(hit, room), id=str(len(self._hits))))
                 self._hits.append(hit)
         self.query_one("#found", Choices).fill(options)
         self._tell(message)
@@ -267,21 +268,21 @@ class Palette(ModalScreen[Message | None]):
             self.dismiss(message)
 
 
-def _prompt(hit: Candidate) -> Content:
-    """Two lines: what it is; where, in which tree, how sure."""
+def _prompt(hit: Candidate, room: int) -> Content:
+    """Two lines: what it is; where, and in which tree, how sure, if there is room for that."""
     if hit.kind == "line":
-        return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
+        return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit, room - 2))
     kind = "stop" if hit.kind == "note" and "#" in hit.name else hit.kind
     kind = f"  {kind}" + (" (declared)" if hit.declared else " with its kernels" if kind == "operator" else "")
     name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)))  # the end of a long one is not seen
-    return Content.assemble(*name, "\n", (f"{kind}  ", "dim"), _place(hit))
+    return Content.assemble(*name, "\n", (f"{kind}  ", "dim"), _place(hit, room - len(kind) - 2))
 
 
-def _place(hit: Candidate) -> Content:
+def _place(hit: Candidate, room: int) -> Content:
     ref = hit.spot.ref
     if ref.path is None:
         return Content.styled(clean(ref.reason or "its place is not known"), "dim")
     where = f"{ref.path}:{ref.line}" if ref.line else ref.path
     also = ", ".join(dict.fromkeys(spot.tree.label for spot in hit.also))
     facts = f"  {clean(hit.spot.tree.label)} {ref.precision}{f'; also in {also}' if also else ''}"
-    return Content.assemble((clean(where), "$text-accent"), (facts, "dim"))
+    return Content.assemble((clean(where), "$text-accent"), (facts if len(where) + len(facts) <= room else "", "dim"))

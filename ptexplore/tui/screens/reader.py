@@ -47,8 +47,8 @@ ROOMY = 120  # columns below which what stands beside the source takes less
 NARROW = 40  # columns below which source cannot be read
 
 # Keys that the last line leaves out first: `?` lists every key.
-_LEAST = ("find", "files", "everything", "trail", "fetch", "word(1)", "notes", "uses",
-          "trace", "note(1)", "back", "scroll_notes(3)", "lab")  # fmt: skip
+_LEAST = ("home", "find", "everything", "trail", "fetch", "word(1)", "files", "trace", "note(1)", "quit",
+          "scroll_notes(3)", "uses", "notes", "back", "tour('contents')")  # fmt: skip
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
 
@@ -84,7 +84,8 @@ class ReadingScreen(Screen[None]):
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
         Binding("f,alt+right,ctrl+i", "forward", show=False),
         Binding("e", "files", "Files"),
-        Binding("i", "notes", "Info"),
+        Binding("i", "notes", "Callers, notes"),
+        Binding("tab", "list", "The list", key_display="tab"),
         Binding("colon", "line", show=False),
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),
@@ -167,11 +168,14 @@ class ReadingScreen(Screen[None]):
         if self.place is not None:
             self.notes.follow(self.place)
             self._follow_symbol()
+            self._status()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key of the stop about a line, where there is one."""
         if action == "walk":
             return bool(self.notes.marks) and self.notes.stop is None
+        if action in ("find", "notes"):
+            return self._shown_file is not None
         return super().check_action(action, parameters)
 
     def _idle(self) -> tuple[str, ...]:
@@ -181,8 +185,16 @@ class ReadingScreen(Screen[None]):
         no_stops = () if file is not None and file.notes and not in_tour else ("note(1)",)
         # Esc shuts the list of uses first, which says so while it has the keys.
         away = () if (in_tour and not self.uses.display) or self.uses.has_focus else ("app.away",)
+        no_list = () if self.uses.display and not self.uses.has_focus else ("list",)
         # In a tour the way out of it is what a reader looks for: q, which ends everything, is not taken for that.
-        return (*no_stops, *(("quit",) if in_tour else ("scroll_notes(3)",)), *away)
+        return (*no_stops, *no_list, *(("quit",) if in_tour else ("scroll_notes(3)",)), *away)
+
+    def action_list(self) -> None:
+        """The keys go to the list of uses, if it is shown and has them not; else to the next pane."""
+        if self.uses.display and not self.uses.has_focus:
+            self.uses.focus()
+        else:
+            self.focus_next()
 
     def action_walk(self) -> None:
         """Walk a tour from the stop about this line; where several are, the reader says from which."""
@@ -208,7 +220,9 @@ class ReadingScreen(Screen[None]):
     def on_filled(self) -> None:
         """What is known of the symbol stands above the notes; where there is nothing of one, the other has the room."""
         touring = self.notes.stop is not None
-        self.symbol.display = self.symbol.option_count > 0 and not touring
+        # A small screen has no room for both: a note about the line comes first, and says the most.
+        alone = touring or (bool(self.notes.marks) and self.has_class("-small"))
+        self.symbol.display = self.symbol.option_count > 0 and not alone
         self.notes.display = touring or not self.notes.blank or not self.symbol.display
         self.symbol.set_class(not self.notes.display or self.notes.has_class("-listing"), "-alone")
 

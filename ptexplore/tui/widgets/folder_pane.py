@@ -36,7 +36,7 @@ class FolderPane(Links):
     FolderPane, FolderPane:focus { height: 1fr; padding: 0 2; text-overflow: fold; }
     FolderPane { display: none; }
     FolderPane > .option-list--option-highlighted, FolderPane:focus > .option-list--option-highlighted {
-        background: $panel; color: $foreground; }
+        background: $primary 35%; color: $foreground; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "Open"),

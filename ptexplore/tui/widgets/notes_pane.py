@@ -160,14 +160,14 @@ class NotesPane(VerticalScroll):
         self._unmark()
         questions = (QuestionBox(concept) for concept in view.concepts)
         see = [Static(Content.styled("see also", "bold")), self._see(view.see)] if view.see else []
-        self._head, self._foot = Static(_head(view, state), classes="head"), Static(_foot(state), classes="foot")
+        self._head, self._foot = Static(_head(view, state), classes="head"), Static(_foot(view, state), classes="foot")
         self._replace([self._head, *self._parts(view.tour, view.stop), *questions, *see, self._foot])
 
     def show_state(self, state: ReadState) -> None:
         """The stop that is shown was marked as read, or as not read."""
         if self.stop is not None:
             self._head.update(_head(self.stop, state))
-            self._foot.update(_foot(state))
+            self._foot.update(_foot(self.stop, state))
 
     def _see(self, see: Sequence[See]) -> Links:
         """What a stop points to, each in words, and it opens."""
@@ -293,28 +293,33 @@ _HOW_TO_READ = "not read yet: predict a lab (L), answer a question (a), or mark 
 
 
 def _head(view: StopView, state: ReadState) -> Content:
-    """Its number and title, whether it is read, what became of its place, and the facts that go with that."""
+    """Its number and title, whether it is read, its place, and what became of that where it is not as it was."""
     anchor = view.resolved
     read = (f"  {READ_SIGNS['read']}", "$text-success") if state == "read" else ("", "")
     parts: list[tuple[str, str]] = [
         (f"{view.number}/{view.total}  ", "dim"), (clean(view.stop.title), "bold $text-accent"), read,
-        ("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}"),
     ]  # fmt: skip
-    if anchor.outcome == "exact":
-        parts.append((f": {MEANING['exact']} as in {clean(view.tour.baseline)}", "dim"))
+    if not _as_written(view):
+        parts += [("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}")]
     if view.spot is not None:
-        parts += [(f"\n{clean(anchor.path)}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"),
-                  (f" {view.spot.ref.precision}", "dim")]  # fmt: skip
+        parts += [(f"\n{clean(anchor.path)}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim")]
     else:
         parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))
     style = "dim" if view.spot is not None else "$text-warning"
-    parts += [(f"\n{clean(fact)}", style) for fact in view.facts]
+    parts += [(f"\n{clean(fact)}", style) for fact in view.facts if not _as_written(view)]
     parts += [(f"\nmay be {clean(path)}:{line}", "$text-warning") for path, line in anchor.candidates[:8]]
     if view.url:
         parts.append((f"\nto read it: {clean(view.url)}", "dim"))
     return Content.assemble(*parts)
 
 
-def _foot(state: ReadState) -> Content:
-    """Whether a stop is read and what makes it so; the keys of a tour."""
-    return Content.styled(f"{_HOW_READ if state == 'read' else _HOW_TO_READ}\n{TOUR}", "dim")
+def _as_written(view: StopView) -> bool:
+    """Whether the source is the very one that the stop was written about: what must be known of it comes last then."""
+    return view.resolved.outcome == "exact" and view.spot is not None
+
+
+def _foot(view: StopView, state: ReadState) -> Content:
+    """What must be known of a place that is as it was written about; whether the stop is read; a tour's keys."""
+    facts = [f"the source: {MEANING['exact']} as in {view.tour.baseline}", *view.facts] if _as_written(view) else []
+    lines = [*map(clean, facts), _HOW_READ if state == "read" else _HOW_TO_READ, TOUR]
+    return Content.styled("\n".join(lines), "dim")

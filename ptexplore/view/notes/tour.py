@@ -131,7 +131,7 @@ class Guide:
         if resolved.outcome == "absent":
             facts.append("ptexplore fetch brings hand-written C++")
         if info.relation == "version-skew" and self.torch is not None:
-            facts.append(f"{info.label} is not the source of the installed torch {self.torch}: other lines run here")
+            facts.append(f"what runs here is the installed torch {self.torch}, whose own text of this may differ")
         elif not is_baseline(info, tour.baseline):
             facts.append(f"written on {tour.baseline}; this is {info.label}")
         if resolved.placed and changed(indexed, resolved.path):

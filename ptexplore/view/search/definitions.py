@@ -88,36 +88,43 @@ def _place_of(candidate: Candidate) -> tuple[str, str | None, int | None]:
     return (candidate.spot.tree.name, candidate.spot.ref.path, symbol.line if symbol is not None else None)
 
 
+_SCOPES = ("function", "class", "struct", "union")
 # Words that stand before a name without declaring it.
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
 
 def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> int | None:
-    """The line of the function around a place that seems to declare a plain name as a parameter or variable of C++.
+    """The line that seems to declare a plain name of C++ around a place: in its function a parameter, a variable or a
+    type; in the classes around that a type, which may be a parameter of their templates.
 
     By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
     """
     indexed = next((indexed for indexed in trees if indexed.tree.info.name == tree), None)
     if indexed is None or not name.isidentifier() or language_of(path) != "cpp":
         return None
-    around = indexed.store.enclosing(path, line)
-    if around is None or around.kind != "function" or around.name == name:
+    symbols = [each for each in indexed.store.outline(path) if each.role == "definition" and each.kind in _SCOPES]
+    around = [each for each in symbols if each.begin <= line <= each.end_line]
+    if any(each.name == name for each in around):
         return None
     alias = re.compile(
         rf"\b(?:using\s+{name}\s*=|(?:typename|class)(?:\s*\.\.\.)?\s+{name}\b)|\btypedef\b.*\b{name}\s*;"
     )
     declaration = re.compile(rf"(\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)]|:(?!:)|\[|$)")
-    for number in range(around.begin, line + 1):
-        text = (indexed.tree.line(path, number) or "").partition("//")[0]
-        if alias.search(text):
-            return number
-        for match in declaration.finditer(text):
-            if match[1] not in _NO_TYPE and not match[1].isdigit():
+    for scope in sorted(around, key=lambda each: each.end_line - each.begin):
+        inner = [each for each in symbols if each not in around and scope.begin <= each.begin <= scope.end_line]
+        for number in range(scope.begin, line + 1):
+            text = (indexed.tree.line(path, number) or "").partition("//")[0]
+            if scope.kind != "function" and any(each.begin <= number <= each.end_line for each in inner):
+                continue  # what a member declares is not seen outside of it
+            if alias.search(text):
                 return number
+            for match in declaration.finditer(text) if scope.kind == "function" else ():
+                if match[1] not in _NO_TYPE and not match[1].isdigit():
+                    return number
     return None
 
 
-_MACRO = re.compile(r"\b([A-Z][A-Z0-9_]{3,})\s*(?=\()")
+_MACRO = re.compile(r"\b(_*[A-Z][A-Z0-9_]{3,})\s*(?=\()")
 _NESTED = 3  # macros that name a macro that declares it
 
 

@@ -261,8 +261,10 @@ def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
 
 
 def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
-    """What tells who wrote to a tensor, where the one run of a program did not prove it."""
+    """What tells who wrote to a tensor, where a program's run did not prove it, and no further run was made."""
     if trail.program is None or (modified.saver is not None and modified.watched):
+        return
+    if any(finding.kind == "unwatched" for finding in trail.findings):
         return
     script = trail.expression.removeprefix("--script ")
     command = f"ptexplore trace --script {'FILE' if script == trail.expression else shlex.quote(script)} --again"

@@ -70,10 +70,11 @@ def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[
 
 def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> Iterator[str]:
     yield from bound_names(trail)
-    modules = sum(hop.module is not None for hop in walk(trail.hops))
+    modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
     called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} (without those that operators make)"
-    called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
+    called += f", {modules['forward']} module call{'s' * (modules['forward'] != 1)}" if modules else ""
+    called += f" and {modules['backward']} more in backward, in no row" if modules["backward"] else ""
     is_least = any(_uncounted(session)) or _writes_through_views(session)
     kept = saved_for_backward(_saved(session, whole), is_least=is_least)
     yield f"torch {trail.torch.version}; {called}{kept}"

@@ -58,7 +58,8 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         recording = sum(path.recording for path in program.paths)
         told = "less recording (by samples)" if recording else "recording included"
         left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
-    left_out.append(order(rows))
+    threads = any(part.kind == "thread" for part in root.walk())
+    left_out.append(order(rows) + ("; other threads stand last" if threads else ""))
     left_out += [*backward_and_saved(trail, root), *uncounted_of(program)]
     return TrailView(
         title=whole.name,
@@ -192,26 +193,28 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         times=max(len(part.names), 1),
         opens=part.name,
     )
-    if shown.opened:
-        for operators in part.own:
-            if operators.time / shown.wall >= shown.least:
-                yield _operator_row(operators, shown, level + 1)
-    elif part.kind == "backward":
-        yield from _nodes(part, shown, level + 1)
     inside = [inner for inner in part.parts if inner.kind != "imports"]
-    own = {} if shown.opened or part.kind == "backward" else _with_rows(part, shown)
+    own = _with_rows(part, shown)
     items: list[Part | OwnOperators] = [*(inner for inner in inside if shown.has(inner)), *own.values()]
     for item in sorted(items, key=lambda item: item.first):
         if isinstance(item, Part):
             yield from _rows(item, part.name if part.kind == "module" else module, shown, level + 1)
         else:
             yield _operator_row(item, shown, level + 1)
-    if part.parts and not shown.opened and part.kind != "backward":
+    if part.kind == "backward" and not shown.opened:
+        yield from _rest_of_backward(part, shown, level + 1)
+    elif part.parts and not shown.opened:
         yield from _rest_row(part, own, shown, level + 1)
 
 
 def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
-    """The operators that a part called itself, between its parts, as far as they have rows: none of little cost."""
+    """The operators and nodes that a part called itself, between its parts, as far as they have rows.
+
+    None of little cost has one; of backward's those that took longest have.
+    """
+    if shown.opened or part.kind == "backward":
+        own = part.own if shown.opened else part.own[:NODES]
+        return {operators.name: operators for operators in own if operators.time / shown.wall >= shown.least}
     if not part.parts or _overlap(part):
         return {}
     if shown.of_expression:
@@ -226,12 +229,8 @@ def _overlap(part: Part) -> bool:
     return sum(own.time for own in part.own) > part.time
 
 
-def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """The nodes that took longest, in the order in which they ran first; then what else backward did."""
-    own = part.own[:NODES]
-    for operators in sorted(own, key=lambda operators: operators.first):
-        if operators.time / shown.wall >= shown.least:
-            yield _operator_row(operators, shown, level)
+def _rest_of_backward(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
+    """What backward did beside the nodes that took longest, and the parts inside of it."""
     rest = part.own[NODES:]
     if rest:
         time = sum(own.time for own in rest)
@@ -239,7 +238,7 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
         cells = (shown.told(time) if time else "", "", calls, *shown.sums(rest))
         what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
-    between = part.time - sum(own.time for own in part.own)
+    between = part.time - sum(own.time for own in part.own) - sum(inner.time for inner in part.parts)
     if between >= NOTHING * shown.wall:
         cells = (shown.told(between), "", "", *shown.sums([]))
         yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between))
@@ -289,7 +288,8 @@ def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
     time = shown.told(own.time) if own.time else ""
     cells = (time, shown.told(own.backward) if own.backward else "", calls, *shown.sums([own]))
-    return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
+    share = shown.share(own.time) if own.time else None  # else its time is in that of what is around it
+    return ScreenRow(own.name, level, share=share, cells=cells, times=times, opens=own.name)
 
 
 def _names(part: Part, module: str) -> str:
@@ -364,7 +364,7 @@ def uncounted(packed: int, unread: int) -> Iterator[str]:
 
 def saved_elsewhere(told: int) -> str:
     """What is told of bytes that no operator of a row kept first."""
-    return f"saved: in no row {size(told)}, kept first by nodes of no operator, as torch.autograd.Function's"
+    return f"saved: in no row {size(told)}, kept first by nodes of no operator call that is known: a Function's"
 
 
 def _tensors(count: int) -> str:

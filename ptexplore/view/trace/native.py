@@ -326,7 +326,7 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
     counts: list[str] = []
     if any(part.event is not None for part in parts):  # of a program
         total = f"{sum(part.instructions for part in parts):,} instructions"
-        calls = "one operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind"
+        calls = "one call" if len(parts) == 1 else f"{len(parts)} calls of operators and nodes"
         return f"native pass: {total} of {calls}; 1 thread {WARM}"
     for part in parts:
         what = {"forward": "stepped", "backward": "of backward"}.get(part.part, f"of {part.op}")

@@ -675,14 +675,17 @@ class _Steps:
 
 
 def _count_held(hops: Iterable[Hop], held: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """How many operators are called, and nodes run, in several hops; in `held` the same of each Python function."""
+    """How many operators are called, and nodes run, in several hops; in `held` the same of each Python function.
+
+    What an operator calls in turn is not counted, as in the number above the rows.
+    """
     operators = nodes = 0
     for hop in hops:
-        inner = _count_held(hop.children, held)
+        within, run = _count_held(hop.children, held)
         if hop.kind == "python":
-            held[hop.id] = inner
-        operators += inner[0] + (hop.calls if hop.kind == "op" else 0)
-        nodes += inner[1] + (hop.calls if hop.kind == "node" and not _is_recorded(hop) else 0)
+            held[hop.id] = within, run
+        operators += hop.calls if hop.kind == "op" else within
+        nodes += run + (hop.calls if hop.kind == "node" and not _is_recorded(hop) else 0)
     return operators, nodes
 
 

@@ -18,11 +18,20 @@ from ptexplore.view.trace.modules import on_device as told_of_device
 from ptexplore.view.trace.operators import kernel_of, of_launches
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of
-from ptexplore.view.trace.program_parts import LAUNCH, NODES, is_operator, is_run, launches, operator_name, parts_of
+from ptexplore.view.trace.program_parts import (
+    LAUNCH,
+    NODES,
+    beside,
+    has_row,
+    is_function,
+    launches,
+    operator_name,
+    parts_of,
+)
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
-LINES = 2  # places of yours that a row names
+PLACES = 2  # of yours that a row names
 COLUMNS = ("time", "calls", "saved")
 
 
@@ -30,8 +39,8 @@ COLUMNS = ("time", "calls", "saved")
 class _Operator:
     """The calls of one operator that went one way, or all runs of a node.
 
-    `way`: the keys and the kernel, or the formulas; `place`: where that is. `lines`: how often each line of yours came
-    to it.
+    `way`: the keys and the kernel, or the formulas; `place`: where that is. `places`: those of yours that came to it,
+    and how often.
     """
 
     name: str
@@ -42,7 +51,7 @@ class _Operator:
     time: int = 0
     saved: int = 0
     launched: Counter[str] = field(default_factory=Counter)  # by name, how long
-    lines: dict[tuple[str, int], int] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
 
 
 def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
@@ -76,27 +85,40 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
 
 def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
     hops = {hop.id: hop for hop in trail.hops}
-    of_route: dict[int, _Operator] = {}
+    of_route: dict[tuple[int, int], _Operator] = {}
     distinct: dict[tuple[object, ...], _Operator] = {}
-    for calls in program.calls:
-        kind = program.kinds[program.routes[calls.route].kind]
-        if kind.type in ("user", "script") or not is_run(program, kind):
-            continue
-        operator = of_route.get(calls.route)
-        if operator is None:
-            shown = [hops[number] for number in program.routes[calls.route].hops if number in hops]
-            made = _operator(kind, shown)
+
+    def operator_of(route: int, number: int) -> _Operator:
+        """The row of calls of a kind that came by a route: as that, or inside of it."""
+        if (route, number) not in of_route:
+            shown = [hops[hop] for hop in program.routes[route].hops if hop in hops]
+            kind = program.kinds[number]
+            made = _operator(kind, shown if number == program.routes[route].kind else _calls_of(kind, shown))
             same = (made.name, made.way, made.place, kind.type in NODES)
-            operator = of_route[calls.route] = distinct.setdefault(same, made)
-        operator.calls += calls.calls
-        operator.time += calls.time
-        operator.saved += calls.saved
-        for name, time in zip(launches(program, program.routes[calls.route].kind), calls.device, strict=False):
-            operator.launched[name] += time
-        line = _users_line(program, calls)
-        if line is not None:
-            operator.lines[line] = operator.lines.get(line, 0) + calls.calls
+            of_route[route, number] = distinct.setdefault(same, made)
+        return of_route[route, number]
+
+    for calls in program.calls:
+        number = program.routes[calls.route].kind
+        kind, place = program.kinds[number], _users_place(program, calls)
+        told = [(operator_of(calls.route, inner), count) for inner, count in beside(program, kind).items()]
+        if has_row(program, kind):
+            operator = operator_of(calls.route, number)
+            operator.time += calls.time
+            operator.saved += calls.saved
+            for name, time in zip(launches(program, number), calls.device, strict=False):
+                operator.launched[name] += time
+            told.append((operator, 1))
+        for operator, count in told:
+            operator.calls += calls.calls * count
+            if place is not None:
+                operator.places[place] = operator.places.get(place, 0) + calls.calls * count
     return distinct.values()
+
+
+def _calls_of(kind: OperatorKind, hops: Sequence[Hop]) -> list[Hop]:
+    """The calls of an operator among hops and all inside of them."""
+    return [hop for hop in walk(hops) if hop.kind == "op" and (hop.op or hop.name).partition(".")[0] == kind.name]
 
 
 def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
@@ -109,8 +131,8 @@ def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
         return _Operator(name, f"node; {_formulas(node)}", node.derivative.source, first)
     if kind.type == LAUNCH:
         return _Operator(name, "launched by no operator", None, first)
-    if not is_operator(kind):
-        return _Operator(name, "no operator: a Function of autograd's, or a range marked for the profiler", None, first)
+    if is_function(kind):
+        return _Operator(name, "torch.autograd.Function", None, first)
     call = next((hop for hop in walk(hops) if hop.kind == "op"), None)
     kernel = kernel_of(call) if call is not None else None
     keys = keys_of(call) if call is not None else ""
@@ -124,36 +146,41 @@ def _full_name(hops: Sequence[Hop]) -> str | None:
     return call.op.removeprefix("aten::") if call is not None and call.op else None
 
 
-def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | None:
-    """The innermost line of the user's own that came to a call: file and line."""
+def _users_place(program: Program, calls: OperatorCalls) -> str | None:
+    """The innermost place of the user's own that came to a call: a line, or the function where that is not known.
+
+    Of an operator by syntax Python tells the function alone; what a package called has a line of the package's.
+    """
     at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
+    line: int | None = None  # where the path below was called
     while at is not None:
         path = program.paths[at]
-        outer = program.paths[path.parent] if path.parent is not None else None
-        if outer is not None and outer.kind == "user" and path.line is not None and outer.file is not None:
-            return outer.file, path.line
-        at = path.parent
+        if path.kind == "user" and path.file is not None:
+            file = path.file.rpartition("/")[2]
+            return f"{file}:{line}" if line is not None else f"in {path.name} {file}:{path.first or 1}"
+        at, line = path.parent, path.line
     return None
 
 
 def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
-    """One operator or node: its way, what it launched, and the lines of yours that came to it.
+    """One operator or node: its way, what it launched, and the places of yours that came to it.
 
     `on_device`: whether there is a column for what was launched.
     """
-    lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
-    told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
-    told += f" +{len(lines) - LINES}" if len(lines) > LINES else ""
+    places = sorted(operator.places, key=lambda place: -operator.places[place])
+    told = ", ".join(places[:PLACES])
+    told += f" +{len(places) - PLACES}" if len(places) > PLACES else ""
     ran = of_launches([name for name, _ in operator.launched.most_common()])
     device = operator.launched.total()
     cells = (
-        seconds(operator.time),
+        seconds(operator.time) if operator.time else "",
         f"{operator.calls:,}",
         size(operator.saved) if operator.saved else "",
         *((seconds(device) if device else "",) if on_device else ()),
     )
     return ScreenRow(
-        name=operator.name, share=operator.time / wall, cells=cells, place=operator.place, opens=operator.name,
+        name=operator.name, share=operator.time / wall if operator.time else None, cells=cells, place=operator.place,
+        opens=operator.name,
         what="; ".join(filter(None, (operator.way, ran, told))), hop=operator.hop,
     )  # fmt: skip
 

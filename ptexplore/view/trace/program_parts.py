@@ -142,26 +142,26 @@ def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
 def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls, backward: int) -> None:
     """Count some calls for the part that made them, and those around it."""
     kind = program.kinds[program.routes[calls.route].kind]
-    by_node, by_engine = _called_by_node(program, kind) if kind.type in NODES else (int(is_operator(kind)), Counter())
-    called = calls.calls * (by_node + by_engine.total())
+    by_it, beside = _called(program, kind)
+    called = calls.calls * (by_it + sum(beside.values()))
     device = sum(calls.device)
-    if kind.type not in ("user", "script") and is_run(program, kind):
+    if has_row(program, kind):
         time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
         told = OwnOperators(
             name=operator_name(kind),
             calls=calls.calls,
             time=time,
             routes=(calls.route,),
-            operators=calls.calls * by_node,
+            operators=calls.calls * by_it,
             saved=calls.saved,
             backward=backward,
             first=number,
             device=device,
         )
         owner.own.setdefault(told.name, []).append(told)
-    for name, count in by_engine.items():  # in the time of the node
-        added = OwnOperators(name, calls.calls * count, 0, (calls.route,), calls.calls * count, first=number)
-        owner.own.setdefault(name, []).append(added)
+    for inner, count in beside.items():  # their time is in that of what is around them
+        name, total = operator_name(program.kinds[inner]), calls.calls * count
+        owner.own.setdefault(name, []).append(OwnOperators(name, total, 0, (calls.route,), total, first=number))
     owner.sizes.append((calls.route, calls.shape, calls.calls))
     for part in _outwards(owner):
         part.first = number if part.first is None else part.first
@@ -196,45 +196,68 @@ def operator_name(kind: OperatorKind) -> str:
 
 
 def is_operator(kind: OperatorKind) -> bool:
-    """Whether it is an operator: what the profiler records without a namespace is a torch.autograd.Function."""
+    """Whether it is an operator: of what else the profiler records so, no name has a namespace."""
     return kind.type == "op" and "::" in kind.name
 
 
-def is_run(program: Program, kind: OperatorKind) -> bool:
-    """Whether it ran: a node that the engine reached for its gradient alone did not."""
-    return kind.type != "engine" or any(program.kinds[n].type == "node" for n, _ in kind.inside if n >= 0)
+def is_function(kind: OperatorKind) -> bool:
+    """Whether it is a torch.autograd.Function, which the profiler records by its class's name, with a number.
+
+    A range that torch's own Python marks for the profiler (torch._dynamo does) has no sequence number.
+    """
+    return kind.type == "op" and "::" not in kind.name and kind.counted
+
+
+def has_row(program: Program, kind: OperatorKind) -> bool:
+    """Whether it is an operator, a torch.autograd.Function, a node that ran, or what was launched by none of these.
+
+    Ranges and calls of TorchScript are around operators. A node that the engine reached for its gradient alone did not
+    run.
+    """
+    if kind.type == "engine":
+        return any(program.kinds[number].type == "node" for number, _ in kind.inside if number >= 0)
+    return kind.type in ("node", LAUNCH) or is_operator(kind) or is_function(kind)
 
 
 def operator_kinds(program: Program) -> frozenset[int]:
-    """The kinds of the operators that Python called, and those that nodes, or the engine, called."""
+    """The kinds of the operators that Python called, and of those that nodes, the engine and TorchScript called."""
     kinds: set[int] = set()
     pending = [route.kind for route in program.routes]
     while pending:
         number = pending.pop()
-        kind = program.kinds[number]
-        if kind.type in NODES:
-            pending += [inner for inner, _ in kind.inside if inner >= 0]
-        elif is_operator(kind):
+        if is_operator(program.kinds[number]):
             kinds.add(number)
+        else:
+            pending += [inner for inner, _ in program.kinds[number].inside if inner >= 0]
     return frozenset(kinds)
 
 
-def _called_by_node(program: Program, kind: OperatorKind) -> tuple[int, Counter[str]]:
-    """How many operators a node calls itself, not those that these call; and by name those that the engine called.
+def _called(program: Program, kind: OperatorKind) -> tuple[int, Counter[int]]:
+    """How many operator calls a row counts for itself, and of what is beside it, by kind. Not what operators call.
 
-    Around a node the engine adds gradients up (Engine::evaluate_function of torch/csrc/autograd/engine.cpp).
+    What a node calls is counted for the node. What the engine calls around a node, to add gradients up
+    (Engine::evaluate_function of torch/csrc/autograd/engine.cpp), and what TorchScript calls, have rows of their own.
     """
-    by_node, by_engine = 0, Counter[str]()
+    if is_operator(kind):
+        return 1, Counter()
+    by_it, beside = 0, Counter[int]()
+    is_around = not (kind.type == "node" or is_function(kind))
     for number, _ in kind.inside:
         inner = program.kinds[number] if number >= 0 else None
-        if inner is not None and inner.type in NODES:
-            within, beside = _called_by_node(program, inner)
-            by_node, by_engine = by_node + within, by_engine + beside
-        elif inner is not None and is_operator(inner) and kind.type == "engine":
-            by_engine[operator_name(inner)] += 1
-        elif inner is not None:
-            by_node += is_operator(inner)
-    return by_node, by_engine
+        if inner is None:
+            continue
+        if is_around and is_operator(inner):
+            beside[number] += 1
+            continue
+        within, further = _called(program, inner)
+        by_it += within if is_around else within + sum(further.values())
+        beside.update(further if is_around else {})
+    return by_it, beside
+
+
+def beside(program: Program, kind: OperatorKind) -> Counter[int]:
+    """The operators that something calls which has no row of their calls: by kind, how many."""
+    return _called(program, kind)[1]
 
 
 def _owner(path: CallPath, outer: _Gathered) -> _Gathered:

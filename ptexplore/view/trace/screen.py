@@ -115,7 +115,7 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
         yield f"{count}{names}: {which} on {threads}, single-stepped"
     if parts and trail.program is not None:
-        each = "an operator call" if len(parts) == 1 else f"{len(parts)} operator calls, one of each kind,"
+        each = "one call" if len(parts) == 1 else f"{len(parts)} calls of operators and nodes"
         was = "was" if len(parts) == 1 else "were"
         yield f"{each} {was} stepped: {sum(part.instructions for part in parts):,} instructions"
     for part in parts if trail.program is None else ():

@@ -29,6 +29,17 @@ int build(int a) { return a; }
 int twice(int a) { return a; }
 int twice(float a) { return 2; }
 int use(int a) { return build(a) + twice(a); }
+#define _MY_TYPES(NAME, ...) [&] { using scalar_t = float; __VA_ARGS__(); }()
+template <typename scalar_t>
+struct Load {
+  using acc_t = double;
+  acc_t load(const scalar_t* p) { using inner_t = int; return *p; }
+  scalar_t more(acc_t a, inner_t b);
+};
+int typed(int a) {
+  _MY_TYPES("typed", [&] { run<scalar_t>(a); });
+  return a;
+}
 }
 }
 """
@@ -36,6 +47,8 @@ HEADER = """namespace at {
 struct Config {};
 struct Iterator { void build(Config& config); void build_unary(int a); };
 struct Builder { void build(int a) { } };
+struct One { using scalar_t = int; using acc_t = int; using inner_t = int; };
+struct Other { using scalar_t = long; using acc_t = long; using inner_t = long; };
 }
 """
 
@@ -71,3 +84,15 @@ def test_inside_a_namespace_its_own_is_meant(indexed: IndexedTree) -> None:
 def test_overloads_and_members_of_an_object_stay_a_choice(indexed: IndexedTree) -> None:
     assert len(meant(indexed, "twice", "int use(int a)")[0]) == 2
     assert len(meant(indexed, "build", "  other.build(a);")[0]) == 3
+
+
+def test_a_type_of_a_template_or_a_class_around_is_local(indexed: IndexedTree) -> None:
+    """Not so what another member of the class declares."""
+    assert meant(indexed, "scalar_t", "scalar_t more(")[0] == []
+    assert "declares it" in meant(indexed, "scalar_t", "acc_t load(")[1]
+    assert "declares it" in meant(indexed, "acc_t", "scalar_t more(")[1]
+    assert meant(indexed, "inner_t", "scalar_t more(")[0] == ["at::One::inner_t", "at::Other::inner_t"]
+
+
+def test_a_type_that_a_macro_around_declares_leads_to_the_macro(indexed: IndexedTree) -> None:
+    assert meant(indexed, "scalar_t", "run<scalar_t>")[0] == ["_MY_TYPES"]

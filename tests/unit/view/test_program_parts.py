@@ -6,7 +6,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
 from ptexplore.view.trace.page import Options, ScreenRow
-from ptexplore.view.trace.program_parts import parts_of
+from ptexplore.view.trace.program_parts import kernels, parts_of
 from ptexplore.view.trace.views import view
 
 PLACE = SourceRef("net.py", 7, None, "located")
@@ -54,3 +54,29 @@ def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> No
     assert names == ["net.py", *inside]
     ops = {row.name.partition("  ")[0]: row.cells[3] for row in rows}
     assert (ops["net"], ops["relu"], ops["torch's own threads"]) == ("4", "2", "1")
+
+
+def test_what_a_device_was_given_counts_where_it_was_launched_and_is_no_operator() -> None:
+    """A kernel of relu's, and a graph's that no operator launched; what it took on the device is no part of a time."""
+    kinds = (
+        OperatorKind("op", "aten::relu", inside=((1, None),)),
+        OperatorKind("launch", "void at::native::vectorized<4>(int)", through="cudaLaunchKernel"),
+        OperatorKind("launch", "sm80_gemm", through="cudaGraphLaunch"),
+    )
+    paths = (
+        CallPath("program", "program", 1, 10_000),
+        CallPath("module", "net", 1, 9_000, parent=0, type="Net", source=PLACE),
+        CallPath("user", "replay", 1, 1_000, parent=0, source=PLACE, file="net.py"),
+    )
+    routes = (OperatorRoute(0, 0), OperatorRoute(2, 0))
+    calls = (OperatorCalls(1, 0, 0, 2, 3_000, device=(700,)), OperatorCalls(2, 1, 0, 5, 400, device=(50,)))
+    made = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 10_000, 0)
+    whole = parts_of(made, "net.py")
+    assert {part.name: part.device for part in whole.walk()} == {"net.py": 750, "net": 700, "replay": 50}
+    assert whole.operators == 2
+    assert kernels(made) == [("void at::native::vectorized<4>(int)", 2, 700), ("sm80_gemm", 5, 50)]
+    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
+    shown = view(trail, Options(view="operators"))
+    assert [(row.name, row.cells[-1]) for row in shown.table] == [("relu", "0.7 us"), ("sm80_gemm", "0.1 us")]
+    assert "launched by no operator" in shown.table[1].what
+    assert any(line.startswith("on the device: 0.8 us in 7 launches of 2 kinds: vectorized") for line in shown.left_out)

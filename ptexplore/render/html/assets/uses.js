@@ -90,7 +90,7 @@
     }));
     body.replaceChildren(make("p", { class: "w" }, "…"));
     body.scrollTop = 0;
-    Promise.resolve(views[number][1]()).then((parts) => body.replaceChildren(...parts));
+    Promise.resolve(views[number][1]()).then((parts) => body.replaceChildren(...parts.filter(Boolean)));
   }
   const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
@@ -171,12 +171,11 @@
     const others = new Set((entry?.definitions || []).map((one) => one.qualified));
     others.delete(qualified);
     if (others.size) words.push(`${count(others.size, "other name")} on this site ${others.size === 1 ? "ends" : "end"} in ${name}`);
-    if (kind === "v") words.push(table.values.replace("{}", name));
     if (row?.own) words.push("it is seen in its own file alone");
-    if ("cte".includes(kind)) words.push(table.types.replace("{}", name));
     const left = entry ? entry.more[0] + entry.outsideMore[0] : 0;
     if (left) words.push(`${count(left, "line")} with the name ${left === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
-    return [make("p", { class: "line" }, told, row?.fitting && rest ? button : null), list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
+    const unread = kind === "v" ? table.values : "cte".includes(kind) ? table.types : ""; // whoever reads the number must know
+    return [make("p", { class: "line" }, told, row?.fitting && rest ? button : null), unread ? make("p", { class: "w" }, unread.replace("{}", name)) : null, list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
   }
   /* A line of source with the name in it marked. */
   function code(text, name) {

@@ -1,0 +1,52 @@
+"""A run that watches saved tensors and tells nothing is told of, with the reason; it is not offered a second time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ptexplore.capture.probing import TraceRequest
+from ptexplore.capture.trace import _Heard
+from ptexplore.model.program import CallPath, Program
+from ptexplore.model.trace import Ending, Finding, ModifiedTensor
+from ptexplore.view.trace.ending import ending_lines
+from tests.unit.view.test_saved import a_trail
+
+ENDED = {
+    "died": ({"signal": "SIGKILL"}, "its process ended by SIGKILL"),
+    "unavailable": ({"message": "more than 20,000 tensors were saved at one time"}, "more than 20,000 tensors"),
+    "pass": ({"observations": []}, "that error was not raised in it"),
+}
+
+
+@pytest.mark.parametrize("kind", ENDED)
+def test_why_is_kept(kind: str) -> None:
+    more, why = ENDED[kind]
+    heard = _Heard(TraceRequest(script="train.py"))
+    heard.take({"type": "output", "recorder": "writes", "text": ""})
+    heard.take({"type": kind, "recorder": "writes", **more})
+    (seen,) = heard.observations
+    assert seen.kind == "unwatched"
+    assert why in seen.data["text"]
+
+
+def test_what_tells_is_no_remark() -> None:
+    heard = _Heard(TraceRequest(script="train.py"))
+    data: dict[str, Any] = {"tensor": "torch.FloatTensor [3]"}
+    told = {"recorder": "writes", "kind": "saved", "data": data}
+    heard.take({"type": "pass", "recorder": "writes", "observations": [told]})
+    assert [seen.kind for seen in heard.observations] == ["saved"]
+
+
+@pytest.mark.parametrize("was_run", [False, True])
+def test_the_run_is_offered_where_none_was_made(was_run: bool) -> None:
+    trail = a_trail()
+    modified = ModifiedTensor(tensor="torch.FloatTensor [3]", node="ExpBackward0", output=0, version=1, expected=0)
+    ending = Ending("script", "RuntimeError", "modified", trail.hops[0].source, modified=modified)
+    program = Program((CallPath("program", "x", 1, 1),), (), (), (), (), "", 0, 1, 0)
+    found = (Finding("unwatched", "a run of its own …"),) if was_run else ()
+    trail = replace(trail, expression="--script x.py", ending=ending, program=program, findings=found)
+    words = " ".join(line.text for line in ending_lines(trail, None))
+    assert ("--again" in words) != was_run
