@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import dis
 import functools
 import gc
 import hashlib
 import importlib
 import inspect
+import itertools
 import operator
 import os
 import re
@@ -69,6 +71,7 @@ END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
+RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
@@ -404,8 +407,14 @@ class Recorder:
 
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
         outer, back = thread.stack[-1], frame.f_back
-        direct = back is not None and back is outer.frame
-        key: Any = (label, back.f_lasti if direct and back is not None else None)
+        at: Any = None
+        if back is not None and back is outer.frame:
+            at = back.f_lasti
+        elif back is not None and _is_inside(back, outer.path):
+            at = "line", back.f_lineno
+        else:
+            back = None  # its line is of a file that no path has
+        key: Any = (label, at)
         if code is ITS_PROFILER[0]:
             self._suspend()
         if code is api.MODULE_CALL:
@@ -418,7 +427,7 @@ class Recorder:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
         path = self._path_below(outer.path, key, label, back)
         own = path is not outer.path
-        path.calls += own
+        path.calls += own and not (code.co_flags & RESUMED and frame.f_lasti > _beginning(code))
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
         if self.stepping is not None:
             self._before_syntax(thread, None)
@@ -462,8 +471,10 @@ class Recorder:
             place = label, frame.f_lasti  # a line is looked up in a table, which takes time
             known = outer_path.children.get(place)
             path = known if known is not None else self._at_line(outer_path, place, frame)
+        elif _is_inside(frame, outer_path):
+            path = self._path_below(outer_path, (label, frame.f_lineno, "line"), label, frame)
         else:
-            path = self._path_below(outer_path, (label, None), label, frame)
+            path = self._path_below(outer_path, (label, None), label)
         path.calls += path is not outer_path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
@@ -670,7 +681,7 @@ class Recorder:
         profile, self._profile = self._profile, None  # an interrupt may come right now: it is not ended twice
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
-        self._fold.take(profile, self._marks, self.root, self._workers)
+        self._fold.take(profile, self._marks, self.root, self._workers, threaded=len(self._threads) > 1)
 
     def _workers(self) -> Path:
         """The path of what ran in threads that have no function of Python's: those that torch computes with."""
@@ -1147,15 +1158,30 @@ class Kind:
     shapes: dict[Any, int] = field(default_factory=dict)
 
 
+def _is_inside(frame: FrameType, path: Path) -> bool:
+    """Whether a frame that no path has, as a comprehension's, is written in the file of a function of the user's."""
+    return path.label.kind == "user" and frame.f_code.co_filename == path.label.file
+
+
+@functools.cache
+def _beginning(code: CodeType) -> int:
+    """Of a generator or a coroutine, the last instruction that may have run where it begins; -1 before Python 3.11.
+
+    What resumes it later is told by the interpreter as a call, too.
+    """
+    resumes = (at.offset for at in dis.get_instructions(code) if at.opname == "RESUME" and not (at.arg or 0) & 3)
+    return next(resumes, -1)
+
+
 class Fold:
     """Folds event trees: kinds, rows of calls, and the order in which they were made."""
 
     # As with the recorder's: some are read for each event.
     __slots__ = (
-        "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names", "_order",
-        "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_root", "_route_of", "_rows", "_seen",
-        "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest", "kept", "kinds", "met", "rows", "stepping",
-        "writes",
+        "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_main", "_makers", "_marks",
+        "_names", "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_root", "_route_of",
+        "_rows", "_seen", "_sequences", "_shared", "_stepped", "_stepped_now", "_thread", "_work", "cuts", "digest",
+        "kept", "kinds", "met", "rows", "stepping", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -1172,7 +1198,11 @@ class Fold:
         self._packer = zlib.compressobj(6)
         self._count = 0
         # Of the call that has a number: its row, the number in it, when it ended.
-        self._sequences: dict[int, tuple[int, int, int]] = {}
+        self._sequences: dict[Numbered, tuple[int, int, int]] = {}
+        self._shared: set[int] = set()  # the numbers that calls of other threads than the main one have
+        self._main: int | None = None  # the profiler's number of that thread
+        self._thread: int | None = None  # of the one whose events are folded, if that is another
+        self._makers: dict[tuple[str, int], int] | None = None  # by node: its number's thread, where there are several
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
@@ -1194,8 +1224,19 @@ class Fold:
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
 
-    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
-        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
+    def take(
+        self,
+        profile: Any,
+        marks: dict[str, tuple[Path, int]],
+        root: Path,
+        workers: Callable[[], Path],
+        *,
+        threaded: bool = False,
+    ) -> None:
+        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's.
+
+        `threaded`: other threads run Python, and may record nodes.
+        """
         self._marks, self._root = marks, root
         self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
@@ -1206,12 +1247,9 @@ class Fold:
             roots = api.event_roots(profile)
             self._work = api.DeviceWork(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
-            roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-            beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
-            unlike = set(map(id, beside))
-            self._walk([event for event in roots if id(event) not in unlike], root, 0)
-            if beside:
-                self._walk(beside, workers(), 0)
+            self._main = main if main is not None else self._main
+            self._makers = api.forward_threads(profile) if threaded else None
+            self._walk_roots(roots, main, root, workers)
         finally:
             if collects:
                 gc.enable()
@@ -1228,6 +1266,49 @@ class Fold:
         self._order.clear()
         if len(self._sequences) > 1 << 20:
             self._sequences.clear()
+
+    def _walk_roots(self, roots: list[Any], main: int | None, root: Path, workers: Callable[[], Path]) -> None:
+        """Walk the events of all threads.
+
+        What others recorded is folded before the main thread's, which may run its nodes, and told behind it.
+        """
+        roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
+        beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
+        unlike = set(map(id, beside))
+        own = [event for event in roots if id(event) not in unlike]
+        count = next((n for n, event in enumerate(own) if event.start_tid != main), len(own))
+        before = self._names, self._order
+        self._names, self._order = [], []
+        self._walk_threads(own[count:], lambda: root)
+        self._walk_threads(beside, workers)
+        behind = self._names, self._order
+        self._names, self._order = before
+        self._walk_threads(own[:count], lambda: root)
+        self._names += behind[0]
+        self._order += behind[1]
+
+    def _walk_threads(self, trees: Iterable[Any], path: Callable[[], Path]) -> None:
+        """Walk events of several threads: autograd's sequence numbers are of the thread."""
+        for thread, seen in itertools.groupby(trees, key=lambda event: event.start_tid):
+            self._thread = None if self._main in (None, thread) else thread
+            self._walk(seen, path(), 0)
+        self._thread = None
+
+    def _numbered(self, sequence: int) -> Numbered:
+        """The key of a call that got this sequence number in the thread whose events are folded."""
+        if self._thread is None:
+            return sequence
+        self._shared.add(sequence)
+        return self._thread, sequence
+
+    def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
+        """The call that has a node's sequence number; None where none has, or its thread is not known."""
+        if self._makers is None:
+            return self._sequences.get(sequence)
+        thread = self._makers.get((node.name, node.start_time_ns))
+        if thread is None:
+            return None
+        return self._sequences.get(sequence if thread == self._main else (thread, sequence))
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
         before = None  # what ran before an operator: where it was called by syntax, that tells the place
@@ -1325,14 +1406,14 @@ class Fold:
             return MET
         self._names.append(name)
         self._order.append(number)
-        took: int = event.duration_time_ns
-        row = self.rows[number]
+        row, took = self.rows[number], event.duration_time_ns
         row.calls += 1
         row.time += took
         for place, (_, _, on_device) in enumerate(launched):
             row.device[place] += on_device
         if counted:
-            self._sequences[sequence] = number, 0, event.start_time_ns + took
+            known = sequence if self._thread is None else self._numbered(sequence)
+            self._sequences[known] = number, 0, event.start_time_ns + took
         return MET
 
     def _launched_alone(self, children: list[Any]) -> Sequence[tuple[str, str | None, int]] | None:
@@ -1374,7 +1455,7 @@ class Fold:
         if self._seen:
             least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
             for seen in self._seen:
-                self._sequences[seen] = number, seen - least, ended
+                self._sequences[self._numbered(seen)] = number, seen - least, ended
         self._seen, self._first, self._python, self._read, self._device = outer
         return number
 
@@ -1383,7 +1464,7 @@ class Fold:
 
         CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
         """
-        maker = self._sequences.get(sequence)
+        maker = self._recorded(event, sequence)
         if maker is not None or not event.name.endswith(COPY_SLICES):
             return maker
         pending = list(event.children)
@@ -1391,7 +1472,7 @@ class Fold:
             inner = pending.pop()
             call = _read(inner, inner.name)
             if call is not None and call[2] == "node" and not inner.name.endswith(COPY_SLICES):
-                return self._sequences.get(call[3].sequence_number)
+                return self._recorded(inner, call[3].sequence_number)
             pending += inner.children
         return None
 
@@ -1523,7 +1604,7 @@ class Fold:
 
     def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:
         """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
-        saver = self._sequences.get(refused.sequence)
+        saver = self._sequences.get(refused.sequence) if refused.sequence not in self._shared else None
         if saver is None or self.writes is None:
             return None
         row, _, ended = saver
@@ -1547,7 +1628,7 @@ class Fold:
             if address in counted:
                 continue
             counted.add(address)
-            known = self._sequences.get(sequence)
+            known = self._sequences.get(sequence) if sequence not in self._shared else None
             if known is not None:
                 self.rows[known[0]].saved += size
             else:
@@ -1636,6 +1717,7 @@ def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[i
 
 # An event: itself, its name, what it is, its fields, of an operator its inputs, and the events inside of it.
 Call = tuple[Any, str, str, Any, Any, list[Any]]
+Numbered = int | tuple[int, int]  # a sequence number of the main thread's, or the thread and its number
 MET: Call = (None, "", "op", None, None, [])  # a call that was folded already
 MARKED = api.MARK
 

@@ -517,6 +517,15 @@ def event_roots(profile: Any) -> list[Any]:
     return list(profile.kineto_results.experimental_event_tree())
 
 
+def forward_threads(profile: Any) -> dict[tuple[str, int], int]:
+    """By name and begin of each node of backward in a finished profile: the thread whose sequence number it has.
+
+    Autograd counts in each thread by itself. The event tree does not tell the thread, the list of events does.
+    """
+    seen = profile.kineto_results.events()
+    return {(e.name(), e.start_ns()): thread for e in seen if (thread := e.fwd_thread_id())}
+
+
 def operator_writing_to(event: Any, memory: int) -> str | None:
     """The operator of a tree event, if its schema says that it writes to a tensor of this memory; None if it does not.
 

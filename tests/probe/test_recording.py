@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import sys
@@ -578,6 +579,58 @@ def of_a_script(x: torch.Tensor) -> torch.Tensor:
 def _inside_operator(event: Any) -> bool:
     above = event.cpu_parent
     return above is not None and (above.name.startswith("aten::") or _inside_operator(above))
+
+
+def test_a_node_has_the_call_of_the_thread_that_recorded_it() -> None:
+    """Autograd's sequence numbers count in each thread: they are the same ones here."""
+    weight = torch.ones(2, 2, requires_grad=True)
+    results = []
+
+    def run() -> None:
+        for _ in range(2):
+            thread = threading.Thread(target=lambda: results.append(torch.mm(weight, weight).sum()))
+            thread.start()
+            thread.join()
+            results.append(weight.exp().sum())
+            while results:
+                results.pop().backward()
+
+    program = recorded(run)
+    names = [program.kinds[program.routes[calls.route].kind].name for calls in program.calls]
+    makers = {
+        (name.rpartition("::")[2].rpartition(" ")[2], names[calls.recorded] if calls.recorded is not None else None)
+        for name, calls in zip(names, program.calls, strict=True)
+        if name.endswith(("MmBackward0", "ExpBackward0"))
+    }
+    assert makers == {("MmBackward0", "aten::mm"), ("ExpBackward0", "aten::exp")}
+
+
+def of_batches() -> Iterator[Any]:
+    for _ in range(3):
+        yield torch.ones(2)
+
+
+@contextlib.contextmanager
+def of_a_context() -> Iterator[None]:
+    torch.ones(1)
+    yield
+    torch.ones(1)
+
+
+async def of_a_task(again: bool) -> Any:
+    return await of_a_task(False) if again else torch.ones(2)
+
+
+def test_what_resumes_a_generator_or_a_coroutine_is_no_call_of_it() -> None:
+    def run() -> None:
+        assert len(list(of_batches())) == 3
+        with of_a_context():
+            asyncio.run(of_a_task(True))
+
+    calls = Counter[str]()
+    for path in recorded(run).paths:
+        calls[path.name] += path.calls if path.kind == "user" else 0
+    assert (calls["of_batches"], calls["of_a_context"], calls["of_a_task"]) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("name", MODELS)

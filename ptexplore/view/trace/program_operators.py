@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ COLUMNS = ("time", "calls", "saved")
 class _Operator:
     """The calls of one operator that went one way, or all runs of a node.
 
-    `way`: the keys and the kernel, or the formulas; `place`: where that is. `lines`: how often each line of yours came
+    `way`: the keys and the kernel, or the formulas; `place`: where that is. `lines`: how often each place of yours came
     to it.
     """
 
@@ -51,7 +52,7 @@ class _Operator:
     time: int = 0
     saved: int = 0
     launched: Counter[str] = field(default_factory=Counter)  # by name, how long
-    lines: dict[tuple[str, int], int] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
 
 
 def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
@@ -100,7 +101,7 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
 
     for calls in program.calls:
         number = program.routes[calls.route].kind
-        kind, line = program.kinds[number], _users_line(program, calls)
+        kind, place = program.kinds[number], _users_place(program, calls)
         told = [(operator_of(calls.route, inner), count) for inner, count in beside(program, kind).items()]
         if has_row(program, kind):
             operator = operator_of(calls.route, number)
@@ -111,8 +112,8 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
             told.append((operator, 1))
         for operator, count in told:
             operator.calls += calls.calls * count
-            if line is not None:
-                operator.lines[line] = operator.lines.get(line, 0) + calls.calls * count
+            if place is not None:
+                operator.lines[place] = operator.lines.get(place, 0) + calls.calls * count
     return distinct.values()
 
 
@@ -146,14 +147,16 @@ def _full_name(hops: Sequence[Hop]) -> str | None:
     return call.op.removeprefix("aten::") if call is not None and call.op else None
 
 
-def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | None:
-    """The innermost line of the user's own that came to a call: file and line."""
+def _users_place(program: Program, calls: OperatorCalls) -> str | None:
+    """The innermost place of the user's own that came to a call: a line; of operator syntax the function alone."""
     at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
     while at is not None:
         path = program.paths[at]
         outer = program.paths[path.parent] if path.parent is not None else None
+        if path.kind == "user" and path.file is not None:
+            return os.path.basename(path.file) if path.name == "<module>" else f"{path.name}()"
         if outer is not None and outer.kind == "user" and path.line is not None and outer.file is not None:
-            return outer.file, path.line
+            return f"{os.path.basename(outer.file)}:{path.line}"
         at = path.parent
     return None
 
@@ -164,7 +167,7 @@ def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
     `on_device`: whether there is a column for what was launched.
     """
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
-    told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
+    told = ", ".join(lines[:LINES])
     told += f" +{len(lines) - LINES}" if len(lines) > LINES else ""
     ran = of_launches([name for name, _ in operator.launched.most_common()])
     device = operator.launched.total()
