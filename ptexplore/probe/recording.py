@@ -22,7 +22,6 @@ import gc
 import hashlib
 import importlib
 import inspect
-import itertools
 import operator
 import os
 import re
@@ -367,6 +366,7 @@ class Recorder:
         if threading.get_ident() != self._main:
             name = threading.current_thread().name
             path = self._path_below(self.root, ("thread", name), Label("thread", name))
+            self._fold.has_threads = True
         thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)], api.local_words())
         thread.sets = self._read_sets(thread)
         self._threads.append(thread)
@@ -681,7 +681,7 @@ class Recorder:
         profile, self._profile = self._profile, None  # an interrupt may come right now: it is not ended twice
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
-        self._fold.take(profile, self._marks, self.root, self._workers, threaded=len(self._threads) > 1)
+        self._fold.take(profile, self._marks, self.root, self._workers)
 
     def _workers(self) -> Path:
         """The path of what ran in threads that have no function of Python's: those that torch computes with."""
@@ -1178,10 +1178,10 @@ class Fold:
 
     # As with the recorder's: some are read for each event.
     __slots__ = (
-        "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_main", "_makers", "_marks",
-        "_names", "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_root", "_route_of",
-        "_rows", "_seen", "_sequences", "_shared", "_stepped", "_stepped_now", "_thread", "_work", "cuts", "digest",
-        "kept", "kinds", "met", "rows", "stepping", "writes",
+        "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
+        "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders", "_root",
+        "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest",
+        "has_threads", "kept", "kinds", "met", "rows", "stepping", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -1198,11 +1198,9 @@ class Fold:
         self._packer = zlib.compressobj(6)
         self._count = 0
         # Of the call that has a number: its row, the number in it, when it ended.
-        self._sequences: dict[Numbered, tuple[int, int, int]] = {}
-        self._shared: set[int] = set()  # the numbers that calls of other threads than the main one have
-        self._main: int | None = None  # the profiler's number of that thread
-        self._thread: int | None = None  # of the one whose events are folded, if that is another
-        self._makers: dict[tuple[str, int], int] | None = None  # by node: its number's thread, where there are several
+        self._sequences: dict[int, tuple[int, int, int]] = {}  # those of the thread that is folded
+        self._by_thread: dict[int, dict[int, tuple[int, int, int]]] = {}  # each thread counts for itself
+        self._recorders = api.ForwardThreads(None)  # tells which thread recorded a node
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
@@ -1223,20 +1221,10 @@ class Fold:
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
+        self.has_threads = False  # whether threads of the program's own ran, which a torch may not record
 
-    def take(
-        self,
-        profile: Any,
-        marks: dict[str, tuple[Path, int]],
-        root: Path,
-        workers: Callable[[], Path],
-        *,
-        threaded: bool = False,
-    ) -> None:
-        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's.
-
-        `threaded`: other threads run Python, and may record nodes.
-        """
+    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
+        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
         self._marks, self._root = marks, root
         self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
@@ -1247,9 +1235,17 @@ class Fold:
             roots = api.event_roots(profile)
             self._work = api.DeviceWork(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
-            self._main = main if main is not None else self._main
-            self._makers = api.forward_threads(profile) if threaded else None
-            self._walk_roots(roots, main, root, workers)
+            roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
+            self._recorders = api.ForwardThreads(profile)
+            by_thread: dict[int, list[Any]] = {}
+            for event in roots:
+                by_thread.setdefault(event.start_tid, []).append(event)
+            for thread in self._threads_in_order(list(by_thread)):
+                self._sequences = self._by_thread.setdefault(thread, {})
+                mine, beside = self._parted(by_thread[thread], is_main=main in (None, thread))
+                self._walk(mine, root, 0)
+                if beside:
+                    self._walk(beside, workers(), 0)
         finally:
             if collects:
                 gc.enable()
@@ -1264,51 +1260,34 @@ class Fold:
         if packed:
             self._packed.append(packed)
         self._order.clear()
-        if len(self._sequences) > 1 << 20:
-            self._sequences.clear()
+        for sequences in self._by_thread.values():
+            if len(sequences) > 1 << 20:
+                sequences.clear()
 
-    def _walk_roots(self, roots: list[Any], main: int | None, root: Path, workers: Callable[[], Path]) -> None:
-        """Walk the events of all threads.
+    def _parted(self, roots: list[Any], *, is_main: bool) -> tuple[list[Any], list[Any]]:
+        """A thread's trees: those that Python's functions lead to, and those of a thread that runs none."""
+        if is_main:
+            return roots, []
+        mine = [event for event in roots if event.name.startswith(MARKED)]
+        return mine, [event for event in roots if not event.name.startswith(MARKED)]
 
-        What others recorded is folded before the main thread's, which may run its nodes, and told behind it.
-        """
-        roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-        beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
-        unlike = set(map(id, beside))
-        own = [event for event in roots if id(event) not in unlike]
-        count = next((n for n, event in enumerate(own) if event.start_tid != main), len(own))
-        before = self._names, self._order
-        self._names, self._order = [], []
-        self._walk_threads(own[count:], lambda: root)
-        self._walk_threads(beside, workers)
-        behind = self._names, self._order
-        self._names, self._order = before
-        self._walk_threads(own[:count], lambda: root)
-        self._names += behind[0]
-        self._order += behind[1]
-
-    def _walk_threads(self, trees: Iterable[Any], path: Callable[[], Path]) -> None:
-        """Walk events of several threads: autograd's sequence numbers are of the thread."""
-        for thread, seen in itertools.groupby(trees, key=lambda event: event.start_tid):
-            self._thread = None if self._main in (None, thread) else thread
-            self._walk(seen, path(), 0)
-        self._thread = None
-
-    def _numbered(self, sequence: int) -> Numbered:
-        """The key of a call that got this sequence number in the thread whose events are folded."""
-        if self._thread is None:
-            return sequence
-        self._shared.add(sequence)
-        return self._thread, sequence
-
-    def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
-        """The call that has a node's sequence number; None where none has, or its thread is not known."""
-        if self._makers is None:
-            return self._sequences.get(sequence)
-        thread = self._makers.get((node.name, node.start_time_ns))
-        if thread is None:
-            return None
-        return self._sequences.get(sequence if thread == self._main else (thread, sequence))
+    def _threads_in_order(self, threads: list[int]) -> list[int]:
+        """The threads, the main one first; but before one that ran nodes those whose calls recorded them."""
+        if len(threads) == 1:
+            return threads
+        needed = [pair for pair in self._recorders.pairs() if pair[0] != pair[1]]
+        ordered: dict[int, None] = {}
+        pending = [(thread, False) for thread in reversed(threads)]
+        entered: set[int] = set()
+        while pending:
+            thread, is_ready = pending.pop()
+            if is_ready:
+                ordered.setdefault(thread)
+            elif thread not in entered:
+                entered.add(thread)
+                pending.append((thread, True))
+                pending += [(maker, False) for ran, maker in needed if ran == thread and maker in threads]
+        return list(ordered)
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
         before = None  # what ran before an operator: where it was called by syntax, that tells the place
@@ -1406,14 +1385,14 @@ class Fold:
             return MET
         self._names.append(name)
         self._order.append(number)
-        row, took = self.rows[number], event.duration_time_ns
+        took: int = event.duration_time_ns
+        row = self.rows[number]
         row.calls += 1
         row.time += took
         for place, (_, _, on_device) in enumerate(launched):
             row.device[place] += on_device
         if counted:
-            known = sequence if self._thread is None else self._numbered(sequence)
-            self._sequences[known] = number, 0, event.start_time_ns + took
+            self._sequences[sequence] = number, 0, event.start_time_ns + took
         return MET
 
     def _launched_alone(self, children: list[Any]) -> Sequence[tuple[str, str | None, int]] | None:
@@ -1455,7 +1434,7 @@ class Fold:
         if self._seen:
             least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
             for seen in self._seen:
-                self._sequences[self._numbered(seen)] = number, seen - least, ended
+                self._sequences[seen] = number, seen - least, ended
         self._seen, self._first, self._python, self._read, self._device = outer
         return number
 
@@ -1475,6 +1454,19 @@ class Fold:
                 return self._recorded(inner, call[3].sequence_number)
             pending += inner.children
         return None
+
+    def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
+        """The call of that number in the thread that recorded a node."""
+        if self.has_threads or len(self._by_thread) > 1:
+            return self._by_thread.get(self._recorders.of(node), {}).get(sequence)
+        return self._sequences.get(sequence)
+
+    def _numbered(self, sequence: int) -> tuple[int, int, int] | None:
+        """The call of that number, where one thread alone has counted so far."""
+        if self.has_threads and not api.records_all_threads():
+            return None
+        known = [calls[sequence] for calls in self._by_thread.values() if sequence in calls]
+        return known[0] if len(known) == 1 else None
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
@@ -1604,7 +1596,7 @@ class Fold:
 
     def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:
         """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
-        saver = self._sequences.get(refused.sequence) if refused.sequence not in self._shared else None
+        saver = self._numbered(refused.sequence)
         if saver is None or self.writes is None:
             return None
         row, _, ended = saver
@@ -1628,7 +1620,7 @@ class Fold:
             if address in counted:
                 continue
             counted.add(address)
-            known = self._sequences.get(sequence) if sequence not in self._shared else None
+            known = self._numbered(sequence)
             if known is not None:
                 self.rows[known[0]].saved += size
             else:
@@ -1717,7 +1709,6 @@ def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[i
 
 # An event: itself, its name, what it is, its fields, of an operator its inputs, and the events inside of it.
 Call = tuple[Any, str, str, Any, Any, list[Any]]
-Numbered = int | tuple[int, int]  # a sequence number of the main thread's, or the thread and its number
 MET: Call = (None, "", "op", None, None, [])  # a call that was folded already
 MARKED = api.MARK
 

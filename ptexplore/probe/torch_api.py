@@ -377,6 +377,31 @@ def launching_device() -> str | None:
     return name if name is not None and name.upper() in told else None
 
 
+class ForwardThreads:
+    """Tells which thread recorded the node of a tree event, by its number: of a finished profile's flat list alone.
+
+    That has a place for it (`fwd_thread_id`), and the tree has none. The list is read when it is first asked.
+    """
+
+    def __init__(self, profile: Any) -> None:
+        self._profile: Any = profile
+
+    @functools.cached_property
+    def _nodes(self) -> dict[tuple[int, str], tuple[int, int]]:
+        """By beginning and name: the thread that ran the node, and the one that recorded it."""
+        told = self._profile.kineto_results.events() if self._profile is not None else ()
+        ran = ((event, event.fwd_thread_id()) for event in told)
+        return {(event.start_ns(), event.name()): (event.start_thread_id(), thread) for event, thread in ran if thread}
+
+    def of(self, node: Any) -> int:
+        """The number of the thread, 0 where that is not told."""
+        return self._nodes.get((node.start_time_ns, node.name), (0, 0))[1]
+
+    def pairs(self) -> frozenset[tuple[int, int]]:
+        """Every two threads of which the first ran nodes that the second recorded."""
+        return frozenset(self._nodes.values())
+
+
 # The functions of Python by which every first use of a device begins, C++'s too: torch/csrc/utils/device_lazy_init.cpp.
 BEGIN_DEVICES = frozenset(getattr(torch, name)._lazy_init.__code__ for name in DEVICES if hasattr(torch, name))
 
@@ -515,15 +540,6 @@ def settle_after_fork() -> None:
 def event_roots(profile: Any) -> list[Any]:
     """The finished profile's event tree: its top events."""
     return list(profile.kineto_results.experimental_event_tree())
-
-
-def forward_threads(profile: Any) -> dict[tuple[str, int], int]:
-    """By name and begin of each node of backward in a finished profile: the thread whose sequence number it has.
-
-    Autograd counts in each thread by itself. The event tree does not tell the thread, the list of events does.
-    """
-    seen = profile.kineto_results.events()
-    return {(e.name(), e.start_ns()): thread for e in seen if (thread := e.fwd_thread_id())}
 
 
 def operator_writing_to(event: Any, memory: int) -> str | None:

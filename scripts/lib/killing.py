@@ -280,23 +280,27 @@ class Killing:
         """Kill it so many times on top of one another; then let one run end."""
         self._reset()
         for _ in range(chain):
-            self._kill_once(drawn.uniform(0.0, tally.seconds), drawn, tally)
+            if not self._kill_once(drawn.uniform(0.0, tally.seconds), drawn, tally):
+                self._reset()  # all was done: after that a run has little left to do, and would end before its kill
             for name, known in self._known.items():
                 if _prints(self._folder / name)[0] not in known:
                     tally.faults.append(f"{name} is neither the old nor the new one")
         self._compare(tally)
 
-    def _kill_once(self, after: float, chance: random.Random, tally: Tally) -> None:
-        """Kill it after so many seconds of processor: by the clock, a busy machine would always be met at its start."""
+    def _kill_once(self, after: float, chance: random.Random, tally: Tally) -> bool:
+        """Kill it after so many seconds of processor: by the clock, a busy machine would always be met at its start.
+
+        Returns False if it had ended before.
+        """
         process = self._begin(self._arguments)
         while process.poll() is None and (left := after - spent(process.pid)) > 0.0:
             with contextlib.suppress(subprocess.TimeoutExpired):  # on all processors it takes at least so long
                 process.wait(max(chance.uniform(0.0, 0.1), left / (os.cpu_count() or 1)))
-        if process.poll() is not None:
-            tally.late += 1
-        else:
-            tally.kills += 1
+        running = process.poll() is None
+        if running:
             process.send_signal(signal.SIGKILL)
+        tally.kills += running
+        tally.late += not running
         process.wait()
         for stream in (process.stdout, process.stderr):  # a child may hold the other end: it is not waited for
             if stream is not None:
@@ -317,6 +321,7 @@ class Killing:
             for number, _ in alive:
                 with contextlib.suppress(OSError):
                     os.kill(number, signal.SIGKILL)
+        return running
 
     def _compare(self, tally: Tally) -> None:
         try:

@@ -181,6 +181,16 @@ def test_who_wrote_to_a_saved_tensor_of_a_script(command: InProcess, tmp_path: P
     assert ("runs it once more" in " ".join(shown.split())) is not again
 
 
+def test_a_run_that_watched_and_saw_nothing_is_told_as_that(command: InProcess, tmp_path: Path) -> None:
+    """A script that does something else the second time: the same command is not offered again."""
+    script, ran = tmp_path / "train.py", tmp_path / "ran"
+    begins = f"import os\nif os.path.exists({str(ran)!r}): raise SystemExit\nopen({str(ran)!r}, 'w').close()\n"
+    script.write_text(begins + WRITING, encoding="utf-8")
+    shown = " ".join(command("trace", "--script", str(script), "--native-budget", "0", "--again").out.split())
+    assert "unwatched: a run of its own that watches saved tensors told nothing" in shown
+    assert "runs it once more" not in shown
+
+
 def test_again_is_for_scripts(command: InProcess) -> None:
     result = command("trace", "a + b", "--again")
     assert result.code == 2

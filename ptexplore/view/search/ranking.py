@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem
@@ -415,8 +416,9 @@ def _kernel_on_a_backend(asked: ReadQuery, entry: Entry) -> int:
     further = [*words[:at], *words[at + len(own) :]] if at is not None else []
     if not all(word in _OF_KERNELS or word == backend for word in further):
         return 0
-    on_it = backend in further or any(backend in _words_of(part) for part in entry.path.split("/"))
-    return len(further) + ("kernel" not in further) if further and on_it else 0
+    # native/quantized/cpu has other kernels than native/cpu
+    backends = _BACKENDS.intersection([*further, *chain.from_iterable(map(_words_of, entry.path.split("/")))])
+    return len(further) + ("kernel" not in further) if further and backends == {backend} else 0
 
 
 def _words_of(name: str) -> list[str]:

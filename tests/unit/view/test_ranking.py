@@ -77,6 +77,7 @@ def test_an_operator_and_a_backend_find_what_is_named_as_its_kernel_there() -> N
         symbol("at::native::add_kernel", path="build/aten/src/ATen/UfuncCUDA_add.cu"),
         symbol("at::native::structured_ufunc_add_CPU", "struct", "build/aten/src/ATen/UfuncCPU_add.cpp"),
         symbol("at::native::scatter_add_cpu_kernel", path="aten/src/ATen/native/cpu/ScatterGatherKernel.cpp"),
+        symbol("at::native::_add_out", path="aten/src/ATen/native/quantized/cpu/BinaryOps.cpp"),
         symbol("at::cpu::add", path="build/aten/src/ATen/RegisterCPU_0.cpp"),
     )
     cpu = ["operator add.Tensor", "function add_kernel", "struct structured_ufunc_add_CPU"]
@@ -258,6 +259,7 @@ function at::native::storage_kernel build/aten/src/ATen/UfuncCPUKernel_storage.c
 function at::native::storage_kernel aten/src/ATen/native/cuda/S.cu 0
 struct at::native::structured_storage_CPU build/aten/src/ATen/S.h 0
 function at::native::storage_out_cuda aten/src/ATen/native/X.cpp 0
+function at::native::_storage_out aten/src/ATen/native/quantized/cpu/X.cpp 0
 function at::native::view_storage_kernel aten/src/ATen/native/cpu/X.cpp 0
 function at::cpu::storage build/aten/src/ATen/RegisterCPU.cpp 0
 function at::native::storage_kernel test/cpu/s.cpp 0"""

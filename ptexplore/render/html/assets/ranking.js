@@ -186,8 +186,8 @@
     const at = words.findIndex((_word, i) => own.every((word, n) => words[i + n] === word));
     const further = at < 0 ? [] : [...words.slice(0, at), ...words.slice(at + own.length)];
     if (!further.length || !further.every((word) => OF_KERNELS.has(word) || word === backend)) return 0;
-    const onIt = further.includes(backend) || (row.path || "").split("/").some((part) => wordsOf(part).includes(backend));
-    return onIt ? further.length + (further.includes("kernel") ? 0 : 1) : 0;
+    const named = [...further, ...(row.path || "").split("/").flatMap(wordsOf)].filter((word) => BACKENDS.has(word));
+    return named.length && named.every((word) => word === backend) ? further.length + (further.includes("kernel") ? 0 : 1) : 0;
   }
   /* nn.Conv2d is torch.nn.Conv2d, F.relu is torch.nn.functional.relu. */
   const spelled = (name) => name.replace(/^F\./, "torch.nn.functional.").replace(/^nn\./, "torch.nn.");
