@@ -449,7 +449,7 @@ class HopFacts:
     calls: int = 1  # how many equal calls this step stands for
     instructions: int | None = None  # from entry to exit, of the native pass
     time: int | None = None  # of an operator or node: nanoseconds in a warm run, where such were timed
-    sequence: int | None = None  # of an operator or node: autograd's sequence number, by which a node has its call
+    sequence: int | None = None  # of an operator or node: autograd's number, by which a node has its call (see events)
     saved: int | None = None  # of an operator: the bytes that what it recorded keeps for backward, if any
 
 

@@ -69,8 +69,6 @@ COLD = 16  # calls of a function of torch's without an operator of its own, afte
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
-COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
-RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
@@ -99,6 +97,7 @@ PROCESSES = "the program started processes of its own: what they ran is not reco
 SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
+RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # Python tells of each resumption
 _set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -407,14 +406,8 @@ class Recorder:
 
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
         outer, back = thread.stack[-1], frame.f_back
-        at: Any = None
-        if back is not None and back is outer.frame:
-            at = back.f_lasti
-        elif back is not None and _is_inside(back, outer.path):
-            at = "line", back.f_lineno
-        else:
-            back = None  # its line is of a file that no path has
-        key: Any = (label, at)
+        direct = back is not None and back is outer.frame
+        key: Any = (label, back.f_lasti if direct and back is not None else None)
         if code is ITS_PROFILER[0]:
             self._suspend()
         if code is api.MODULE_CALL:
@@ -425,7 +418,7 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._path_below(outer.path, key, label, back)
+        path = self._path_below(outer.path, key, label, back if _is_in(back, outer.path) else None)
         own = path is not outer.path
         path.calls += own and not (code.co_flags & RESUMED and frame.f_lasti > _beginning(code))
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
@@ -471,10 +464,8 @@ class Recorder:
             place = label, frame.f_lasti  # a line is looked up in a table, which takes time
             known = outer_path.children.get(place)
             path = known if known is not None else self._at_line(outer_path, place, frame)
-        elif _is_inside(frame, outer_path):
-            path = self._path_below(outer_path, (label, frame.f_lineno, "line"), label, frame)
         else:
-            path = self._path_below(outer_path, (label, None), label)
+            path = self._path_below(outer_path, (label, None), label, frame if _is_in(frame, outer_path) else None)
         path.calls += path is not outer_path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
@@ -1070,6 +1061,18 @@ def _is_timed(file: str, name: str) -> bool:
     return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
 
 
+def _is_in(frame: FrameType | None, path: Path) -> bool:
+    """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
+    return frame is not None and frame.f_code.co_filename == path.label.file
+
+
+@functools.cache
+def _beginning(code: CodeType) -> int:
+    """The instruction at which a generator, or a coroutine, is when it is called; where it goes on it is further on."""
+    first = (each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")
+    return next(first, -1)
+
+
 def _runs(code: CodeType) -> bool:
     """Whether a function is at work in this thread."""
     frame: FrameType | None = sys._getframe(1)
@@ -1156,21 +1159,6 @@ class Kind:
     inside: tuple[tuple[int, int | None], ...]
     is_node: bool
     shapes: dict[Any, int] = field(default_factory=dict)
-
-
-def _is_inside(frame: FrameType, path: Path) -> bool:
-    """Whether a frame that no path has, as a comprehension's, is written in the file of a function of the user's."""
-    return path.label.kind == "user" and frame.f_code.co_filename == path.label.file
-
-
-@functools.cache
-def _beginning(code: CodeType) -> int:
-    """Of a generator or a coroutine, the last instruction that may have run where it begins; -1 before Python 3.11.
-
-    What resumes it later is told by the interpreter as a call, too.
-    """
-    resumes = (at.offset for at in dis.get_instructions(code) if at.opname == "RESUME" and not (at.arg or 0) & 3)
-    return next(resumes, -1)
 
 
 class Fold:
@@ -1373,7 +1361,7 @@ class Fold:
             else:
                 told.append(kind)
         sequence: int = fields.sequence_number
-        counted = 0 <= sequence < COUNTED
+        counted = 0 <= sequence < events.COUNTED
         overload = event.overload_name if self._overloads else None
         told += (overload, counted, *(kernel for kernel, _, _ in launched))
         key = tuple(told)
@@ -1513,7 +1501,7 @@ class Fold:
         if type_ == "op":
             overload = self._overload(event, path)
             given = tuple([_signature(value, sizes) for value in inputs])
-            counted = 0 <= sequence < COUNTED
+            counted = 0 <= sequence < events.COUNTED
             if counted:
                 self._seen.append(sequence)
                 self._first = sequence if self._first is None else self._first

@@ -99,13 +99,10 @@ def test_an_operator_has_a_row_for_each_way_that_its_calls_went(command: InProce
     """A sparse matrix goes by another key than a dense one."""
     file = tmp_path / "ways.py"
     code = "import torch\nx = torch.eye(2)\nfor a in (x, x.to_sparse(), x): torch.mm(a, x)\n"
-    code += "def f(a): return a - x\nprint(f(x))\n"  # print asks for isfinite, by lines of torch's own
     file.write_text(code, encoding="utf-8")
     shown = command("trace", "--script", str(file), "--native-budget", "0", "--view", "operators", "--plain").out
     ways = (re.search(r"level 1: mm; (?:\w+ → )*?(\w+) → [\w:]+; .* calls (\d+);", line) for line in shown.splitlines())
     assert {way[1]: int(way[2]) for way in ways if way} == {"CPU": 2, "SparseCPU": 1}
-    assert re.search(r"level 1: sub(\.Tensor)?; .*; f\(\);", shown), "by syntax: where in f() is not known"
-    assert {int(line) for line in re.findall(r"ways\.py:(\d+)", shown)} <= {2, 3, 5}
 
 
 LOOP = """\

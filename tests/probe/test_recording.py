@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
 import sys
@@ -521,6 +520,37 @@ def nodes_of(program: Program) -> Counter[tuple[str, str]]:
     return ran
 
 
+def test_a_generator_that_goes_on_is_no_further_call_and_a_package_s_line_none_of_ours() -> None:
+    def numbers() -> Iterator[Any]:
+        for _ in range(3):
+            yield torch.ones(2)
+
+    async def waiting() -> None:
+        torch.ones(3)
+
+    @contextlib.contextmanager
+    def around() -> Iterator[None]:
+        torch.zeros(2)
+        yield
+        torch.zeros(2)
+
+    def run() -> None:
+        for _ in range(2):
+            list(numbers())
+        with contextlib.suppress(StopIteration):
+            waiting().send(None)
+        with around():
+            pass
+
+    paths = {path.name.rpartition(".")[2]: path for path in recorded(run).paths if path.kind == "user"}
+    assert {name: paths[name].calls for name in ("numbers", "waiting", "around")} == {
+        "numbers": 2, "waiting": 1, "around": 1,
+    }  # fmt: skip
+    first = run.__code__.co_firstlineno
+    assert (paths["numbers"].line, paths["waiting"].line) == (first + 2, first + 4)
+    assert paths["around"].line is None, "contextlib calls it"
+
+
 def tells_all_threads() -> bool:
     api: Any = importlib.import_module("ptexplore.probe.torch_api")
     return bool(api.records_all_threads())
@@ -612,34 +642,6 @@ def of_a_script(x: torch.Tensor) -> torch.Tensor:
 def _inside_operator(event: Any) -> bool:
     above = event.cpu_parent
     return above is not None and (above.name.startswith("aten::") or _inside_operator(above))
-
-
-def of_batches() -> Iterator[Any]:
-    for _ in range(3):
-        yield torch.ones(2)
-
-
-@contextlib.contextmanager
-def of_a_context() -> Iterator[None]:
-    torch.ones(1)
-    yield
-    torch.ones(1)
-
-
-async def of_a_task(again: bool) -> Any:
-    return await of_a_task(False) if again else torch.ones(2)
-
-
-def test_what_resumes_a_generator_or_a_coroutine_is_no_call_of_it() -> None:
-    def run() -> None:
-        assert len(list(of_batches())) == 3
-        with of_a_context():
-            asyncio.run(of_a_task(True))
-
-    calls = Counter[str]()
-    for path in recorded(run).paths:
-        calls[path.name] += path.calls if path.kind == "user" else 0
-    assert (calls["of_batches"], calls["of_a_context"], calls["of_a_task"]) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("name", MODELS)
