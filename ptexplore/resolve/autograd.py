@@ -242,7 +242,8 @@ def _formulas(context: Context, node: Claim, derivative: Derivative, entry: Deri
     (create_differentiability_info of tools/autograd/load_derivatives.py).
     """
     claims = []
-    run = sorted((f for f in entry.formulas if f.mode == "backward" and f.needed is not False), key=lambda f: f.inputs)
+    run = [f for f in entry.formulas if f.mode == "backward" and f.needed is not False]
+    run.sort(key=lambda f: f.inputs)
     for name in dict.fromkeys(call for f in run for call in f.calls):
         lines = ", ".join(str(f.line) for f in run if name in f.calls)
         symbol = f"{FORMULA_SCOPE}::{name}"

@@ -196,7 +196,7 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
     inside = [inner for inner in part.parts if inner.kind != "imports"]
     own = _with_rows(part, shown)
     items: list[Part | OwnOperators] = [*(inner for inner in inside if shown.has(inner)), *own.values()]
-    for item in sorted(items, key=lambda item: item.first):
+    for item in sorted(items, key=lambda item: (isinstance(item, Part) and item.kind == "thread", item.first)):
         if isinstance(item, Part):
             yield from _rows(item, part.name if part.kind == "module" else module, shown, level + 1)
         else:
