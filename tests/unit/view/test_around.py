@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.api.trail import Trail
+from ptexplore.api.trail import PublicTrail
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.page import Options
 
@@ -18,7 +18,7 @@ class Called:
     """Takes the place of a Trail: its `text` takes what a Trail's takes."""
 
     def text(self, *given: Any, **named: Any) -> dict[str, Any]:
-        return inspect.signature(Trail.text).bind(self, *given, **named).arguments
+        return inspect.signature(PublicTrail.text).bind(self, *given, **named).arguments
 
 
 @pytest.mark.parametrize("more", STEPS)
