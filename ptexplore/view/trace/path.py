@@ -34,7 +34,7 @@ from ptexplore.view.trace.screen import (
 
 ALONE = 9  # rows of an expression that calls one operator
 FEWER = 24  # rows beside what is told of an error
-MOST = 38  # rows of any other: with what stands above and below, it fits a screen
+MOST = 37  # rows of any other: with what stands above and below, it fits a screen
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
