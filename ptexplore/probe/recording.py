@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import ctypes
-import dis
 import functools
 import gc
 import hashlib
@@ -44,6 +43,7 @@ import torch
 from . import events, written
 from . import torch_api as api
 from .expression import text_of
+from .generators import goes_on
 from .paths import Label, Path
 from .raising import IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
@@ -97,7 +97,6 @@ PROCESSES = "the program started processes of its own: what they ran is not reco
 SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
-RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # Python tells of each resumption
 _set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -420,7 +419,7 @@ class Recorder:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
         path = self._path_below(outer.path, key, label, back if _is_in(back, outer.path) else None)
         own = path is not outer.path
-        path.calls += own and not (code.co_flags & RESUMED and frame.f_lasti > _beginning(code))
+        path.calls += own and not goes_on(frame)
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
         if self.stepping is not None:
             self._before_syntax(thread, None)
@@ -1064,13 +1063,6 @@ def _is_timed(file: str, name: str) -> bool:
 def _is_in(frame: FrameType | None, path: Path) -> bool:
     """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
     return frame is not None and frame.f_code.co_filename == path.label.file
-
-
-@functools.cache
-def _beginning(code: CodeType) -> int:
-    """The instruction at which a generator, or a coroutine, is when it is called; where it goes on it is further on."""
-    first = (each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")
-    return next(first, -1)
 
 
 def _runs(code: CodeType) -> bool:
