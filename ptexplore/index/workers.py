@@ -385,7 +385,9 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
             dialect = cpp.dialect(source, macros)
     except OverBudget:
         raise
-    except Exception as error:  # noqa: BLE001  (whatever a file does to a reader, the other files are read)
+    except Exception as error:  # whatever a file does to a reader, the other files are read
+        if isinstance(error, MemoryError) and _at is None:
+            raise  # a worker has a limit of its own; here it says nothing of the file, which the next run may read
         problems.append(f"the reader failed: {type(error).__name__}: {error}"[:300])
     return FileRecords(path, language, tuple(symbols), refs, tuple(dialect), tuple(problems))
 

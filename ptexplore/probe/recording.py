@@ -405,8 +405,12 @@ class Recorder:
 
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
         outer, back = thread.stack[-1], frame.f_back
-        direct = back is not None and back is outer.frame
-        key: Any = (label, back.f_lasti if direct and back is not None else None)
+        at: Any = None
+        if back is not None and back is outer.frame:
+            at = back.f_lasti
+        elif back is not None and _is_in(back, outer.path):  # a comprehension, say: all calls of a line are one path
+            at = "line", back.f_lineno
+        key: Any = (label, at)
         if code is ITS_PROFILER[0]:
             self._suspend()
         if code is api.MODULE_CALL:
@@ -417,7 +421,7 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._path_below(outer.path, key, label, back if _is_in(back, outer.path) else None)
+        path = self._path_below(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
         path.calls += own and not goes_on(frame)
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
@@ -463,8 +467,10 @@ class Recorder:
             place = label, frame.f_lasti  # a line is looked up in a table, which takes time
             known = outer_path.children.get(place)
             path = known if known is not None else self._at_line(outer_path, place, frame)
+        elif _is_in(frame, outer_path):
+            path = self._path_below(outer_path, (label, frame.f_lineno, "line"), label, frame)
         else:
-            path = self._path_below(outer_path, (label, None), label, frame if _is_in(frame, outer_path) else None)
+            path = self._path_below(outer_path, (label, None), label)
         path.calls += path is not outer_path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
@@ -1060,9 +1066,9 @@ def _is_timed(file: str, name: str) -> bool:
     return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
 
 
-def _is_in(frame: FrameType | None, path: Path) -> bool:
+def _is_in(frame: FrameType, path: Path) -> bool:
     """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
-    return frame is not None and frame.f_code.co_filename == path.label.file
+    return path.label.kind == "user" and frame.f_code.co_filename == path.label.file
 
 
 def _runs(code: CodeType) -> bool:

@@ -463,6 +463,18 @@ def is_capturing() -> bool:
 KINETO_FIELDS = torch._C._profiler._ExtraFields_Kineto  # of an event of a device's runtime, or of its work
 
 
+@contextmanager
+def no_other_profiler(refuse: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile whoever starts a profiler of torch's comes to `refuse`: torch.profiler's comes by the same method."""
+    profile: Any = torch.autograd.profiler.profile
+    prepare = profile._prepare_trace
+    profile._prepare_trace = lambda _: refuse()
+    try:
+        yield
+    finally:
+        profile._prepare_trace = prepare
+
+
 SILENT = 7  # above every level of libkineto's messages
 
 

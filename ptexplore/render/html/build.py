@@ -130,7 +130,7 @@ def _write(
             uses.read_rows()
 
     uses = UsesWriter(site, contents.names, out, base)
-    search = Search(site, out, contents.names, contents.folder_pages, reopen, base)
+    search = Search(site, out, contents.names, contents.folder_pages, reopen, base, contents.docs)
     progress.step("reading every definition")
     if uses.needed:
         uses.begin()

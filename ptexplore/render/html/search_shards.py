@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.annotations.topics import topics
@@ -30,6 +30,7 @@ from ptexplore.view.site.shards import (
     TopicRow,
     begins,
     best_first,
+    docs_file,
     table,
     topic_files,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.render.html.tours import Tours
     from ptexplore.render.html.traces import Traces
+    from ptexplore.source.python_docs import DocLine
     from ptexplore.store.index.reader import IndexStore
     from ptexplore.store.index.site import SiteDefinition
     from ptexplore.view.link_targets import DefinitionsByName
@@ -59,6 +61,7 @@ class Search:
     pages: FolderPages
     reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
     base: str  # a hash of everything that all pages depend on
+    docs: Mapping[str, DocLine] = field(default_factory=dict)  # what Python's documentation says of ATen's operators
     _tables: list[dict[str, int]] | None = None
 
     def source_work(self) -> SiteWork[str, SourceShards]:
@@ -76,6 +79,8 @@ class Search:
         files = topic_files(list(topic_rows(self.site, tours, self.pages)))
         for number, text in enumerate(files):
             self.out.write(f"search/topics-{number}.js", text)
+        bases = {operator_names(name)[1].partition(".")[0] for name in self.site.operators}
+        self.out.write("search/docs.js", docs_file({base: self.docs[base].text for base in bases & self.docs.keys()}))
         self.out.write(_TABLE, table((*self._tables, written), len(files)), self._key, self._tables)
 
     @property

@@ -28,7 +28,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("Everywhere", (
         ("Tab", "next pane: what is coloured there opens"),
-        ("Esc", "back to the source; once more: leave the tour"),
+        ("Esc", "back to the source; again: leave the tour"),
         ("t", "dark or light"),
         ("?", "these keys"),
         ("q", "quit"),

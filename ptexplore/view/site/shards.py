@@ -184,6 +184,18 @@ def topic_files(rows: Sequence[TopicRow]) -> list[str]:
     return [*files, f"ptx.topics([{','.join(held)}])\n"] if held else files
 
 
+_LONGEST_DOC = 90  # letters of what is said of an operator
+
+
+def docs_file(docs: Mapping[str, str]) -> str:
+    """The script that says what ATen's operators do, by their names without the overload."""
+    cut = {
+        name: text if len(text) <= _LONGEST_DOC else f"{text[: _LONGEST_DOC - 1].rsplit(' ', 1)[0]}…"
+        for name, text in sorted(docs.items())
+    }
+    return f"ptx.docs({_json(cut)})\n"
+
+
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 

@@ -84,7 +84,8 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         return
     projected = max(part.projected or 0.0 for part in parts)
     long = f"single-stepping all would take about {projected:.0f} s" if projected >= native.LONG else ""
-    yield "; ".join(filter(None, ("operators were timed", long, "--open NAME steps the costliest operator in NAME")))
+    timed = "operators were timed" if unit else ""
+    yield "; ".join(filter(None, (timed, long, "--open NAME steps the costliest operator in NAME")))
 
 
 def _saved(session: Session | None, whole: Part) -> int:

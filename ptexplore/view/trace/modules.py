@@ -364,7 +364,8 @@ def uncounted(packed: int, unread: int) -> Iterator[str]:
 
 def saved_elsewhere(told: int) -> str:
     """What is told of bytes that no operator of a row kept first."""
-    return f"saved: in no row {size(told)}, kept first by nodes of no operator call that is known: a Function's"
+    nodes = "nodes of which no operator call is known: a Function's, a thread's"
+    return f"saved: in no row {size(told)}, kept first by {nodes}"
 
 
 def _tensors(count: int) -> str:

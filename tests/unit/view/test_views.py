@@ -462,7 +462,7 @@ def test_a_view_as_json_has_its_rows() -> None:
     document = json.loads(view_to_json(page))
     assert document["format"] == 1
     assert [row["name"] for row in document["view"]["table"]] == [row.name for row in page.table]
-    assert document["view"]["next_steps"][0].keys() == {"command", "shows"}
+    assert document["view"]["next_steps"][0].keys() == {"command", "shows", "in_python"}
 
 
 def test_operators_are_summed_by_the_way_they_went() -> None:

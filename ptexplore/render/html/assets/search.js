@@ -18,6 +18,8 @@
     stops = new Set(words.split(" "));
     wanted = files;
   };
+  let docs = {}; // what ATen's operators do, by their names without the overload
+  ptx.docs = (given) => { docs = given; };
   ptx.topics = (rows) => topics.push(...rows.map(([kind, number, names, title, summary, titled, about, words, href]) => (
     { kind, number, names, title, name: kind === "d" ? names[0] : title, context: kind === "d" ? title : names[0].split("#")[0], summary, titled: titled.split(" "),
       about: about ? about.split(" ") : [], words: words ? words.split(" ") : [], held: new Set(words.split(" ")), href })));
@@ -69,7 +71,7 @@
   async function search(text, kinds = "") {
     await given();
     const asked = read(text, stops), terms = new Set([lowered(asked.call), lowered(asked.last)]);
-    if (topics.length === 0) await Promise.all(Array.from({ length: wanted }, (_, n) => load(address(`search/topics-${n}.js`))));
+    if (topics.length === 0) await Promise.all(["docs", ...Array.from({ length: wanted }, (_, n) => `topics-${n}`)].map((one) => load(address(`search/${one}.js`))));
     if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
     else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
     if (askedOperator(asked)) terms.add(`${askedOperator(asked)}_kernel`).add(`${askedOperator(asked)}_out_${lowered(asked.last)}`);
@@ -126,11 +128,12 @@
     } else input.removeAttribute("aria-activedescendant");
   }
   const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
-  /* Of a folder what was written about it, whether it was found by that or by its name. */
+  /* Of a folder what was written about it, whether it was found by that or by its name; of an operator what it does. */
   const about = (one) => {
     const written = one.kind === "d" && (one.summary ? one : topics.find((topic) => topic.kind === "d" && topic.names[0] === one.path));
     const told = written ? [written.title, written.summary].filter(Boolean).join(": ") : "";
-    return [written === one ? "" : one.context, fileOf(one), told].filter(Boolean).join(" · ");
+    const does = one.kind === "o" && one.context === "aten" && Object.hasOwn(docs, one.name.split(".")[0]) ? docs[one.name.split(".")[0]] : "";
+    return [written === one ? "" : one.context, fileOf(one), told || does].filter(Boolean).join(" · ");
   };
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
     make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, about(one)));
