@@ -1176,7 +1176,13 @@ class Fold:
         self.rows: list[Row] = [Row()]  # 0 is END
         self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
         # What is told of saved tensors beside the rows, by the names of the program's fields.
-        self.kept = {"saved_backwards": 0, "saved_elsewhere": 0, "saved_packed": 0, "saved_unread": 0}
+        self.kept = {
+            "saved_backwards": 0,
+            "saved_elsewhere": 0,
+            "saved_packed": 0,
+            "saved_unread": 0,
+            "saved_slices": 0,
+        }
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1430,13 +1436,13 @@ class Fold:
         CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
         """
         maker = self._recorded(event, sequence)
-        if maker is not None or not event.name.endswith(COPY_SLICES):
+        if maker is not None or not event.name.endswith(api.COPY_SLICES):
             return maker
         pending = list(event.children)
         while pending:
             inner = pending.pop()
             call = _read(inner, inner.name)
-            if call is not None and call[2] == "node" and not inner.name.endswith(COPY_SLICES):
+            if call is not None and call[2] == "node" and not inner.name.endswith(api.COPY_SLICES):
                 return self._recorded(inner, call[3].sequence_number)
             pending += inner.children
         return None
@@ -1599,6 +1605,7 @@ class Fold:
         told = self.kept
         told["saved_packed"] += kept.packed
         told["saved_unread"] += kept.unread
+        told["saved_slices"] += kept.slices
         told["saved_backwards"] += api.tells_saved_unread()
         counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
         self._kept.update((sequence, address) for sequence, address, _ in kept.told)
@@ -1733,7 +1740,6 @@ _TYPES: dict[Any, str] = {}  # by scope
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
-COPY_SLICES = "CopySlices"
 
 
 def _signature(value: Any, sizes: list[Any]) -> Any:

@@ -594,7 +594,8 @@ def test_a_generator_runs_inside_of_what_consumes_it(command: InProcess) -> None
     tree = command("trace", "sum(f(2))", "--setup", setup, "--no-native", "--json").tree
     assert [hop["name"] for hop in tree] == ["sum"]
     pieces = [hop for hop in tree[0]["children"] if hop["kind"] == "python"]
-    assert [(hop["name"], hop["python"]["resumed"]) for hop in pieces] == [("f", False), ("f", True), ("f", True)]
+    goes_on = [(hop["name"], bool(hop["python"] and hop["python"]["resumed"])) for hop in pieces]
+    assert goes_on == [("f", False), ("f", True), ("f", True)]
 
 
 def test_what_setup_defines_can_be_imported_as_any_code_of_python(command: InProcess) -> None:
