@@ -93,6 +93,7 @@ class Event(Recorded, frozen=True):
     line: Count | None = None  # of a `frame`: the line of its `def`
     function: str | None = None  # of a `frame`
     caller_line: int | None = None  # of a `frame`: the line that called it
+    resumed: bool = False  # of a `frame`: a generator, or a coroutine, that ran before goes on
     table: str | None = None  # of a `builtin`: the PyMethodDef table that has it
     method: str | None = None  # of a `builtin`: its name in that table
     qualname: str | None = None  # of a `frame` or `builtin`: its name in Python

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import ctypes
-import dis
 import functools
 import gc
 import hashlib
@@ -44,6 +43,7 @@ import torch
 from . import events, written
 from . import torch_api as api
 from .expression import text_of
+from .generators import goes_on
 from .paths import Label, Path
 from .raising import IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
@@ -97,7 +97,6 @@ PROCESSES = "the program started processes of its own: what they ran is not reco
 SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
-RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # Python tells of each resumption
 _set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -424,7 +423,7 @@ class Recorder:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
         path = self._path_below(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
-        path.calls += own and not (code.co_flags & RESUMED and frame.f_lasti > _beginning(code))
+        path.calls += own and not goes_on(frame)
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
         if self.stepping is not None:
             self._before_syntax(thread, None)
@@ -1072,13 +1071,6 @@ def _is_in(frame: FrameType, path: Path) -> bool:
     return path.label.kind == "user" and frame.f_code.co_filename == path.label.file
 
 
-@functools.cache
-def _beginning(code: CodeType) -> int:
-    """The instruction at which a generator, or a coroutine, is when it is called; where it goes on it is further on."""
-    first = (each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")
-    return next(first, -1)
-
-
 def _runs(code: CodeType) -> bool:
     """Whether a function is at work in this thread."""
     frame: FrameType | None = sys._getframe(1)
@@ -1184,7 +1176,13 @@ class Fold:
         self.rows: list[Row] = [Row()]  # 0 is END
         self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
         # What is told of saved tensors beside the rows, by the names of the program's fields.
-        self.kept = {"saved_backwards": 0, "saved_elsewhere": 0, "saved_packed": 0, "saved_unread": 0}
+        self.kept = {
+            "saved_backwards": 0,
+            "saved_elsewhere": 0,
+            "saved_packed": 0,
+            "saved_unread": 0,
+            "saved_slices": 0,
+        }
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1438,13 +1436,13 @@ class Fold:
         CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
         """
         maker = self._recorded(event, sequence)
-        if maker is not None or not event.name.endswith(COPY_SLICES):
+        if maker is not None or not event.name.endswith(api.COPY_SLICES):
             return maker
         pending = list(event.children)
         while pending:
             inner = pending.pop()
             call = _read(inner, inner.name)
-            if call is not None and call[2] == "node" and not inner.name.endswith(COPY_SLICES):
+            if call is not None and call[2] == "node" and not inner.name.endswith(api.COPY_SLICES):
                 return self._recorded(inner, call[3].sequence_number)
             pending += inner.children
         return None
@@ -1607,6 +1605,7 @@ class Fold:
         told = self.kept
         told["saved_packed"] += kept.packed
         told["saved_unread"] += kept.unread
+        told["saved_slices"] += kept.slices
         told["saved_backwards"] += api.tells_saved_unread()
         counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
         self._kept.update((sequence, address) for sequence, address, _ in kept.told)
@@ -1741,7 +1740,6 @@ _TYPES: dict[Any, str] = {}  # by scope
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
-COPY_SLICES = "CopySlices"
 
 
 def _signature(value: Any, sizes: list[Any]) -> Any:

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import torch
 
+COPY_SLICES = "CopySlices"  # how the name of the node ends that is around that of a write through a view
 MARK = "ptexplore:"  # how the recorders' own events are named in the profiler's tree
 
 # Extension modules whose builtins come from generated python_*_functions.cpp (tools/autograd/gen_python_functions.py).
@@ -849,12 +850,14 @@ class SavedStorages:
     """What the nodes of a graph saved: sequence number of the call, a storage's address, its bytes.
 
     `packed` tensors a hook packed (a checkpoint's), of which nothing is known; the memory of `unread` ones has no
-    address that can be asked for (MKLDNN's, a wrapper's).
+    address that can be asked for (MKLDNN's, a wrapper's). `slices`: how many nodes CopySlices there are, each around
+    one that does not tell what it saved.
     """
 
     told: list[tuple[int, int, int]] = field(default_factory=list)
     packed: int = 0
     unread: int = 0
+    slices: int = 0
 
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
@@ -873,6 +876,7 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
             leaf = getattr(node, "variable", None)
             of_leaves.update(address for address, _ in (_storages(leaf) or () if leaf is not None else ()))
             number = sequence_number(node)
+            saved.slices += node.name().endswith(COPY_SLICES)
             for value in _saved_values(node) if number >= 0 else ():
                 if not isinstance(value, torch.Tensor):
                     saved.packed += 1

@@ -609,6 +609,7 @@ def test_the_node_of_a_write_through_a_view_belongs_to_the_call_that_wrote() -> 
     (slices,) = (c for c in program.calls if kinds[program.routes[c.route].kind].name.endswith("CopySlices"))
     assert slices.recorded is not None
     assert kinds[program.routes[program.calls[slices.recorded].route].kind].name == "aten::fill_"
+    assert program.saved_slices == slices.calls == 1
 
 
 def test_operators_are_those_that_python_nodes_and_the_engine_called() -> None:

@@ -15,6 +15,7 @@ from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import COPY_SLICES, Unit, expression_parts, how_timed, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
+    IN_SLICES,
     Shown,
     backward_and_saved,
     costliest,
@@ -123,7 +124,7 @@ def _left_out(
     if elsewhere > 0:
         yield saved_elsewhere(elsewhere)
     if _saved(session, root) and _writes_through_views(session):
-        yield "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
+        yield IN_SLICES
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 

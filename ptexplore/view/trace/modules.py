@@ -24,6 +24,7 @@ TWICE = "twice"  # the kind of finding that tells that a second run did the same
 NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
 SPENT = "the budget was spent"  # how probe/stepping.py says why a kind was not stepped where more seconds would do
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
+IN_SLICES = "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
@@ -119,7 +120,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
     kinds = len(operator_kinds(program))
-    is_least = bool(program.saved_packed or program.saved_unread)
+    is_least = bool(program.saved_packed or program.saved_unread or program.saved_slices)
     saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
     saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -351,6 +352,8 @@ def uncounted_of(program: Program) -> Iterator[str]:
         yield f"saved: {_backwards(program)} alone"
     if program.saved_elsewhere:
         yield saved_elsewhere(program.saved_elsewhere)
+    if program.saved_slices:
+        yield IN_SLICES
     yield from uncounted(program.saved_packed, program.saved_unread)
 
 

@@ -418,13 +418,14 @@ class _Steps:
             return self._operator(hop, around)
         if hop.kind == "python":
             qualname = hop.python.qualname if hop.python is not None else None
+            kind = "Python, goes on" if hop.python is not None and hop.python.resumed else "Python"
             made = self._step(
                 hop,
                 f"{qualname or hop.name}()",
-                _holding("Python", *self.held.get(hop.id, (0, 0))),
+                _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
-            made.opened = "Python"
+            made.opened = kind
             return made
         if hop.kind == "binding" or hop.binding is not None:
             return self._binding(hop, around)
