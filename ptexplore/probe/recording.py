@@ -1239,6 +1239,7 @@ class Fold:
                 if beside:
                     self._walk(beside, workers(), 0)
         finally:
+            self._work, self._recorders = api.NO_WORK, api.ForwardThreads(None)  # which hold the profile
             if collects:
                 gc.enable()
             sys.setrecursionlimit(limit)
@@ -1449,7 +1450,7 @@ class Fold:
 
     def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
         """The call of that number in the thread that recorded a node."""
-        if self.has_threads or len(self._by_thread) > 1:
+        if self.has_threads or sum(map(bool, self._by_thread.values())) > 1:
             return self._by_thread.get(self._recorders.of(node), {}).get(sequence)
         return self._sequences.get(sequence)
 

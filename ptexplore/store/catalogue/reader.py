@@ -141,10 +141,11 @@ class Store(Database):
 
     def registrations(self, op: str) -> list[Registration]:
         """Every record of `op`, in the dump's order; the schema's own (key None) first."""
-        if self._asked_last[0] != op:
-            rows = self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)
-            self._asked_last = (op, [_registration(row) for row in rows])
-        return self._asked_last[1]
+        of, known = self._asked_last  # at once: another thread may ask for another operator
+        if of != op:
+            known = [_registration(row) for row in self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
+            self._asked_last = (op, known)
+        return known
 
     def registered_under(self, key: str) -> list[str]:
         """The full names of the operators that have a kernel of their own under a key."""

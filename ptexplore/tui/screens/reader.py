@@ -236,6 +236,7 @@ class ReadingScreen(Screen[None]):
         alone = self._middle.has_focus and not self.uses.display and not self.source.finding.text
         if self.uses.display:
             self.uses.display = False
+            self.refresh_bindings()
         elif self.has_class("-small") and self.files.display and self.place is not None:
             self._wants_files = None
         self.source.finding.text = ""
@@ -384,6 +385,7 @@ class ReadingScreen(Screen[None]):
         if self.uses.display:  # it is a list of what was left
             self.uses.display = False
             self._arrange()
+            self.refresh_bindings()
         if self.place is not None:
             self.go_back(self.place)
 

@@ -166,7 +166,7 @@ class FolderPane(Links):
         common = [row for row in view.folders if self._everything or not row.rare]
         rare = [row for row in view.folders if row.rare and not self._everything]
         if common:
-            yield _heading("Folders")
+            yield _heading("Folders", f"  files in {clean(view.spot.tree.label)}")
             yield from (self._folder(view, row) for row in common)
         if rare:
             names = ", ".join(clean(row.name) for row in rare)
@@ -227,8 +227,8 @@ def _read(text: Content) -> Option:
     return Leads(text)
 
 
-def _heading(text: str) -> Option:
-    return _read(Content.assemble("\n", (text, "bold $text-accent")))
+def _heading(text: str, after: str = "") -> Option:
+    return _read(Content.assemble("\n", (text, "bold $text-accent"), (after, "dim")))
 
 
 def _prose(text: str) -> Iterator[Option]:

@@ -142,7 +142,7 @@ def refs(
     asked = asked_for(trees, name)
     raw: dict[tuple[str, str, int, str], _Raw] = {}
     left_out = _LeftOut()
-    copies: Counter[str] = Counter()
+    copies: dict[str, None] = {}  # of trees that have the name in files of their own which an earlier tree has, too
     certainty = _Certainty(trees, asked, reader, left_out)
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
@@ -151,7 +151,7 @@ def refs(
             if only and use.path != only:
                 left_out.lines |= set() if known else {(use.path, use.line)}
             elif known:
-                copies[indexed.tree.info.label] += 1
+                copies[indexed.tree.info.label] = None
             elif kind is None or use.group == kind:
                 # a resolved use names its overload: two of one name on one line are two uses
                 written = f"{use.written} {use.detail}" if use.how == "resolved" else use.written
@@ -382,7 +382,7 @@ def _defined(
 
 
 def _remarks(
-    asked: Asked, shown: Iterable[NameUse], otherwise: int, told: Counter[str], copies: Counter[str]
+    asked: Asked, shown: Iterable[NameUse], otherwise: int, told: Counter[str], copies: Iterable[str]
 ) -> Iterator[str]:
     if otherwise:
         some = ", ".join(f"{text} ×{count}" for text, count in told.most_common(4))
@@ -395,9 +395,8 @@ def _remarks(
         yield NOT_INDEXED.format(asked.lasts[0])
     elif kinds and kinds <= VALUES:
         yield NOT_READ.format(asked.lasts[0])
-    for name, count in copies.items():
-        copies_of = f"in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
-        yield f"{_uses_are(count)} not counted again, {copies_of}"
+    for name in copies:
+        yield f"lines of {name}'s own copies of these files are not looked at: --tree {name.split(' ')[0]}"
 
 
 NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
@@ -412,10 +411,6 @@ NAME_MATCHED = (
 def name_matched(definitions: int) -> str:
     """What must be said of uses that were found by a name which so many definitions bear."""
     return NAME_MATCHED.format(SEVERAL.format(definitions) if definitions > 1 else "")
-
-
-def _uses_are(count: int) -> str:
-    return "1 use is" if count == 1 else f"{count} uses are"
 
 
 def _changed_files(trees: Sequence[IndexedTree], shown: Sequence[NameUse]) -> Iterator[str]:

@@ -11,7 +11,9 @@ from textual.widgets import Input
 from textual.widgets._footer import FooterKey
 
 from ptexplore.errors import PtexploreError
-from ptexplore.tui.asking import ChoiceScreen
+from ptexplore.model.operators import Operator
+from ptexplore.model.places import SourceRef
+from ptexplore.tui.asking import Choices, ChoiceScreen
 from ptexplore.tui.jobs import Job
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenOperator, OpenPlace
@@ -19,10 +21,12 @@ from ptexplore.tui.places import CARD, FOLDER, History, Place
 from ptexplore.tui.screens.card import CardScreen
 from ptexplore.tui.screens.palette import COLLECTING, NOTHING, SEARCHING, Palette
 from ptexplore.tui.widgets.source import A_WORD
+from ptexplore.view.card import Card, KeyRow
 from tests.unit.tui.conftest import KERNEL
 from tests.unit.tui.test_reading import MIX, screen, until
 
 TALL = "torch/csrc/tall.cpp"
+KEYS = ("AutogradCPU", "CPU", "Meta")
 
 
 def test_going_back_shows_the_lines_that_stood_there(drive):
@@ -219,10 +223,44 @@ def test_a_list_of_uses_says_how_to_open_one_and_takes_the_room_of_the_notes(dri
         await until(pilot, lambda: reader.uses.has_focus and reader.uses.option_count > 2)
         assert not reader._side.display
         await until(pilot, lambda: {"Open", "Close"} <= {key.description for key in reader.query(FooterKey)})
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: reader.source.has_focus)
+        await until(pilot, lambda: "The list" in {key.description for key in reader.query(FooterKey)})
+        await pilot.press("tab")
+        await until(pilot, lambda: reader.uses.has_focus)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: not reader.uses.display)
+        await until(pilot, lambda: "The list" not in {key.description for key in reader.query(FooterKey)})
+        await pilot.press("r")
+        await until(pilot, lambda: reader.uses.has_focus and reader.uses.option_count > 2)
         await pilot.press("escape")
         await until(pilot, lambda: reader._side.display and not reader.uses.display)
 
     drive("at::native::blend_kernel", reading, size=(80, 24))
+
+
+def test_a_card_leads_from_dispatch_key_to_dispatch_key(drive, library, monkeypatch):
+    def place(line: int) -> SourceRef:
+        return SourceRef(MIX, line, "checkout", "located", tree="mini")
+
+    operator = Operator("aten::mix", "mix(Tensor self) -> Tensor", (), ())
+    rows = tuple(KeyRow((key,), "kernel", f"at::{key}", place(n), place(n + 1)) for n, key in enumerate(KEYS, 1))
+    card = Card(operator, "mix", place(1), place(1), rows, (), None, None, None, (), (), ())
+    monkeypatch.setattr(library, "card", lambda _name, _job: card)
+
+    async def reading(app, pilot):
+        app.post_message(OpenOperator("aten::mix"))
+        await until(pilot, lambda: isinstance(app.screen, CardScreen) and "at::Meta" in screen(app))
+        choices = app.screen.query_one(Choices)
+        at = []
+        for key in ("n", "n", "n", "n", "p"):
+            await pilot.press(key)
+            lines = app.screen._lines
+            of = [line.text for line in lines[: choices.highlighted] if line.style == "strong"]
+            at.append(of[-1])
+        assert at == ["AutogradCPU", "CPU", "Meta", "Meta", "CPU"], "after the last key there is none"
+
+    drive("", reading)
 
 
 def test_a_search_has_the_operators_collected_where_nobody_did(drive, library, monkeypatch):
