@@ -579,6 +579,19 @@ def _with_callers(hops: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
             names[inner["id"]] = {*names.get(hop["id"], set()), hop["name"]}
 
 
+def test_a_stepped_call_of_another_thread_is_laid_over_no_call_of_this_one(command: InProcess) -> None:
+    """The thread calls it first, so that is what is stepped; torch 2.6's profiler records nothing of the thread."""
+    setup = (
+        "import threading\n"
+        "def f():\n    t = threading.Thread(target=lambda: torch.exp(torch.ones(2)))\n    t.start()\n    t.join()\n"
+        "    return torch.exp(torch.ones(3))"
+    )
+    made = command("trace", "f()", "--native-op", "exp", "--setup", setup, "--json")
+    assert not [hop for hop in made.hops if hop["kind"] == "op" and hop["instructions"] is not None]
+    told = [finding["text"] for finding in made.data["findings"]] + [made.data["captured"]["reason"] or ""]
+    assert any("which of the calls here that is cannot be told" in t or "which call was stepped" in t for t in told)
+
+
 def test_a_generator_runs_inside_of_what_consumes_it(command: InProcess) -> None:
     """A profile function of Python's own tells when: sum() is entered, then the generator, as often as it goes on."""
     setup = "def f(n):\n    for k in range(n):\n        yield torch.sin(x * k)\nx = torch.ones(2)"
