@@ -67,7 +67,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         from rich.console import Console
 
         out = io.StringIO()
-        draw = self._draw(Options(full, depth, only, opened, view, verbose))
+        draw = self._draw(Options(full, depth, only, opened, view, verbose, ()))
         draw(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
         return out.getvalue()
 
@@ -237,7 +237,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         """
         from ptexplore.render.terminal.console import picture
 
-        return picture(self._draw(Options(full, depth, only, opened, view, verbose)), self.expression)
+        return picture(self._draw(Options(full, depth, only, opened, view, verbose, ())), self.expression)
 
     def _draw(self, options: Options) -> Callable[[Console], None]:
         from ptexplore.render.terminal.trace import print_trail

@@ -24,6 +24,7 @@ REFUSED = {
     "setup": ("--setup is run before the expression, in each run anew", '--setup "m = nn.LSTM(3, 4)"'),
     "script": ("Python's own parser refuses it", "ptexplore trace --script FILE"),
     "context": ("--with takes an expression that gives a context manager", '--with "torch.inference_mode()"'),
+    "profiler": ("torch has one profiler at a time, and a trace runs under it", "ptexplore trace --script FILE"),
     "backward": (
         "backward needs a floating-point result that depends on a tensor that requires grad",
         '--var a="torch.randn(3, 3)", and no --with "torch.no_grad()"',

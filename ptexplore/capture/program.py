@@ -163,14 +163,6 @@ def flaw_of(program: Program) -> str | None:
     return None
 
 
-def in_order(program: Program) -> Iterator[OperatorKind]:
-    """Every operator call and node of backward, in the order in which they were made: the kind of each.
-
-    Raises ValueError if the order cannot be read.
-    """
-    return (kind for _, kind in _placed(program))
-
-
 def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
     """Every call that Python made while no operator ran, in order: it and all that ran in it, with the number of its
     calls, None for what an operator called.
@@ -180,6 +172,23 @@ def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
     numbers = _numbers(program)
     for number in numbers:
         yield list(_rows_in(program, number, numbers))
+
+
+def units_by_thread(program: Program) -> tuple[list[list[OperatorKind]], list[list[OperatorKind]]]:
+    """The kinds of every such call and of all that ran in it, in order: those of the main thread, those of all others.
+
+    Raises ValueError if the order cannot be read.
+    """
+    beside: set[int] = set()
+    for number, path in enumerate(program.paths):
+        if path.kind == "thread" or path.parent in beside:
+            beside.add(number)
+    parts: tuple[list[list[OperatorKind]], list[list[OperatorKind]]] = ([], [])
+    for unit in units(program):
+        row = next((number for number, _ in unit if number is not None), None)
+        is_beside = row is not None and program.calls[row].path in beside
+        parts[is_beside].append([kind for _, kind in unit])
+    return parts
 
 
 def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from ptexplore.capture.program import in_order
+from ptexplore.capture.program import units_by_thread
 from ptexplore.model.program import Program
 
 TWICE = "twice"
@@ -55,24 +55,23 @@ def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[st
     if "order" not in told:
         equal.append("operators not compared, since there are too many")
         return
-    recorded = (kind.name for kind in in_order(program) if kind.type in COMPARED)
-    if told["threads"] > 1:  # what ran beside what is not told
-        seen, plain = Counter(recorded), Counter(_names(told))
-        more = next(((name, seen[name], plain[name]) for name in seen | plain if seen[name] != plain[name]), None)
-        if more is None:
-            equal.append(f"{sum(seen.values()):,} operators, each as often")
-        else:
-            different.append(
-                f"{more[0]} ran {more[1]:,} times in the recorded run, {more[2]:,} times in the second one"
-            )
-        return
-    number = 0
-    for number, (name, other) in enumerate(zip_longest(recorded, _names(told)), 1):
+    recorded, beside = ([kind.name for unit in units for kind in unit if kind.type in COMPARED]
+                        for units in units_by_thread(program))  # fmt: skip
+    names = list(_names(told))
+    plain, plain_beside = names[: told["main"]], names[told["main"] :]
+    for number, (name, other) in enumerate(zip_longest(recorded, plain), 1):
         if name != other:
             was = f"{name or 'the end'} in the recorded run, {other or 'the end'} in the second one"
             different.append(f"operator {number:,} was {was}")
             return
-    equal.append(f"{number:,} operators in the same order")
+    seen, others = Counter(beside), Counter(plain_beside)  # when a thread runs, beside others, nothing tells
+    more = next(((name, seen[name], others[name]) for name in seen | others if seen[name] != others[name]), None)
+    if more is not None:
+        often = f"{more[1]:,} times in the recorded run, {more[2]:,} times in the second one"
+        different.append(f"{more[0]} ran in other threads {often}")
+        return
+    apart = f", and {len(beside):,} in other threads, each as often" if beside else ""
+    equal.append(f"{len(recorded):,} operators in the same order{apart}")
 
 
 def _names(told: Mapping[str, Any]) -> Iterator[str]:

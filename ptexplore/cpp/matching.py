@@ -20,6 +20,7 @@ _CERTAIN = {
     "vector<Tensor>", "vector<long>", "vector<vector<long>>", "vector<reference_wrapper<Tensor const>>",
     "ArrayRef<long>", "ArrayRef<Tensor>", "ArrayRef<SymInt>", "SymInt",
 }  # fmt: skip
+_INSIDE = re.compile(r"\(([*&]+)\)")
 _VALUE = re.compile(r"^const |[&*]+$")
 _HOLDER = re.compile(r"(?:unique_ptr|shared_ptr|weak_ptr|intrusive_ptr|vector|optional|tuple|function)<")
 _LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
@@ -121,6 +122,8 @@ def _indirect_otherwise(plain: str, other: str) -> bool:
     """
     if "(" in other or "[" in other:
         return False
+    inner = _INSIDE.search(plain)  # of a function, or an array: "int(&)(float)", "int(*)[3]"
+    plain = inner[1] if inner is not None else plain
     if other.endswith("*"):
         return not plain.endswith("*")
     if other.endswith("&"):

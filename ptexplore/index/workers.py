@@ -160,9 +160,18 @@ def _begun(folder: Path, waves: Iterable[Wave], jobs: int) -> Iterator[list[_Bat
         if number == 0:
             begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whatever there is for it
         if wave.macros is not None:
-            with (folder / str(number)).open("wb") as file:
+            with _named(folder), (folder / str(number)).open("wb") as file:
                 pickle.dump(wave.macros, file, pickle.HIGHEST_PROTOCOL)
         yield [_Batch(tasks, None if wave.macros is None else number) for tasks in begun]
+
+
+@contextlib.contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """An error of writing names the folder that has no room: the system's own has no name, and it is not the index."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def _in_pool(
@@ -225,7 +234,7 @@ def _begin(tables: str) -> None:
     _tables = Path(tables)
     try:
         _at = os.open(_tables / f"{_AT}{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError:  # the parent is gone, and another worker of it took the folder away
+    except OSError:  # the parent is gone, and another worker took its folder away; or there is no room, which it tells
         os._exit(1)
     end_with_parent(lambda: shutil.rmtree(_tables, ignore_errors=True))  # what the parent had no time to take away
     _get_ready()
@@ -277,8 +286,9 @@ def _say_at(path: str) -> None:
     """Say which file this worker is reading, for when it dies of that."""
     if _at is not None:
         name = path.encode("utf-8", "surrogateescape")
-        os.pwrite(_at, name, 0)
-        os.ftruncate(_at, len(name))
+        with _named(_tables):
+            os.pwrite(_at, name, 0)
+            os.ftruncate(_at, len(name))
 
 
 def read_rows(task: Task, macros: MacroTable) -> Result:
@@ -375,7 +385,9 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
             dialect = cpp.dialect(source, macros)
     except OverBudget:
         raise
-    except Exception as error:  # noqa: BLE001  (whatever a file does to a reader, the other files are read)
+    except Exception as error:  # whatever a file does to a reader, the other files are read
+        if isinstance(error, MemoryError) and _at is None:
+            raise  # a worker has a limit of its own; here it says nothing of the file, which the next run may read
         problems.append(f"the reader failed: {type(error).__name__}: {error}"[:300])
     return FileRecords(path, language, tuple(symbols), refs, tuple(dialect), tuple(problems))
 

@@ -205,6 +205,7 @@ class PythonCall:
 
     called_from_line: int | None  # the caller's line; null where that is not torch's, nor given by --setup
     qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
+    resumed: bool = False  # whether it is a generator, or a coroutine, that was called before and goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +295,11 @@ class LaunchRef:
 
     through: str | None = None  # the function of the device's runtime: `cudaLaunchKernel`; null where none was told
     took: int | None = None  # nanoseconds on the device; null in a program, whose calls have them
+
+
+def is_move(launch: str) -> bool:
+    """Whether a launch of this name is a copy or a fill, which the profiler names in words, and no kernel."""
+    return launch.startswith(("Memcpy ", "Memset "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +455,7 @@ class HopFacts:
     calls: int = 1  # how many equal calls this step stands for
     instructions: int | None = None  # from entry to exit, of the native pass
     time: int | None = None  # of an operator or node: nanoseconds in a warm run, where such were timed
-    sequence: int | None = None  # of an operator or node: autograd's sequence number, by which a node has its call
+    sequence: int | None = None  # of an operator or node: autograd's number, by which a node has its call (see events)
     saved: int | None = None  # of an operator: the bytes that what it recorded keeps for backward, if any
 
 

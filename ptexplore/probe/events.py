@@ -11,6 +11,8 @@ from . import torch_api as api
 LIMIT = 50_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
+COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
+APART = 1 << 40  # between the sequence numbers of two threads, each of which counts for itself
 MARKERS = ("frame", "builtin", "callback", "sets", "call")
 BEGAN_LATE = "what the first call that used the device launched is not told: torch's profiler looks at it from then on"
 LAUNCH = "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
@@ -33,7 +35,7 @@ def collect(
         (event, None, "forward" if event.start_tid in threads or event.start_time_ns < began else "backward")
         for event in reversed(roots)
     ]
-    left, work = LIMIT, api.DeviceWork(profile)
+    left, work, recorders = LIMIT, api.DeviceWork(profile), api.ForwardThreads(profile)
     while stack:
         event, parent, phase = stack.pop()
         launched = api.launched(event, work)
@@ -50,6 +52,10 @@ def collect(
                 return _telling(events), True
             number = len(events)
             thread = threads.setdefault(event.start_tid, len(threads))
+            if 0 <= data.get("sequence", -1) < COUNTED:
+                counting = recorders.of(event) if data["type"] in ("node", "engine") else event.start_tid
+                apart = threads.setdefault(counting or event.start_tid, len(threads)) * APART
+                data = data | {"sequence": data["sequence"] + apart}
             events.append({"event": number, "parent": parent, **data, "thread": thread, "phase": phase})
             parent = number
         elif event.name == api.MARK + BACKWARD:

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 
 from . import torch_api as api
+from .generators import goes_on
 from .values import tensors_among
 
 LIMIT = 50_000  # markers of one pass
@@ -274,6 +275,7 @@ class FrameRecorder:
             "function": code.co_name,
             "qualname": getattr(code, "co_qualname", code.co_name),  # co_qualname is new in Python 3.11
             "caller_line": back.f_lineno if back is not None else None,
+            **({"resumed": True} if goes_on(frame) else {}),
             **({"tensors": _layers(None, frame)} if given else {}),
             **({"module": module} if module is not None else {}),
         }

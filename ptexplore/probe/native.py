@@ -296,7 +296,7 @@ def _operator_call(
     most = ASKED if runs.request.get("native_op") else OPERATOR
     stepper = Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, most))
     counts = None
-    if runs.wall < SLOW or runs.count < 2:
+    if runs.wall < SLOW or runs.count < 2 or not api.records_all_threads():
         counts = runs.warm_up(lambda both: stepper.step_call(addresses, 0, both)[1].counts)
     once = _Once(runs.request)
     steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both, 4 * runs.wall)[1])
@@ -305,9 +305,15 @@ def _operator_call(
         raise Refused("native", f"{name} is called {times} through at::_ops::NAME::call, not {number}")
     op = next(op for op, address in entries.items() if address == addresses[steps.entry])
     recorded = times_called(op, called)
+    base, of = op.partition(".")[0], sum(name == f"aten::{op.partition('.')[0]}" for name, _ in called)
+    alike_named = {address for name, address in entries.items() if name.partition(".")[0] == base}
+    if counts is not None and of < sum(counts[addresses.index(address)] for address in alike_named):
+        where = "another thread may have called it, of which this torch's profiler tells nothing"
+        raise Unavailable(
+            f"{base} is called more often than was recorded ({where}): which call was stepped is not known"
+        )
     sure = alike and (recorded is None or counts is None or counts[steps.entry] == recorded)
-    base = f"aten::{op.partition('.')[0]}"
-    more = {"op": op, "number": steps.counts[steps.entry] if sure else None, "of": sum(n == base for n, _ in called)}
+    more = {"op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
     return once, [stepped_part("operator", steps, **more)]
 
 

@@ -146,7 +146,8 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
         with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
-            result, starts = _evaluated(running)
+            with api.no_other_profiler(_refuse_profiler):
+                result, starts = _evaluated(running)
     running.device = api.launching_device()
     if profile.use_device != running.device:
         cuts.append(events.BEGAN_LATE)
@@ -172,6 +173,10 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     # A single run speaks for all three recorders: the same events, each with the markers it is about.
     recorders = ("ops", "frames", "dispatch") if running.recorder == "once" else (running.recorder,)
     return described, {name: list(_of(tree, name)) for name in recorders}
+
+
+def _refuse_profiler() -> None:
+    raise Refused("profiler", "the expression runs torch's profiler itself")
 
 
 def _texts(request: Mapping[str, Any]) -> str:

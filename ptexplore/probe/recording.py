@@ -43,6 +43,7 @@ import torch
 from . import events, written
 from . import torch_api as api
 from .expression import text_of
+from .generators import goes_on
 from .paths import Label, Path
 from .raising import IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
@@ -68,7 +69,6 @@ COLD = 16  # calls of a function of torch's without an operator of its own, afte
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
-COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
@@ -364,6 +364,7 @@ class Recorder:
         if threading.get_ident() != self._main:
             name = threading.current_thread().name
             path = self._path_below(self.root, ("thread", name), Label("thread", name))
+            self._fold.has_threads = True
         thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)], api.local_words())
         thread.sets = self._read_sets(thread)
         self._threads.append(thread)
@@ -404,8 +405,12 @@ class Recorder:
 
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
         outer, back = thread.stack[-1], frame.f_back
-        direct = back is not None and back is outer.frame
-        key: Any = (label, back.f_lasti if direct and back is not None else None)
+        at: Any = None
+        if back is not None and back is outer.frame:
+            at = back.f_lasti
+        elif back is not None and _is_in(back, outer.path):  # a comprehension, say: all calls of a line are one path
+            at = "line", back.f_lineno
+        key: Any = (label, at)
         if code is ITS_PROFILER[0]:
             self._suspend()
         if code is api.MODULE_CALL:
@@ -416,9 +421,9 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._path_below(outer.path, key, label, back)
+        path = self._path_below(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
-        path.calls += own
+        path.calls += own and not goes_on(frame)
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
         if self.stepping is not None:
             self._before_syntax(thread, None)
@@ -462,8 +467,10 @@ class Recorder:
             place = label, frame.f_lasti  # a line is looked up in a table, which takes time
             known = outer_path.children.get(place)
             path = known if known is not None else self._at_line(outer_path, place, frame)
+        elif _is_in(frame, outer_path):
+            path = self._path_below(outer_path, (label, frame.f_lineno, "line"), label, frame)
         else:
-            path = self._path_below(outer_path, (label, None), label, frame)
+            path = self._path_below(outer_path, (label, None), label)
         path.calls += path is not outer_path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
@@ -1059,6 +1066,11 @@ def _is_timed(file: str, name: str) -> bool:
     return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
 
 
+def _is_in(frame: FrameType, path: Path) -> bool:
+    """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
+    return path.label.kind == "user" and frame.f_code.co_filename == path.label.file
+
+
 def _runs(code: CodeType) -> bool:
     """Whether a function is at work in this thread."""
     frame: FrameType | None = sys._getframe(1)
@@ -1152,10 +1164,10 @@ class Fold:
 
     # As with the recorder's: some are read for each event.
     __slots__ = (
-        "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names", "_order",
-        "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_root", "_route_of", "_rows", "_seen",
-        "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest", "kept", "kinds", "met", "rows", "stepping",
-        "writes",
+        "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
+        "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders", "_root",
+        "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest",
+        "has_threads", "kept", "kinds", "met", "rows", "stepping", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -1164,7 +1176,13 @@ class Fold:
         self.rows: list[Row] = [Row()]  # 0 is END
         self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
         # What is told of saved tensors beside the rows, by the names of the program's fields.
-        self.kept = {"saved_backwards": 0, "saved_elsewhere": 0, "saved_packed": 0, "saved_unread": 0}
+        self.kept = {
+            "saved_backwards": 0,
+            "saved_elsewhere": 0,
+            "saved_packed": 0,
+            "saved_unread": 0,
+            "saved_slices": 0,
+        }
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1172,7 +1190,9 @@ class Fold:
         self._packer = zlib.compressobj(6)
         self._count = 0
         # Of the call that has a number: its row, the number in it, when it ended.
-        self._sequences: dict[int, tuple[int, int, int]] = {}
+        self._sequences: dict[int, tuple[int, int, int]] = {}  # those of the thread that is folded
+        self._by_thread: dict[int, dict[int, tuple[int, int, int]]] = {}  # each thread counts for itself
+        self._recorders = api.ForwardThreads(None)  # tells which thread recorded a node
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
         self._python = 0  # nanoseconds in which that call ran Python
@@ -1193,6 +1213,7 @@ class Fold:
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
+        self.has_threads = False  # whether threads of the program's own ran, which a torch may not record
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
         """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
@@ -1207,12 +1228,18 @@ class Fold:
             self._work = api.DeviceWork(profile)
             main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
             roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-            beside = [e for e in roots if main is not None and e.start_tid != main and not e.name.startswith(api.MARK)]
-            unlike = set(map(id, beside))
-            self._walk([event for event in roots if id(event) not in unlike], root, 0)
-            if beside:
-                self._walk(beside, workers(), 0)
+            self._recorders = api.ForwardThreads(profile)
+            by_thread: dict[int, list[Any]] = {}
+            for event in roots:
+                by_thread.setdefault(event.start_tid, []).append(event)
+            for thread in self._threads_in_order(list(by_thread)):
+                self._sequences = self._by_thread.setdefault(thread, {})
+                mine, beside = self._parted(by_thread[thread], is_main=main in (None, thread))
+                self._walk(mine, root, 0)
+                if beside:
+                    self._walk(beside, workers(), 0)
         finally:
+            self._work, self._recorders = api.NO_WORK, api.ForwardThreads(None)  # which hold the profile
             if collects:
                 gc.enable()
             sys.setrecursionlimit(limit)
@@ -1226,8 +1253,34 @@ class Fold:
         if packed:
             self._packed.append(packed)
         self._order.clear()
-        if len(self._sequences) > 1 << 20:
-            self._sequences.clear()
+        for sequences in self._by_thread.values():
+            if len(sequences) > 1 << 20:
+                sequences.clear()
+
+    def _parted(self, roots: list[Any], *, is_main: bool) -> tuple[list[Any], list[Any]]:
+        """A thread's trees: those that Python's functions lead to, and those of a thread that runs none."""
+        if is_main:
+            return roots, []
+        mine = [event for event in roots if event.name.startswith(MARKED)]
+        return mine, [event for event in roots if not event.name.startswith(MARKED)]
+
+    def _threads_in_order(self, threads: list[int]) -> list[int]:
+        """The threads, the main one first; but before one that ran nodes those whose calls recorded them."""
+        if len(threads) == 1:
+            return threads
+        needed = [pair for pair in self._recorders.pairs() if pair[0] != pair[1]]
+        ordered: dict[int, None] = {}
+        pending = [(thread, False) for thread in reversed(threads)]
+        entered: set[int] = set()
+        while pending:
+            thread, is_ready = pending.pop()
+            if is_ready:
+                ordered.setdefault(thread)
+            elif thread not in entered:
+                entered.add(thread)
+                pending.append((thread, True))
+                pending += [(maker, False) for ran, maker in needed if ran == thread and maker in threads]
+        return list(ordered)
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
         before = None  # what ran before an operator: where it was called by syntax, that tells the place
@@ -1313,7 +1366,7 @@ class Fold:
             else:
                 told.append(kind)
         sequence: int = fields.sequence_number
-        counted = 0 <= sequence < COUNTED
+        counted = 0 <= sequence < events.COUNTED
         overload = event.overload_name if self._overloads else None
         told += (overload, counted, *(kernel for kernel, _, _ in launched))
         key = tuple(told)
@@ -1383,17 +1436,31 @@ class Fold:
 
         CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
         """
-        maker = self._sequences.get(sequence)
-        if maker is not None or not event.name.endswith(COPY_SLICES):
+        maker = self._recorded(event, sequence)
+        if maker is not None or not event.name.endswith(api.COPY_SLICES):
             return maker
         pending = list(event.children)
         while pending:
             inner = pending.pop()
             call = _read(inner, inner.name)
-            if call is not None and call[2] == "node" and not inner.name.endswith(COPY_SLICES):
-                return self._sequences.get(call[3].sequence_number)
+            if call is not None and call[2] == "node" and not inner.name.endswith(api.COPY_SLICES):
+                return self._recorded(inner, call[3].sequence_number)
             pending += inner.children
         return None
+
+    def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
+        """The call of that number in the thread that recorded a node."""
+        counting = [calls for calls in self._by_thread.values() if calls]
+        if self.has_threads or len(counting) > 1:
+            return self._by_thread.get(self._recorders.of(node), {}).get(sequence)
+        return counting[0].get(sequence) if counting else None
+
+    def _numbered(self, sequence: int) -> tuple[int, int, int] | None:
+        """The call of that number, where one thread alone has counted so far."""
+        if self.has_threads and not api.records_all_threads():
+            return None
+        known = [calls[sequence] for calls in self._by_thread.values() if sequence in calls]
+        return known[0] if len(known) == 1 else None
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
@@ -1440,7 +1507,7 @@ class Fold:
         if type_ == "op":
             overload = self._overload(event, path)
             given = tuple([_signature(value, sizes) for value in inputs])
-            counted = 0 <= sequence < COUNTED
+            counted = 0 <= sequence < events.COUNTED
             if counted:
                 self._seen.append(sequence)
                 self._first = sequence if self._first is None else self._first
@@ -1523,7 +1590,7 @@ class Fold:
 
     def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:
         """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
-        saver = self._sequences.get(refused.sequence)
+        saver = self._numbered(refused.sequence)
         if saver is None or self.writes is None:
             return None
         row, _, ended = saver
@@ -1540,6 +1607,7 @@ class Fold:
         told = self.kept
         told["saved_packed"] += kept.packed
         told["saved_unread"] += kept.unread
+        told["saved_slices"] += kept.slices
         told["saved_backwards"] += api.tells_saved_unread()
         counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
         self._kept.update((sequence, address) for sequence, address, _ in kept.told)
@@ -1547,7 +1615,7 @@ class Fold:
             if address in counted:
                 continue
             counted.add(address)
-            known = self._sequences.get(sequence)
+            known = self._numbered(sequence)
             if known is not None:
                 self.rows[known[0]].saved += size
             else:
@@ -1674,7 +1742,6 @@ _TYPES: dict[Any, str] = {}  # by scope
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
-COPY_SLICES = "CopySlices"
 
 
 def _signature(value: Any, sizes: list[Any]) -> Any:

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import torch
 
+COPY_SLICES = "CopySlices"  # how the name of the node ends that is around that of a write through a view
 MARK = "ptexplore:"  # how the recorders' own events are named in the profiler's tree
 
 # Extension modules whose builtins come from generated python_*_functions.cpp (tools/autograd/gen_python_functions.py).
@@ -377,6 +378,31 @@ def launching_device() -> str | None:
     return name if name is not None and name.upper() in told else None
 
 
+class ForwardThreads:
+    """Tells which thread recorded the node of a tree event, by its number: of a finished profile's flat list alone.
+
+    That has a place for it (`fwd_thread_id`), and the tree has none. The list is read when it is first asked.
+    """
+
+    def __init__(self, profile: Any) -> None:
+        self._profile: Any = profile
+
+    @functools.cached_property
+    def _nodes(self) -> dict[tuple[int, str], tuple[int, int]]:
+        """By beginning and name: the thread that ran the node, and the one that recorded it."""
+        told = self._profile.kineto_results.events() if self._profile is not None else ()
+        ran = ((event, event.fwd_thread_id()) for event in told)
+        return {(event.start_ns(), event.name()): (event.start_thread_id(), thread) for event, thread in ran if thread}
+
+    def of(self, node: Any) -> int:
+        """The number of the thread, 0 where that is not told."""
+        return self._nodes.get((node.start_time_ns, node.name), (0, 0))[1]
+
+    def pairs(self) -> frozenset[tuple[int, int]]:
+        """Every two threads of which the first ran nodes that the second recorded."""
+        return frozenset(self._nodes.values())
+
+
 # The functions of Python by which every first use of a device begins, C++'s too: torch/csrc/utils/device_lazy_init.cpp.
 BEGIN_DEVICES = frozenset(getattr(torch, name)._lazy_init.__code__ for name in DEVICES if hasattr(torch, name))
 
@@ -436,6 +462,18 @@ def is_capturing() -> bool:
 
 
 KINETO_FIELDS = torch._C._profiler._ExtraFields_Kineto  # of an event of a device's runtime, or of its work
+
+
+@contextmanager
+def no_other_profiler(refuse: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile whoever starts a profiler of torch's comes to `refuse`: torch.profiler's comes by the same method."""
+    profile: Any = torch.autograd.profiler.profile
+    prepare = profile._prepare_trace
+    profile._prepare_trace = lambda _: refuse()
+    try:
+        yield
+    finally:
+        profile._prepare_trace = prepare
 
 
 SILENT = 7  # above every level of libkineto's messages
@@ -812,12 +850,14 @@ class SavedStorages:
     """What the nodes of a graph saved: sequence number of the call, a storage's address, its bytes.
 
     `packed` tensors a hook packed (a checkpoint's), of which nothing is known; the memory of `unread` ones has no
-    address that can be asked for (MKLDNN's, a wrapper's).
+    address that can be asked for (MKLDNN's, a wrapper's). `slices`: how many nodes CopySlices there are, each around
+    one that does not tell what it saved.
     """
 
     told: list[tuple[int, int, int]] = field(default_factory=list)
     packed: int = 0
     unread: int = 0
+    slices: int = 0
 
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
@@ -836,6 +876,7 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
             leaf = getattr(node, "variable", None)
             of_leaves.update(address for address, _ in (_storages(leaf) or () if leaf is not None else ()))
             number = sequence_number(node)
+            saved.slices += node.name().endswith(COPY_SLICES)
             for value in _saved_values(node) if number >= 0 else ():
                 if not isinstance(value, torch.Tensor):
                     saved.packed += 1

@@ -82,13 +82,14 @@ def _told(profile: Any) -> dict[str, Any]:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 100_000))
     numbers: dict[str, int] = {}
+    parts = ((event for event in roots if (event.start_tid == main) is is_main) for is_main in (True, False))
     try:
-        order = [numbers.setdefault(name, len(numbers)) for name in _names(roots)]
+        orders = [[numbers.setdefault(name, len(numbers)) for name in _names(part)] for part in parts]
     finally:
         sys.setrecursionlimit(limit)
+    order = [number for names in orders for number in names]
     packed = zlib.compress(struct.pack(f"<{len(order)}I", *order))
-    threads = len({event.start_tid for event in roots})
-    return {"names": list(numbers), "order": base64.b64encode(packed).decode(), "threads": threads}
+    return {"names": list(numbers), "order": base64.b64encode(packed).decode(), "main": len(orders[0])}
 
 
 def _names(trees: Iterable[Any]) -> Iterator[str]:

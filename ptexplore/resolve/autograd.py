@@ -22,6 +22,7 @@ OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function i
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 # What stands in the place of a formula that nobody wrote: it raises, so whatever else ran in its node ran before it.
 RAISES = ("not_implemented", "not_implemented_list")
+THREADS_APART = 1 << 40  # between the sequence numbers of two threads (probe/events.py)
 EVALUATE = "torch::autograd::Engine::evaluate_function"
 FORMULA_SCOPE = "torch::autograd::generated::details"
 NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edge
@@ -30,10 +31,14 @@ NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edg
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add recorded nodes under forward autograd kernels; give backward nodes source, formula and forward call."""
     forward = _recording_calls(claims)
-    kept = {k.sequence: k.bytes for k in records(context.session.observations, "kept", KeptForBackward)}
+    # What is asked of the graph tells no thread: a number that another thread counted too is nobody's then.
+    unclear = {number % THREADS_APART for number in forward if number >= THREADS_APART}
+    told = records(context.session.observations, "kept", KeptForBackward)
+    kept = {k.sequence: k.bytes for k in told if k.sequence not in unclear}
     # A call that records nothing leaves the number to the next one: the last that has it is the one that recorded.
     saved = {id(calls[-1].event): kept[number] for number, calls in forward.items() if number in kept}
-    graph = {node.sequence: node for node in records(context.session.observations, "graph", GraphNode)}
+    nodes = records(context.session.observations, "graph", GraphNode)
+    graph = {node.sequence: node for node in nodes if node.sequence not in unclear}
     recorded = _recorded(context, forward, graph)
 
     def change(claim: Claim) -> Claim:
@@ -237,7 +242,8 @@ def _formulas(context: Context, node: Claim, derivative: Derivative, entry: Deri
     (create_differentiability_info of tools/autograd/load_derivatives.py).
     """
     claims = []
-    run = sorted((f for f in entry.formulas if f.mode == "backward" and f.needed is not False), key=lambda f: f.inputs)
+    run = [f for f in entry.formulas if f.mode == "backward" and f.needed is not False]
+    run.sort(key=lambda f: f.inputs)
     for name in dict.fromkeys(call for f in run for call in f.calls):
         lines = ", ".join(str(f.line) for f in run if name in f.calls)
         symbol = f"{FORMULA_SCOPE}::{name}"

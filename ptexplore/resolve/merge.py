@@ -159,14 +159,14 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     attached: list[Claim] = []
     while left:
         claim, span = left.popleft()
-        while pending and _is_skipped(*pending[0], claim):
+        while pending and _is_skipped(*pending[0], claim, span):
             attached += _alone(pending.popleft()[0])
         if not pending or not _belongs(*pending[0], claim, span):
             attached.append(claim)
             continue
         call, numbers = pending.popleft()
         group = [claim]
-        while left and left[0][1] and left[0][1] <= numbers:
+        while left and (left[0][1] <= numbers if left[0][1] else left[0][0].event.resumed):
             group.append(left.popleft()[0])
         attached += _join(call, group)
     for call, _ in pending:
@@ -203,9 +203,12 @@ def _belongs(call: UserCall, numbers: frozenset[int], claim: Claim, span: frozen
     return _is_of(call.callable, claim)
 
 
-def _is_skipped(call: UserCall, numbers: frozenset[int], claim: Claim) -> bool:
-    """Whether a call ran no operator and left no event of its own (an attribute, a Python helper)."""
-    return not numbers and not _is_of(call.callable, claim)
+def _is_skipped(call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int]) -> bool:
+    """Whether a call ran no operator and left no event of its own (an attribute, a Python helper).
+
+    That of a generator leaves none: what runs its function, which calls operators then, is a later call.
+    """
+    return not numbers and (bool(span) or not _is_of(call.callable, claim))
 
 
 def _is_of(target: CallTarget, claim: Claim) -> bool:
@@ -219,7 +222,8 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
     by_type = call.syntax != "call" and call.callable.kind in ("slot", "method") and call.callable.table is not None
     # What operator syntax leads to is C++, which a profile function is not told of; that may call Python in turn. The
     # function behind an attribute has no name of its own, by which a stepped run would be known to have called it.
-    if first.hop.kind == "binding" or (first.hop.kind == "python" and not by_type):
+    by_c = call.callable.kind in ("other", "class") and call.callable.file is None  # it may call Python in turn
+    if first.hop.kind == "binding" or (first.hop.kind == "python" and not by_type and not by_c):
         called = first.but(replace(first.hop, evidence=(*first.hop.evidence, call.observation)))
         return [replace(called, call=call), *group[1:]]
     foreign = call.callable.kind in ("other", "class", "python")

@@ -44,10 +44,9 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             return claim
         source = function_place(context, event.file, event.line, event.function or "")
         qualname = event.qualname if event.qualname != event.function else None
-        is_known = source.path is not None
-        called = (
-            PythonCall(event.caller_line or None, qualname) if is_known and (event.caller_line or qualname) else None
-        )
+        line = (event.caller_line or None) if source.path is not None else None
+        name = qualname if source.path is not None else None
+        called = PythonCall(line, name, event.resumed) if line or name or event.resumed else None
         return claim.but(replace(claim.hop, source=source, python=called))
 
     return rewrite(claims, change)

@@ -39,6 +39,7 @@ from ptexplore.model.trace import (
 from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
+from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.error_message import (
     NO_KERNEL,
     condition_at,
@@ -57,6 +58,7 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 
 LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has nothing
 BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
+PY_NODE = "torch::autograd::PyNode::apply("
 UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
@@ -76,7 +78,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     left = next((error for error in seen if error.calls), raised).calls
     thrown = _thrown(context, raised)
     call = context.calls[left[-1]] if left and left[-1] < len(context.calls) else None
-    step = innermost(claims, thrown.stack if thrown else (), raised.frames)
+    step = innermost(claims, thrown.stack if thrown else (), raised.frames, partial(_entries, context))
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
@@ -128,8 +130,19 @@ def is_on_stack(context: Context, claims: Sequence[Claim]) -> bool:
     return thrown is not None and any(_is_of(seen.name, call) for seen in thrown.stack for call in calls)
 
 
-def innermost(claims: Sequence[Claim], stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Claim | None:
-    """The innermost claim that an error left; None where none is known to be.
+def _entries(context: Context, call: Claim) -> frozenset[str]:
+    """The entry points that a call of an operator may have gone by, where its overload is not known."""
+    known, fitting = overloads_of(context, call)
+    return frozenset(f"at::_ops::{operator.cpp_name}::call" for operator in fitting or known if operator.cpp_name)
+
+
+def innermost(
+    claims: Sequence[Claim],
+    stack: Sequence[CppFunction],
+    frames: Sequence[LeftFrame],
+    entries: Callable[[Claim], frozenset[str]] | None = None,
+) -> Claim | None:
+    """The innermost claim that an error left; None where none is known to be. `entries` as `_is_of` takes it.
 
     From outside in, each function that was left is the last call of it inside of what is found so far: nothing else ran
     after what raised. First Python's functions, then those of C++, of which the innermost threw. A function that left
@@ -139,7 +152,7 @@ def innermost(claims: Sequence[Claim], stack: Sequence[CppFunction], frames: Seq
     for frame in frames:
         left = _last(left, claims, partial(_is_frame, frame))
     for function in reversed(stack):
-        left = _last(left, claims, partial(_is_of, function.name)) if function.name else left
+        left = _last(left, claims, partial(_is_of, function.name, entries=entries)) if function.name else left
     # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
     for function in reversed(stack):
         inside = (left,) if left is not None and left.hop.kind in ("kernel", "impl") else ()
@@ -159,14 +172,21 @@ def _is_frame(frame: LeftFrame, claim: Claim) -> bool:
     return (event.file, event.line, event.function) == (frame.file, frame.first, frame.function)
 
 
-def _is_of(name: str, claim: Claim) -> bool:
-    """Whether a claim is a call of the function of C++ that has this demangled name."""
+def _is_of(name: str, claim: Claim, entries: Callable[[Claim], frozenset[str]] | None = None) -> bool:
+    """Whether a claim is a call of the function of C++ that has this demangled name.
+
+    `entries` tells the entry points of an operator call whose overload is not known.
+    """
     hop = claim.hop
     if hop.native is not None and hop.native.symbol:
         return hop.native.symbol == name
     entry = ENTRY.match(name)
+    if hop.kind == "op" and hop.op is None:
+        return entry is not None and entries is not None and entry[0] in entries(claim)
     if hop.kind == "op":
         return entry is not None and hop.operator is not None and hop.operator.entry == entry[0]
+    if hop.kind == "node" and name.startswith(PY_NODE):  # the node of a torch.autograd.Function has its name alone
+        return hop.name.count("::") == 1
     return hop.kind in ("binding", "kernel", "node") and hop.name in _functions_in(name)
 
 
@@ -215,7 +235,7 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     thrown = _thrown(context, raised[0]) if raised else None
     if thrown is None:
         return claims
-    step = innermost(claims, thrown.stack, raised[0].frames)
+    step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))
     left = _operators_left(claims, step)
     if step is not None and step.hop.kind == "node" and any(f.name.startswith(UNPACK) for f in thrown.stack):
         claims = _before_formulas(claims, step)
@@ -276,7 +296,8 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     thrown = _thrown(context, raised[0]) if raised else None
     if thrown is None or any(seen.kind == "calls" for seen in context.session.observations):
         return claims
-    left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames))
+    entries = partial(_entries, context)
+    left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames, entries))
     segment = next((held for claim, _, held in _segments(left, thrown) if claim is left[-1]), ())
     if not left or not segment:
         return claims

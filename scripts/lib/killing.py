@@ -214,10 +214,7 @@ class Killing:
         """Run it to its end. Raises AssertionError where that is not a good one."""
         process = self._begin(arguments)
         with _metered(process.pid, meter):
-            out, err = process.communicate(timeout=600)
-        if process.returncode or b"Traceback" in err:
-            raise AssertionError(f"{arguments[:3]} -> {process.returncode}: {err.decode(errors='replace')[-400:]}")
-        return out.decode()
+            return _good(process)
 
     def _begin(self, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
         self._number += 1
@@ -277,26 +274,32 @@ class Killing:
         tally.uncompared = sorted(name for name in self._alone if self._same.get(name) is None)
 
     def kill(self, chain: int, drawn: random.Random, tally: Tally) -> None:
-        """Kill it so many times on top of one another; then let one run end."""
+        """Kill it so many times on top of one another; then let one run end. One that ends before its kill is that."""
         self._reset()
+        ended = None
         for _ in range(chain):
-            self._kill_once(drawn.uniform(0.0, tally.seconds), drawn, tally)
+            ended = self._kill_once(drawn.uniform(0.0, tally.seconds), drawn, tally)
             for name, known in self._known.items():
                 if _prints(self._folder / name)[0] not in known:
                     tally.faults.append(f"{name} is neither the old nor the new one")
-        self._compare(tally)
+            if ended is not None:
+                break
+        self._compare(tally, ended)
 
-    def _kill_once(self, after: float, chance: random.Random, tally: Tally) -> None:
-        """Kill it after so many seconds of processor: by the clock, a busy machine would always be met at its start."""
+    def _kill_once(self, after: float, chance: random.Random, tally: Tally) -> subprocess.Popen[bytes] | None:
+        """Kill it after so many seconds of processor: by the clock, a busy machine would always be met at its start.
+
+        Returns the process where it had ended before.
+        """
         process = self._begin(self._arguments)
         while process.poll() is None and (left := after - spent(process.pid)) > 0.0:
             with contextlib.suppress(subprocess.TimeoutExpired):  # on all processors it takes at least so long
                 process.wait(max(chance.uniform(0.0, 0.1), left / (os.cpu_count() or 1)))
         if process.poll() is not None:
             tally.late += 1
-        else:
-            tally.kills += 1
-            process.send_signal(signal.SIGKILL)
+            return process
+        tally.kills += 1
+        process.send_signal(signal.SIGKILL)
         process.wait()
         for stream in (process.stdout, process.stderr):  # a child may hold the other end: it is not waited for
             if stream is not None:
@@ -317,10 +320,11 @@ class Killing:
             for number, _ in alive:
                 with contextlib.suppress(OSError):
                     os.kill(number, signal.SIGKILL)
+        return None
 
-    def _compare(self, tally: Tally) -> None:
+    def _compare(self, tally: Tally, ended: subprocess.Popen[bytes] | None) -> None:
         try:
-            output = self._whole_run(*self._arguments)
+            output = self._whole_run(*self._arguments) if ended is None else _good(ended)
         except (AssertionError, subprocess.TimeoutExpired) as error:
             tally.faults.append(str(error)[:600])
             return
@@ -334,6 +338,14 @@ class Killing:
                 tally.faults.append(f"{name} is not there")
             elif way is not None and _prints(left[name])[way] != self._alone[name][way]:
                 tally.faults.append(f"{name} differs")
+
+
+def _good(process: subprocess.Popen[bytes]) -> str:
+    """What a run prints, when it has ended. Raises AssertionError where that is no good end."""
+    out, err = process.communicate(timeout=600)
+    if process.returncode or b"Traceback" in err:
+        raise AssertionError(f"{process.args!r:.300} -> {process.returncode}: {err.decode(errors='replace')[-400:]}")
+    return out.decode()
 
 
 def _prints(file: Path) -> Prints:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.capture.probing import TraceRequest
-from ptexplore.capture.program import in_order
+from ptexplore.capture.program import units
 from ptexplore.capture.session import checked, from_json, portable, to_json
 from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
@@ -122,7 +122,7 @@ def test_script(warm: Runtime, tmp_path: Path) -> None:
     script.write_text("import torch\nif __name__ == '__main__':\n    print('seen')\n    torch.ones(2) + 1\n")
     session = trace(warm, None, script=str(script))
     assert session.program is not None
-    called = [kind.name for kind in in_order(session.program)]
+    called = [kind.name for unit in units(session.program) for _, kind in unit]
     assert called[0] == "aten::ones"
     assert "aten::add" in called
     assert session.captured.dispatch is False

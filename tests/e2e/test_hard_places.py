@@ -579,6 +579,38 @@ def _with_callers(hops: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
             names[inner["id"]] = {*names.get(hop["id"], set()), hop["name"]}
 
 
+def test_a_stepped_call_of_another_thread_is_laid_over_no_call_of_this_one(command: InProcess) -> None:
+    """The thread calls it first, so that is what is stepped; torch 2.6's profiler records nothing of the thread."""
+    setup = (
+        "import threading\n"
+        "def f():\n    t = threading.Thread(target=lambda: torch.exp(torch.ones(2)))\n    t.start()\n    t.join()\n"
+        "    return torch.exp(torch.ones(3))"
+    )
+    made = command("trace", "f()", "--native-op", "exp", "--setup", setup, "--json")
+    assert not [hop for hop in made.hops if hop["kind"] == "op" and hop["instructions"] is not None]
+    told = [finding["text"] for finding in made.data["findings"]] + [made.data["captured"]["reason"] or ""]
+    assert any("which of the calls here that is cannot be told" in t or "which call was stepped" in t for t in told)
+
+
+def test_a_generator_runs_inside_of_what_consumes_it(command: InProcess) -> None:
+    """A profile function of Python's own tells when: sum() is entered, then the generator, as often as it goes on."""
+    setup = "def f(n):\n    for k in range(n):\n        yield torch.sin(x * k)\nx = torch.ones(2)"
+    recorded = torch_says(
+        f"import sys\n{setup}\nevents = []\n"
+        "sys.setprofile(lambda frame, event, called: events.append(event[:6] + ' ' + "
+        "(called.__name__ if event.startswith('c_') else frame.f_code.co_name)))\n"
+        "sum(f(2))\nsys.setprofile(None)\nprint(json.dumps(events))"
+    )
+    began, ended = recorded.index("c_call sum"), recorded.index("c_retu sum")
+    assert [event for event in recorded if event == "call f"] == ["call f"] * 3
+    assert recorded[began:ended].count("call f") == 3
+    tree = command("trace", "sum(f(2))", "--setup", setup, "--no-native", "--json").tree
+    assert [hop["name"] for hop in tree] == ["sum"]
+    pieces = [hop for hop in tree[0]["children"] if hop["kind"] == "python"]
+    goes_on = [(hop["name"], bool(hop["python"] and hop["python"]["resumed"])) for hop in pieces]
+    assert goes_on == [("f", False), ("f", True), ("f", True)]
+
+
 def test_what_setup_defines_can_be_imported_as_any_code_of_python(command: InProcess) -> None:
     """Pickle finds a class by its module's name, Dynamo a function's globals; one module, however often it is run."""
     setup = (

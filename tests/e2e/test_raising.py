@@ -187,7 +187,7 @@ def test_a_run_that_watched_and_saw_nothing_is_told_as_that(command: InProcess, 
     begins = f"import os\nif os.path.exists({str(ran)!r}): raise SystemExit\nopen({str(ran)!r}, 'w').close()\n"
     script.write_text(begins + WRITING, encoding="utf-8")
     shown = " ".join(command("trace", "--script", str(script), "--native-budget", "0", "--again").out.split())
-    assert "again: the run that was to watch the saved tensor" in shown
+    assert "unwatched: a run of its own that watches saved tensors told nothing" in shown
     assert "runs it once more" not in shown
 
 

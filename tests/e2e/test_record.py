@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import ptexplore
-from ptexplore.capture.program import in_order
+from ptexplore.capture.program import units
 from ptexplore.model.trace import walk
 from tests.harness import TARGET, InProcess
 
@@ -103,7 +103,7 @@ def test_a_block_tells_what_the_plain_profiler_saw_and_changes_nothing() -> None
 
     program = recording.trail.program
     assert program is not None
-    seen = [kind.name for kind in in_order(program) if kind.type not in ("user", "script")]
+    seen = [kind.name for unit in units(program) for _, kind in unit if kind.type not in ("user", "script")]
     assert seen == list(plain(profile.kineto_results.experimental_event_tree()))
     assert [path.name for path in program.paths if path.type == "Linear"] == ["body.0", "body.1", "head"]
     assert 0 < program.overhead < program.wall

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ RECORDED = json.loads(gzip.decompress(FILE.read_bytes()))["recorded"]
 
 class Operator:
     inputs = ()
-    scope = torch._C._profiler.RecordScope.FUNCTION
-    sequence_number = -1
+
+    def __init__(self, scope: str, sequence: int) -> None:
+        self.scope = getattr(torch._C._profiler.RecordScope, scope)
+        self.sequence_number = sequence
 
 
 class OfDevice:
@@ -38,24 +41,22 @@ class OfDevice:
 class Event:
     overload_name = ""
 
-    def __init__(self, tag: str, name: str, thread: int, start: int, took: int, correlation: int) -> None:
+    def __init__(self, tag: str, name: str, thread: int, start: int, took: int, *fields: Any) -> None:
         self.name, self.start_tid, self.start_time_ns, self.duration_time_ns = name, thread, start, took
-        self.correlation_id = correlation
-        self.extra_fields = {"TorchOp": Operator, "Kineto": OfDevice}[tag]()
+        self.correlation_id, scope, sequence = fields
+        self.extra_fields = Operator(scope, sequence) if tag == "TorchOp" else OfDevice()
         self.children: list[Event] = []
 
 
 class FlatEvent:
-    def __init__(self, name: str, on_device: bool) -> None:
-        self._name = name
+    """An event of the flat list: what it tells it tells when it is asked."""
+
+    def __init__(self, name: str, on_device: bool, _took: int, start: int, thread: int, recorder: int) -> None:
         kinds = torch._C._autograd.DeviceType
-        self._device = kinds.CUDA if on_device else kinds.CPU
-
-    def name(self) -> str:
-        return self._name
-
-    def device_type(self) -> Any:
-        return self._device
+        told = {"name": name, "device_type": kinds.CUDA if on_device else kinds.CPU, "start_ns": start}
+        told |= {"start_thread_id": thread, "fwd_thread_id": recorder}
+        for asked, value in told.items():
+            setattr(self, asked, partial(lambda given: given, value))
 
 
 class Profile:
@@ -64,7 +65,7 @@ class Profile:
     use_device = "cuda"
 
     def __init__(self, recorded: dict[str, Any]) -> None:
-        self._flat = [FlatEvent(name, on_device) for name, on_device, _ in recorded["flat"]]
+        self._flat = [FlatEvent(*told) for told in recorded["flat"]]
         self._roots: list[Event] = []
         around: list[Event] = []
         for depth, *told in recorded["tree"]:
@@ -94,7 +95,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def on_device(recorded: dict[str, Any]) -> list[tuple[str, int]]:
     """What the flat list says of the device: names and nanoseconds, sorted."""
-    return sorted((name, took) for name, is_device, took in recorded["flat"] if is_device)
+    return sorted((name, took) for name, is_device, took, *_ in recorded["flat"] if is_device)
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -148,3 +149,19 @@ def test_a_graph_replayed_and_a_compiled_kernel() -> None:
     (compiled,) = (event for event in tree if event["type"] == events.LAUNCH)
     assert (compiled["name"], compiled["through"]) == ("triton_poi_fused_add_mul_relu_0", "cuLaunchKernel")
     assert tree[compiled["parent"]]["type"] == "op"
+
+
+def test_nodes_that_ran_in_the_device_s_thread_belong_to_the_calls_that_recorded_them() -> None:
+    """Backward of `(a @ w).relu().sum()`: nodes have a number of the main thread's, and run in another one."""
+    fold = recording.Fold()
+    root = CallPath(0, None, Label("program", "program"), None)
+    fold.take(Profile(RECORDED["backward"]), {}, root, lambda: root)
+    told = fold.told([root])
+    names = [told["kinds"][told["routes"][calls["route"]]["kind"]]["name"] for calls in told["calls"]]
+    recorded = {
+        name.rpartition(" ")[2]: names[calls["recorded"]]
+        for name, calls in zip(names, told["calls"], strict=True)
+        if "recorded" in calls
+    }
+    expected = {"SumBackward0": "aten::sum", "ReluBackward0": "aten::relu", "MmBackward0": "aten::matmul"}
+    assert recorded == expected

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.capture.program import flaw_of, in_order, program_of
+from ptexplore.capture.program import flaw_of, program_of, units
 from ptexplore.model.program import Program
 from ptexplore.view.trace.program_parts import parts_of
 from ptexplore.view.trace.stacks import _threads
@@ -167,7 +167,7 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     run()  # what only a first call does is done
     if size == "sliced":
         monkeypatch.setattr(recorder(), "SLICE", 5)
-    assert [kind.name for kind in in_order(recorded(run))] == plain(run)
+    assert [kind.name for unit in units(recorded(run)) for _, kind in unit] == plain(run)
 
 
 def ranged() -> None:
@@ -520,6 +520,70 @@ def nodes_of(program: Program) -> Counter[tuple[str, str]]:
     return ran
 
 
+def test_a_generator_that_goes_on_is_no_further_call_and_a_package_s_line_none_of_ours() -> None:
+    def numbers() -> Iterator[Any]:
+        for _ in range(3):
+            yield torch.ones(2)
+
+    async def waiting() -> None:
+        torch.ones(3)
+
+    @contextlib.contextmanager
+    def around() -> Iterator[None]:
+        torch.zeros(2)
+        yield
+        torch.zeros(2)
+
+    def run() -> None:
+        for _ in range(2):
+            list(numbers())
+        with contextlib.suppress(StopIteration):
+            waiting().send(None)
+        with around():
+            pass
+
+    paths = {path.name.rpartition(".")[2]: path for path in recorded(run).paths if path.kind == "user"}
+    assert {name: paths[name].calls for name in ("numbers", "waiting", "around")} == {
+        "numbers": 2, "waiting": 1, "around": 1,
+    }  # fmt: skip
+    first = run.__code__.co_firstlineno
+    assert (paths["numbers"].line, paths["waiting"].line) == (first + 2, first + 4)
+    assert paths["around"].line is None, "contextlib calls it"
+
+
+def tells_all_threads() -> bool:
+    api: Any = importlib.import_module("ptexplore.probe.torch_api")
+    return bool(api.records_all_threads())
+
+
+def test_sequence_numbers_count_in_each_thread_by_itself() -> None:
+    """A thread's Linear and the main thread's tanh have the same numbers: a node belongs to its own thread's call."""
+    layer, kept = nn.Linear(3, 3), {}
+
+    def beside() -> None:
+        kept["sum"] = layer(torch.ones(2, 3)).sum()
+
+    def run() -> None:
+        for _ in range(2):
+            thread = threading.Thread(target=beside)
+            thread.start()
+            thread.join()
+            mine = torch.ones(3, requires_grad=True).tanh().exp()
+            kept["sum"].backward()
+            mine.sum().backward()
+
+    program = recorded(run)
+    kinds = [program.kinds[program.routes[calls.route].kind].name for calls in program.calls]
+    makers = {
+        (kinds[number].rpartition(" ")[2], kinds[calls.recorded])
+        for number, calls in enumerate(program.calls)
+        if calls.recorded is not None
+    }
+    mine = {("TanhBackward0", "aten::tanh"), ("ExpBackward0", "aten::exp"), ("SumBackward0", "aten::sum")}
+    theirs = {("AddmmBackward0", "aten::linear"), ("TBackward0", "aten::linear")}
+    assert makers == mine | (theirs if tells_all_threads() else set())
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_nodes_of_backward_belong_to_the_modules_that_recorded_them(name: str) -> None:
     make, inputs = MODELS[name]
@@ -545,6 +609,7 @@ def test_the_node_of_a_write_through_a_view_belongs_to_the_call_that_wrote() -> 
     (slices,) = (c for c in program.calls if kinds[program.routes[c.route].kind].name.endswith("CopySlices"))
     assert slices.recorded is not None
     assert kinds[program.routes[program.calls[slices.recorded].route].kind].name == "aten::fill_"
+    assert program.saved_slices == slices.calls == 1
 
 
 def test_operators_are_those_that_python_nodes_and_the_engine_called() -> None:

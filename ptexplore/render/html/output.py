@@ -256,7 +256,9 @@ class Aside:
         if self.folder.is_symlink():
             self.folder.unlink()
         self.folder.mkdir(parents=True, exist_ok=True)
-        return {url for left in self.folder.glob(f"*{_JOURNAL}") for url in _read(left)}
+        # Not by glob, which finds nothing in a folder that a bad disk keeps back.
+        left = [name for name in os.listdir(self.folder) if name.endswith(_JOURNAL)]
+        return {url for name in left for url in _read(self.folder / name)}
 
     def empty(self) -> None:
         """Drop what is left in the folder."""

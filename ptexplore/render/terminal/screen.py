@@ -11,7 +11,7 @@ from rich.text import Text
 from ptexplore.model.places import SourceRef
 from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, print_command
 from ptexplore.safe_text import clean
-from ptexplore.view.trace.page import ScreenRow, TrailView, percent
+from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, percent
 
 WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
@@ -60,11 +60,18 @@ def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> No
         _fold(console, Text(told, style="dim"), "", "  ", width)
     for line in view.left_out:
         _fold(console, Text(clean(line), style="dim"), "", "  ", width)
-    steps = [(step.shows or "next", step.command) for step in view.next_steps]
-    steps += [("read about it", command) for command in view.read]
-    label_width = max((len(label) for label, _ in steps), default=0)
-    for label, command in steps:
-        print_command(console, command, f"{label:<{label_width}}  ")
+    steps = [*view.next_steps, *(NextStep(command, "read about it") for command in view.read)]
+    label_width = max((len(step.shows or "next") for step in steps), default=0)
+    for step in steps:
+        print_step(console, step, f"{step.shows or 'next':<{label_width}}  ")
+
+
+def print_step(console: Console, step: NextStep, label: str) -> None:
+    """Print a next step behind a label: a command as it is typed, or a call of Python's."""
+    if step.in_python:
+        console.print(Text.assemble((label, "dim"), (clean(step.command), "cyan")))
+    else:
+        print_command(console, step.command, label)
 
 
 def _fold(console: Console, text: Text, first: str, further: str, width: int) -> None:

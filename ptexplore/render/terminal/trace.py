@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ptexplore.model.observed import Remark, records
 from ptexplore.render.terminal.console import Locate, drawn, folded, print_command
-from ptexplore.render.terminal.screen import print_screen
+from ptexplore.render.terminal.screen import print_screen, print_step
 from ptexplore.safe_text import clean
 from ptexplore.view.line import place_spans
 
@@ -99,9 +99,10 @@ def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: boo
     console.print()
     for line in view.left_out:
         folded(console, Text(line, style="dim"), "", "  ")
-    for label, steps in (("next:", [step.command for step in view.next_steps]), ("read:", view.read)):
-        for number, step in enumerate(steps):
-            print_command(console, step, f"{'' if number else label:5} ")
+    for number, step in enumerate(view.next_steps):
+        print_step(console, step, f"{'' if number else 'next:':5} ")
+    for number, command in enumerate(view.read):
+        print_command(console, command, f"{'' if number else 'read:':5} ")
 
 
 def print_output(console: Console, session: Session) -> None:

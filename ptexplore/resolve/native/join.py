@@ -85,11 +85,13 @@ def _operator(
 def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
     """The claims of calls of the stepped operator, in order.
 
-    Empty if the stepped run called the operator another number of times: numbers then tell nothing.
+    Empty if the stepped run called the operator another number of times, or if several threads call it, whose order is
+    not known: numbers then tell nothing.
     """
     base, _, overload = str(stepped.calls.op).partition(".")
     called = [c for c in walk(claims) if c.hop.kind == "op" and c.event.name == f"aten::{base}"]
-    if stepped.calls.of is not None and len(called) != stepped.calls.of:
+    is_other = stepped.calls.of is not None and len(called) != stepped.calls.of
+    if is_other or len({claim.event.thread for claim in called}) > 1:
         return []
     return [c for c in called if not overload or c.hop.op in (None, f"aten::{base}.{overload}")]
 

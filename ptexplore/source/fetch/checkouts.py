@@ -33,6 +33,7 @@ FORMAT = 1
 RECORD = "checkout.json"
 TREE = "tree"
 ASIDE = ".fetching-"
+REPLACED = f"{ASIDE}old-"  # and a name: what gives way, until the new one has that name
 _LOCK = ".lock"
 _USE = ".use"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
@@ -134,11 +135,15 @@ def register(folder: Path, checkout: Checkout, details: dict[str, Any]) -> Check
     write_record(folder, checkout, details)
     folder.chmod(0o755)
     if target.exists():
-        old = target.with_name(f"{ASIDE}old-{checkout.name}")
+        old = target.with_name(f"{REPLACED}{checkout.name}")
         shutil.rmtree(old, ignore_errors=True)
         _forget_index(checkout.name)
         target.rename(old)
-        folder.rename(target)
+        try:
+            folder.rename(target)
+        except BaseException:
+            old.rename(target)
+            raise
         shutil.rmtree(old, ignore_errors=True)
     else:
         folder.rename(target)

@@ -213,8 +213,15 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
 
 
 def sweep() -> None:
-    """Delete what killed fetches left; what git can go on with stays for two weeks. Call it inside the lock."""
+    """Delete what killed fetches left; what git can go on with stays for two weeks. Call it inside the lock.
+
+    A checkout that gave way to one that never came gets its name back.
+    """
     for left in locations.checkouts_dir().glob(f"{checkouts.ASIDE}*"):
+        replaced = left.with_name(left.name.removeprefix(checkouts.REPLACED))
+        if replaced != left and not is_at(replaced):
+            left.rename(replaced)
+            continue
         busy = left / BUSY
         kept = left.name.startswith(GIT) and busy.is_file() and time.time() - busy.stat().st_mtime < _KEPT
         if not kept:

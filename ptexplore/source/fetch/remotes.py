@@ -164,15 +164,17 @@ _NO_ROOM = re.compile(r"no space left|quota exceeded|file too large|write error|
 def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> PtexploreError:
     """The error for the user. git's own words are the reason, without a password that they may hold."""
     lines = [line for line in error.lines if line and not re.match(r"(remote: )?[\w ]+:\s+\d+%", line)]
-    words = "; ".join(
-        re.sub(r"^(fatal|error): ", "", line) for line in lines if re.match(r"(fatal|error|ssh|kex\w*):", line)
-    )
-    words = words or "; ".join(lines[-2:])
+    reasons = [re.sub(r"^(fatal|error): ", "", line) for line in lines if re.match(r"(fatal|error|ssh|kex\w*):", line)]
+    reasons = reasons or lines[-2:]
+    has_no_room = any(map(_NO_ROOM.search, reasons)) or error.status == -25
+    if len(reasons) > 4:  # one for each file that cannot be written; the last says why
+        reasons[2:-1] = [f"and {len(reasons) - 3:,} more"]
+    words = "; ".join(reasons)
     if remote.secret:
         words = words.replace(remote.secret, "…")
     if error.status is None:
         return unreachable(remote, f"git heard nothing for {STALL:.0f} seconds")
-    if _NO_ROOM.search(words) or error.status == -25:
+    if has_no_room:
         hint = "make room there, or set PTEXPLORE_CACHE to a folder that has some; what has come so far is kept"
         return PtexploreError(f"no room for the source in {folder}", words or "a file grew too large", hint, FAILED)
     if _NO_REF.search(words):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ptexplore.model.trace import Trail
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
@@ -48,5 +48,22 @@ def again(options: Options) -> str:
 
 
 def typed(options: Options, shows: str, *more: str) -> NextStep:
-    """A next command: what was typed, with more options."""
+    """A next command: what was typed, with more options; where Python asked, the Trail's own call that shows it."""
+    if not options.command:
+        return NextStep(_in_python(more), shows, in_python=True)
     return NextStep(f"{again(options)} {shlex.join(more)}".strip(), shows)
+
+
+_ARGUMENTS = {"--open": "opened", "--view": "view"}
+_FLAGS = {"-v": "verbose=True", "--full": "full=True"}
+
+
+def _in_python(more: Sequence[str]) -> str:
+    """What stands for options in Python: arguments of a Trail's `text`; of what it raised, what is known of that."""
+    if more[0] == "--explain":
+        return "trail.ending"
+    told, left = [], list(more)
+    while left:
+        option = left.pop(0)
+        told.append(_FLAGS.get(option) or f"{_ARGUMENTS[option]}={left.pop(0)!r}")
+    return f"trail.text({', '.join(told)})"

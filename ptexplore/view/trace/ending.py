@@ -223,7 +223,7 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
     if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):
         made += ", or a view that autograd recorded anew after its base was changed in place"
     elif modified.makers:
-        made += f", which {' or '.join(modified.makers)}, or a form of it (in place, foreach), records"
+        made += which_record(modified.makers)
     count = modified.version - modified.expected
     yield Line("text", f"the tensor    {modified.tensor}: {made}", indent=1)
     times = "once" if count == 1 else f"{count} times"
@@ -239,10 +239,15 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
         yield Line("text", f"{label} {', '.join(modified.writes)}", indent=1)
 
 
+def which_record(operators: Sequence[str]) -> str:
+    """Which operators make such a node, behind its name: derivatives.yaml tells their plain forms alone."""
+    return f", which {' or '.join(operators)}, or a form of it (in place, foreach), records"
+
+
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
     """Who saved it and who wrote to it since: as a run of its own saw it, else by the operators that ran."""
     node = saver.node or "a node"
-    recorded = f", which {' or '.join(saver.operators)} records" if saver.operators else ""
+    recorded = which_record(saver.operators) if saver.operators else ""
     yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source, exact=saver.exact)
     if not modified.certain and modified.writers:
         count = modified.version - modified.expected

@@ -15,6 +15,7 @@ from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import COPY_SLICES, Unit, expression_parts, how_timed, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
+    IN_SLICES,
     Shown,
     backward_and_saved,
     costliest,
@@ -70,10 +71,11 @@ def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[
 
 def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> Iterator[str]:
     yield from bound_names(trail)
-    modules = sum(hop.module is not None for hop in walk(trail.hops))
+    modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
     called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} (without those that operators make)"
-    called += f", {modules} module call{'s' * (modules != 1)}" if modules else ""
+    called += f", {modules['forward']} module call{'s' * (modules['forward'] != 1)}" if modules else ""
+    called += f" and {modules['backward']} more in backward, in no row" if modules["backward"] else ""
     is_least = any(_uncounted(session)) or _writes_through_views(session)
     kept = saved_for_backward(_saved(session, whole), is_least=is_least)
     yield f"torch {trail.torch.version}; {called}{kept}"
@@ -83,7 +85,8 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         return
     projected = max(part.projected or 0.0 for part in parts)
     long = f"single-stepping all would take about {projected:.0f} s" if projected >= native.LONG else ""
-    yield "; ".join(filter(None, ("operators were timed", long, "--open NAME steps the costliest operator in NAME")))
+    timed = "operators were timed" if unit else ""
+    yield "; ".join(filter(None, (timed, long, "--open NAME steps the costliest operator in NAME")))
 
 
 def _saved(session: Session | None, whole: Part) -> int:
@@ -121,7 +124,7 @@ def _left_out(
     if elsewhere > 0:
         yield saved_elsewhere(elsewhere)
     if _saved(session, root) and _writes_through_views(session):
-        yield "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
+        yield IN_SLICES
     yield from costliest(root, "instructions" if unit == "instructions" else "time")
 
 

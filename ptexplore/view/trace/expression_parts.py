@@ -124,6 +124,7 @@ class _Gathering:
             owner = self.module(hop, owner)
         elif hop.kind in CALLED and is_outside and _identity(hop) in self.running:
             owner = self.part(owner, "call", _called(hop), None, place_of(hop))
+            owner.calls -= hop.python is not None and hop.python.resumed
         if hop.kind == "op":
             self.operator(hop, owner)
             return

@@ -16,6 +16,7 @@ _OF_ROWS = {
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
+    "operator call… in": "operators that Python, or a node, calls in it, without those that operators make",
     "calls no operator": "no operator call was seen in it, or in what it called: a helper",
     "they call no operator": "so many helpers of one function as one row, which has the name of the costliest",
     "functorch's own kernel": "one that is asked before any transform; it calls other operators",
@@ -50,7 +51,7 @@ _OF_EXPRESSIONS = {
     "time": "of the operator calls and nodes inside of a row, of each in the warm run where it took least",
     "instr": "instructions of all that ran inside of a row",
     "backward": "the same of those nodes of backward that its operators recorded",
-    "calls": "how often it was called",
+    "calls": "how often it was called, without calls in backward (a checkpoint's)",
     "ops": "operators that Python called inside of it; in backward also those that its nodes, and the engine, called",
     "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
 }

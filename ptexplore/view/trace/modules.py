@@ -24,6 +24,7 @@ TWICE = "twice"  # the kind of finding that tells that a second run did the same
 NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
 SPENT = "the budget was spent"  # how probe/stepping.py says why a kind was not stepped where more seconds would do
 STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
+IN_SLICES = "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
@@ -119,7 +120,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
     kinds = len(operator_kinds(program))
-    is_least = bool(program.saved_packed or program.saved_unread)
+    is_least = bool(program.saved_packed or program.saved_unread or program.saved_slices)
     saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
     saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -193,26 +194,28 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         times=max(len(part.names), 1),
         opens=part.name,
     )
-    if shown.opened:
-        for operators in part.own:
-            if operators.time / shown.wall >= shown.least:
-                yield _operator_row(operators, shown, level + 1)
-    elif part.kind == "backward":
-        yield from _nodes(part, shown, level + 1)
     inside = [inner for inner in part.parts if inner.kind != "imports"]
-    own = {} if shown.opened or part.kind == "backward" else _with_rows(part, shown)
+    own = _with_rows(part, shown)
     items: list[Part | OwnOperators] = [*(inner for inner in inside if shown.has(inner)), *own.values()]
-    for item in sorted(items, key=lambda item: item.first):
+    for item in sorted(items, key=lambda item: (isinstance(item, Part) and item.kind == "thread", item.first)):
         if isinstance(item, Part):
             yield from _rows(item, part.name if part.kind == "module" else module, shown, level + 1)
         else:
             yield _operator_row(item, shown, level + 1)
-    if part.parts and not shown.opened and part.kind != "backward":
+    if part.kind == "backward" and not shown.opened:
+        yield from _rest_of_backward(part, shown, level + 1)
+    elif part.parts and not shown.opened:
         yield from _rest_row(part, own, shown, level + 1)
 
 
 def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
-    """The operators that a part called itself, between its parts, as far as they have rows: none of little cost."""
+    """The operators and nodes that a part called itself, between its parts, as far as they have rows.
+
+    None of little cost has one; of backward's those that took longest have.
+    """
+    if shown.opened or part.kind == "backward":
+        own = part.own if shown.opened else part.own[:NODES]
+        return {operators.name: operators for operators in own if operators.time / shown.wall >= shown.least}
     if not part.parts or _overlap(part):
         return {}
     if shown.of_expression:
@@ -227,12 +230,8 @@ def _overlap(part: Part) -> bool:
     return sum(own.time for own in part.own) > part.time
 
 
-def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """The nodes that took longest, in the order in which they ran first; then what else backward did."""
-    own = part.own[:NODES]
-    for operators in sorted(own, key=lambda operators: operators.first):
-        if operators.time / shown.wall >= shown.least:
-            yield _operator_row(operators, shown, level)
+def _rest_of_backward(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
+    """What backward did beside the nodes that took longest, and the parts inside of it."""
     rest = part.own[NODES:]
     if rest:
         time = sum(own.time for own in rest)
@@ -240,7 +239,7 @@ def _nodes(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
         cells = (shown.told(time) if time else "", "", calls, *shown.sums(rest))
         what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
         yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
-    between = part.time - sum(own.time for own in part.own)
+    between = part.time - sum(own.time for own in part.own) - sum(inner.time for inner in part.parts)
     if between >= NOTHING * shown.wall:
         cells = (shown.told(between), "", "", *shown.sums([]))
         yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between))
@@ -290,7 +289,8 @@ def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
     time = shown.told(own.time) if own.time else ""
     cells = (time, shown.told(own.backward) if own.backward else "", calls, *shown.sums([own]))
-    return ScreenRow(own.name, level, share=shown.share(own.time), cells=cells, times=times, opens=own.name)
+    share = shown.share(own.time) if own.time else None  # else its time is in that of what is around it
+    return ScreenRow(own.name, level, share=share, cells=cells, times=times, opens=own.name)
 
 
 def _names(part: Part, module: str) -> str:
@@ -352,6 +352,8 @@ def uncounted_of(program: Program) -> Iterator[str]:
         yield f"saved: {_backwards(program)} alone"
     if program.saved_elsewhere:
         yield saved_elsewhere(program.saved_elsewhere)
+    if program.saved_slices:
+        yield IN_SLICES
     yield from uncounted(program.saved_packed, program.saved_unread)
 
 
@@ -365,7 +367,8 @@ def uncounted(packed: int, unread: int) -> Iterator[str]:
 
 def saved_elsewhere(told: int) -> str:
     """What is told of bytes that no operator of a row kept first."""
-    return f"saved: in no row {size(told)}, kept first by nodes of no operator, as torch.autograd.Function's"
+    nodes = "nodes of which no operator call is known: a Function's, a thread's"
+    return f"saved: in no row {size(told)}, kept first by {nodes}"
 
 
 def _tensors(count: int) -> str:

@@ -172,7 +172,9 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     hop = calls.first
     kernel = kernel_of(hop)
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
-    what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
+    libraries = list(calls.libraries)
+    further = f", and {len(libraries) - 1} calls unlike it" if len(libraries) > 1 else ""
+    what = [" → ".join(filter(None, way)), *(f"{first}{further}" for first in libraries[:1])]
     what.append(of_launches(list(calls.launched)))
     for name, count in calls.recorded.items():
         # Of the others no node is left in the graph: a write in place may have taken its place.

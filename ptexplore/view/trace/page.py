@@ -35,7 +35,7 @@ class Options:
     opened: str | None = None
     view: ViewName | None = None
     verbose: bool = False
-    command: tuple[str, ...] = ("ptexplore", "trace")  # what was typed, for the next commands to type
+    command: tuple[str, ...] = ("ptexplore", "trace")  # what was typed, for the next ones; () where Python asked
 
     @property
     def of_the_tree(self) -> bool:
@@ -166,10 +166,11 @@ def percent(share: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A command worth typing, and what it shows."""
+    """A command worth typing, and what it shows; or, of a Trail in Python, what is worth calling."""
 
     command: str
     shows: str = ""
+    in_python: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
 from ptexplore.view.trace import native, native_names
@@ -34,7 +34,7 @@ from ptexplore.view.trace.screen import (
 
 ALONE = 9  # rows of an expression that calls one operator
 FEWER = 24  # rows beside what is told of an error
-MOST = 38  # rows of any other: with what stands above and below, it fits a screen
+MOST = 37  # rows of any other: with what stands above and below, it fits a screen
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
@@ -52,6 +52,7 @@ SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
 _CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # what runs next is the kernel behind the stub
 CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
+_COPIES = ("c10::", "std::", "at::Tensor::", "at::TensorBase::")  # scopes of what copies arguments
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
@@ -139,7 +140,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
         return ()
     phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
     functions = any(row.what.startswith("Python") for row in rows if row.level)
-    small = f"no row: most of what is under {SMALL:.0%}; a kernel is at least named, or counted, in a row"
+    small = f"no row: most of what is under {SMALL:.0%}; a kernel, if no kernel calls it, is named or counted in one"
     return (
         SHARES,
         *([small] if maker.least == SMALL * maker.whole else []),
@@ -259,11 +260,14 @@ def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
 
 
 def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
-    """The functions that ran right after a dispatch stub had chosen its kernel: those kernels."""
+    """The kernels that dispatch stubs chose: of ATen's functions the next one, once its arguments are copied."""
     for hop in walk(hops):
-        for chooses, chosen in pairwise(hop.children):
-            if chooses.name == _CHOOSES_KERNEL and chosen.kind == "native":
-                yield chosen.id
+        chosen = False
+        for child in hop.children:
+            chooses = child.name == _CHOOSES_KERNEL
+            if chosen and not chooses and child.kind == "native" and child.name.startswith("at::native::"):
+                yield child.id
+            chosen = chooses or (chosen and child.name.startswith(_COPIES))
 
 
 def _and(first: str, second: str) -> str:
@@ -418,13 +422,14 @@ class _Steps:
             return self._operator(hop, around)
         if hop.kind == "python":
             qualname = hop.python.qualname if hop.python is not None else None
+            kind = "Python, goes on" if hop.python is not None and hop.python.resumed else "Python"
             made = self._step(
                 hop,
                 f"{qualname or hop.name}()",
-                _holding("Python", *self.held.get(hop.id, (0, 0))),
+                _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
-            made.opened = "Python"
+            made.opened = kind
             return made
         if hop.kind == "binding" or hop.binding is not None:
             return self._binding(hop, around)
@@ -675,14 +680,17 @@ class _Steps:
 
 
 def _count_held(hops: Iterable[Hop], held: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """How many operators are called, and nodes run, in several hops; in `held` the same of each Python function."""
+    """How many operators are called, and nodes run, in several hops; in `held` the same of each Python function.
+
+    What an operator calls in turn is not counted, as in the number above the rows.
+    """
     operators = nodes = 0
     for hop in hops:
-        inner = _count_held(hop.children, held)
+        within, run = _count_held(hop.children, held)
         if hop.kind == "python":
-            held[hop.id] = inner
-        operators += inner[0] + (hop.calls if hop.kind == "op" else 0)
-        nodes += inner[1] + (hop.calls if hop.kind == "node" and not _is_recorded(hop) else 0)
+            held[hop.id] = within, run
+        operators += hop.calls if hop.kind == "op" else within
+        nodes += run + (hop.calls if hop.kind == "node" and not _is_recorded(hop) else 0)
     return operators, nodes
 
 

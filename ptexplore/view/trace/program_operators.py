@@ -31,7 +31,7 @@ from ptexplore.view.trace.program_parts import (
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
-LINES = 2  # places of yours that a row names
+PLACES = 2  # of yours that a row names
 COLUMNS = ("time", "calls", "saved")
 
 
@@ -39,8 +39,8 @@ COLUMNS = ("time", "calls", "saved")
 class _Operator:
     """The calls of one operator that went one way, or all runs of a node.
 
-    `way`: the keys and the kernel, or the formulas; `place`: where that is. `lines`: how often each line of yours came
-    to it.
+    `way`: the keys and the kernel, or the formulas; `place`: where that is. `places`: those of yours that came to it,
+    and how often.
     """
 
     name: str
@@ -51,7 +51,7 @@ class _Operator:
     time: int = 0
     saved: int = 0
     launched: Counter[str] = field(default_factory=Counter)  # by name, how long
-    lines: dict[tuple[str, int], int] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
 
 
 def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
@@ -100,7 +100,7 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
 
     for calls in program.calls:
         number = program.routes[calls.route].kind
-        kind, line = program.kinds[number], _users_line(program, calls)
+        kind, place = program.kinds[number], _users_place(program, calls)
         told = [(operator_of(calls.route, inner), count) for inner, count in beside(program, kind).items()]
         if has_row(program, kind):
             operator = operator_of(calls.route, number)
@@ -111,8 +111,8 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
             told.append((operator, 1))
         for operator, count in told:
             operator.calls += calls.calls * count
-            if line is not None:
-                operator.lines[line] = operator.lines.get(line, 0) + calls.calls * count
+            if place is not None:
+                operator.places[place] = operator.places.get(place, 0) + calls.calls * count
     return distinct.values()
 
 
@@ -146,26 +146,30 @@ def _full_name(hops: Sequence[Hop]) -> str | None:
     return call.op.removeprefix("aten::") if call is not None and call.op else None
 
 
-def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | None:
-    """The innermost line of the user's own that came to a call: file and line."""
+def _users_place(program: Program, calls: OperatorCalls) -> str | None:
+    """The innermost place of the user's own that came to a call: a line, or the function where that is not known.
+
+    Of an operator by syntax Python tells the function alone; what a package called has a line of the package's.
+    """
     at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
+    line: int | None = None  # where the path below was called
     while at is not None:
         path = program.paths[at]
-        outer = program.paths[path.parent] if path.parent is not None else None
-        if outer is not None and outer.kind == "user" and path.line is not None and outer.file is not None:
-            return outer.file, path.line
-        at = path.parent
+        if path.kind == "user" and path.file is not None:
+            file = path.file.rpartition("/")[2]
+            return f"{file}:{line}" if line is not None else f"in {path.name} {file}:{path.first or 1}"
+        at, line = path.parent, path.line
     return None
 
 
 def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
-    """One operator or node: its way, what it launched, and the lines of yours that came to it.
+    """One operator or node: its way, what it launched, and the places of yours that came to it.
 
     `on_device`: whether there is a column for what was launched.
     """
-    lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
-    told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
-    told += f" +{len(lines) - LINES}" if len(lines) > LINES else ""
+    places = sorted(operator.places, key=lambda place: -operator.places[place])
+    told = ", ".join(places[:PLACES])
+    told += f" +{len(places) - PLACES}" if len(places) > PLACES else ""
     ran = of_launches([name for name, _ in operator.launched.most_common()])
     device = operator.launched.total()
     cells = (

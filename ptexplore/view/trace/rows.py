@@ -11,7 +11,7 @@ from ptexplore.model.places import TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
-from ptexplore.view.trace.around import again
+from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.lines import (
     brief_places,
@@ -99,17 +99,16 @@ def facts_of(trail: Trail) -> tuple[str, ...]:
 
 def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
     """The next commands worth typing, with this trace's own names in them."""
-    steps: list[str] = []
-    repeated = again(options)
+    steps: list[NextStep] = []
     operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
-            steps.append(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)]))
+            steps.append(NextStep(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)])))
         key = next((c for c in operator.children if c.kind == "key"), operator)
-        steps.append(f"{repeated} --explain {key.id}")
+        steps += [typed(options, "", "--explain", str(key.id))] if options.command else []
     if not options.full:
-        steps.append(f"{repeated} --full")
-    return tuple(map(NextStep, steps))
+        steps.append(typed(options, "", "--full"))
+    return tuple(steps)
 
 
 def _same_torch(command: Sequence[str]) -> Sequence[str]:

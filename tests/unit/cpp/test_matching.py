@@ -85,3 +85,13 @@ def test_behind_a_star_stays_a_pointer_and_behind_an_ampersand_a_reference() -> 
     assert [fit(written) for written in ("T*", "T", "pointer")] == [1, 1, 1]
     others = ("Box&&", "const Box&", "Box<From>&&", "std::nullptr_t", "std::unique_ptr<T>")
     assert [fit(written) for written in others] == [0] * len(others)
+
+
+def test_a_function_that_a_template_is_given_by_reference_is_behind_an_ampersand() -> None:
+    """As `comparison_op` of aten/src/ATen/native/BinaryOps.cpp, made for the function that fills its result."""
+    given = "at::Tensor& (&)(at::Tensor&, at::Tensor const&)"
+    made = parse(
+        f"at::Tensor at::native::blend<at::Tensor& (at::Tensor&, at::Tensor const&)>(at::Tensor const&, {given})"
+    )
+    assert fits(made, symbol(1, parameters=("const Tensor&", "OutImpl&"))) > 0
+    assert fits(made, symbol(1, parameters=("const Tensor&", "OutImpl*"))) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import signal
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.cpp.macros import MacroTable
-from ptexplore.index import budgets
+from ptexplore.index import budgets, workers
 from ptexplore.index.workers import Task, Wave, Whole, read_all, read_whole, worth_starting
 from tests import dying
 
@@ -55,6 +56,27 @@ def test_a_file_that_takes_too_long_is_a_problem(tmp_path: Path, monkeypatch: py
     assert "seconds of processor" in read.records.problems[0]
     assert signal.getsignal(signal.SIGVTALRM) is before
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_no_memory_is_a_files_problem_where_the_limit_is_for_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a worker. Elsewhere it ends the command: kept as the file's problem, the file would stay without its names."""
+
+    def greedy(*_given: object) -> None:
+        raise MemoryError
+
+    (tmp_path / "x.py").write_text("def f(): ...\n")
+    task = Task(1, "torch/x.py", str(tmp_path / "x.py"), "checkout", 13, None)
+    monkeypatch.setattr("ptexplore.index.python.extract", greedy)
+    with pytest.raises(MemoryError):
+        read_whole(task, MacroTable({}))
+    with (tmp_path / "at").open("w") as at:
+        monkeypatch.setattr(workers, "_at", at.fileno())
+        monkeypatch.setattr(workers, "budget", lambda *_given, **_named: contextlib.nullcontext())
+        read = read_whole(task, MacroTable({}))
+    assert isinstance(read, Whole)
+    assert read.records.problems == ("the reader failed: MemoryError: ",)
 
 
 def test_a_thread_has_no_budget_and_reads(tmp_path: Path) -> None:

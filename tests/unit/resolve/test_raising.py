@@ -73,6 +73,17 @@ def test_the_last_call_of_the_innermost_function_was_left() -> None:
     assert innermost((claim("python", "g", first, last),), stack(STACK[2]), ()) is last
 
 
+def test_a_node_of_python_and_a_call_of_an_unknown_overload_are_left() -> None:
+    # As torch's own backtrace has them (TORCH_SHOW_CPP_STACKTRACES=1): PyNode::apply has no name of the node.
+    generated = claim("node", "torch::autograd::generated::SumBackward0::apply")
+    own = claim("node", "BadBackward::apply")
+    run = "torch::autograd::PyNode::apply(std::vector<at::Tensor>&&)"
+    assert innermost((claim("binding", "run_backward", own, generated),), stack(run), ()) is own
+    vague = claim("op", "aten::blend", event={"type": "op", "name": "aten::blend", "event": 7})
+    assert innermost((vague,), stack(STACK[2]), (), lambda _: frozenset([ENTRY])) is vague
+    assert innermost((vague,), stack(STACK[2]), (), lambda _: frozenset()) is None
+
+
 def test_what_no_claim_is_of_is_passed_over() -> None:
     only = an_op()
     assert innermost((only,), stack("at::native::somewhere(int)", *STACK), ()) is only

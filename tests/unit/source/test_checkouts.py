@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from ptexplore import locations
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.fetch import checkouts, releases
@@ -132,6 +135,29 @@ def test_replacing_a_checkout_drops_its_index(tmp_path: Path) -> None:
     index.write_text("of the new text", encoding="utf-8")
     checkouts.remove("one")
     assert not index.exists()
+
+
+def test_a_checkout_stays_until_another_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the disk fails between the two renames, or the process is killed there."""
+    put("one", commit="a" * 40)
+    real, folder = Path.rename, locations.checkouts_dir() / "one"
+
+    def failing(source: Path, target: Path) -> Path:
+        if target == folder and source.name == f"{checkouts.ASIDE}new":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(target))
+        return real(source, target)
+
+    with monkeypatch.context() as broken, pytest.raises(OSError, match="Input/output error"):
+        broken.setattr(Path, "rename", failing)
+        put("one", commit="b" * 40)
+    assert checkouts.load("one").commit == "a" * 40
+    folder.rename(folder.with_name(f"{checkouts.REPLACED}one"))  # all that a kill lets come about
+    with checkouts.locked():
+        placing.sweep()
+    assert checkouts.load("one").commit == "a" * 40
+    put("one", commit="b" * 40)
+    assert checkouts.load("one").commit == "b" * 40
+    assert not list(folder.parent.glob(f"{checkouts.ASIDE}*"))
 
 
 def test_a_folder_in_place_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

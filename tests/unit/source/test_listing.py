@@ -14,7 +14,7 @@ from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.load import load
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout
-from ptexplore.render.html.output import Output
+from ptexplore.render.html.output import Aside, Output
 from ptexplore.source.listing import SUFFIXES, files_of
 from ptexplore.source.runtime.describe import find_runtime
 from ptexplore.source.tree import checkout_tree, runtime_tree
@@ -147,5 +147,7 @@ def test_a_folder_that_a_bad_disk_keeps_back_is_not_an_empty_one(
     said = [str(problem) for problem in (*load(layers).problems, *load_folders(layers).problems)]
     assert len(said) == 4, "notes, notes/tours, notes/notes, notes/folders"
     assert all(os.strerror(number) in problem for problem in said)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        Aside(tmp_path / "site").open()
     with pytest.raises(PtexploreError, match="the site cannot be written"):
         Output(tmp_path / "site")

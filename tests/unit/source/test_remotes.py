@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.source.fetch.remotes import check_ref, looks_remote, parse_remote
+from ptexplore.source.fetch.git import GitFailed
+from ptexplore.source.fetch.remotes import check_ref, explain, looks_remote, parse_remote
 
 
 @pytest.mark.parametrize(
@@ -81,3 +84,14 @@ def test_refs() -> None:
         assert check_ref(ref) == ref
     commit = "2236df1770800ffea5697b11b0bb0d910b2e59e1"
     assert check_ref(commit[:10]) == commit, "the beginning of a release's commit is known"
+
+
+def test_of_many_reasons_the_first_and_the_last_are_told() -> None:
+    """A full disk gives one for each file; which of them says that it is full does not matter."""
+    files = [f"error: unable to write file c10/{number}.h" for number in range(200)]
+    for said in ([*files, "fatal: write error. Out of diskspace"], ["error: write error", *files]):
+        told = explain(GitFailed(said, 128), parse_remote("file:///srv/x"), "v2.6.0", Path("/cache"))
+        assert told.message == "no room for the source in /cache"
+        first, second, more, last = told.why.split("; ")
+        assert [f"error: {first}", f"error: {second}"] == said[:2]
+        assert (more, last) == ("and 198 more", said[-1].partition(": ")[2])

@@ -50,7 +50,7 @@ def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> No
     trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
     rows: tuple[ScreenRow, ...] = view(trail, Options(view="modules")).table
     names = [row.name.partition("  ")[0] for row in rows]
-    inside = ["net", "a", "relu", "b", "the rest: Python", "torch's own threads", "compiled", "the rest: Python"]
+    inside = ["net", "a", "relu", "b", "the rest: Python", "compiled", "torch's own threads", "the rest: Python"]
     assert names == ["net.py", *inside]
     ops = {row.name.partition("  ")[0]: row.cells[3] for row in rows}
     assert (ops["net"], ops["relu"], ops["torch's own threads"]) == ("4", "2", "1")

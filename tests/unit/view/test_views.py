@@ -35,6 +35,7 @@ from ptexplore.render.terminal.screen import bar, place_text, print_screen
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
+from ptexplore.view.trace.path import MOST
 from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
 
@@ -345,7 +346,7 @@ def test_work_below_many_functions_of_python_is_reached() -> None:
     for number in range(60, 0, -1):
         hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
     names = [row.name for row in view(a_trail(hop), Options(view="path")).table]
-    assert names[-1] == "level37()"
+    assert names[-1] == f"level{MOST - 1}()"
 
 
 @pytest.mark.parametrize("cost", [None, 3])
@@ -462,7 +463,7 @@ def test_a_view_as_json_has_its_rows() -> None:
     document = json.loads(view_to_json(page))
     assert document["format"] == 1
     assert [row["name"] for row in document["view"]["table"]] == [row.name for row in page.table]
-    assert document["view"]["next_steps"][0].keys() == {"command", "shows"}
+    assert document["view"]["next_steps"][0].keys() == {"command", "shows", "in_python"}
 
 
 def test_operators_are_summed_by_the_way_they_went() -> None:

@@ -119,6 +119,9 @@ def test_what_a_bad_disk_keeps_back_is_not_done_anew(
         for asked in (survey, lambda: survey_report(SurveyRequest(), Folder(tmp_path))):
             with pytest.raises(OSError, match="Input/output error"):
                 asked()
+        broken.setattr(os, "listdir", (tmp_path / kept).open)  # as it fails
+        with pytest.raises(OSError, match="Input/output error"):
+            Folder(tmp_path).rows()
     assert (tmp_path / kept).read_bytes() == before
     assert survey() == []
 
