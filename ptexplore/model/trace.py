@@ -297,6 +297,11 @@ class LaunchRef:
     took: int | None = None  # nanoseconds on the device; null in a program, whose calls have them
 
 
+def is_move(launch: str) -> bool:
+    """Whether a launch of this name is a copy or a fill, which the profiler names in words, and no kernel."""
+    return launch.startswith(("Memcpy ", "Memset "))
+
+
 @dataclass(frozen=True, slots=True)
 class LeftFunction:
     """A function that an error left."""

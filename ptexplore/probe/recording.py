@@ -1450,9 +1450,10 @@ class Fold:
 
     def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
         """The call of that number in the thread that recorded a node."""
-        if self.has_threads or sum(map(bool, self._by_thread.values())) > 1:
+        counting = [calls for calls in self._by_thread.values() if calls]
+        if self.has_threads or len(counting) > 1:
             return self._by_thread.get(self._recorders.of(node), {}).get(sequence)
-        return self._sequences.get(sequence)
+        return counting[0].get(sequence) if counting else None
 
     def _numbered(self, sequence: int) -> tuple[int, int, int] | None:
         """The call of that number, where one thread alone has counted so far."""

@@ -6,19 +6,17 @@ the device's runtime launches as a kernel (a copy, a fill) it names in words.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import LaunchesTold, records
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Finding, walk
+from ptexplore.model.trace import Finding, is_move, walk
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.linkage import Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import unknown
 
-MOVES = re.compile(r"Mem(?:cpy|set)\b")  # how a copy and a fill are named
 MOVED = "a copy or a fill that the device's driver does itself: no kernel of PyTorch's"
 ELSEWHERE = (
     "a kernel of a library (cuBLAS, cuDNN, CUB, …) has none there, nor one that is compiled while the program runs "
@@ -50,7 +48,7 @@ def _placed(sites: Sites, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def source_of(sites: Sites, kernel: str) -> SourceRef:
     """The definition of a kernel of this name."""
-    if MOVES.match(kernel):
+    if is_move(kernel):
         return unknown(MOVED)
     source = sites.named(parse(kernel), _COMPILED)
     if source.path is not None or source.candidates:

@@ -10,13 +10,13 @@ import re
 from functools import lru_cache
 
 from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split, without_suffix
+from ptexplore.model.trace import is_move
 from ptexplore.resolve.native.call_tree import landmark
 
 SHORT = 14  # characters of template arguments that are worth their room
 TOLD_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel", "cpu_kernel_vec"})
 """Templates that are told with their first argument, since that alone says whose code runs in them."""
 
-MOVES = re.compile(r"Mem(?:cpy|set)\b")  # how a device's profiler names copies and fills, in words
 KERNEL = 32  # characters of a kernel's template arguments; a name without any may have twice as many
 _SPACES = re.compile(r"(?:\b\w+::|\(anonymous namespace\)::)+")
 _LENGTH = re.compile(r"[1-9][0-9]{0,8}")  # of a name that is spelled out
@@ -48,7 +48,7 @@ def kernel_name(symbol: str) -> str:
     They are told without namespaces, as many as there is room for.
     """
     name = parse(symbol)
-    if not name.parts or MOVES.match(symbol):
+    if not name.parts or is_move(symbol):
         return symbol
     shown, arguments = name.parts[-1].name, name.parts[-1].arguments
     if arguments is None:
