@@ -42,7 +42,10 @@ def _nested(kernel: Claim, function: Claim) -> Claim:
     """A kernel with what was seen in it inside of the one function that it calls."""
     at = kernel.children.index(function)
     called = tuple(takewhile(_is_seen, kernel.children[at + 1 :]))
-    around = _ordered(replace(function, children=function.children + called))
+    # What an error's stack tells of ran last.
+    before = tuple(child for child in function.children if child.hop.status != "observed")
+    last = tuple(child for child in function.children if child.hop.status == "observed")
+    around = _ordered(replace(function, children=before + called + last))
     return replace(kernel, children=(*kernel.children[:at], around, *kernel.children[at + 1 + len(called) :]))
 
 

@@ -50,7 +50,8 @@ from ptexplore.resolve.error_message import (
     with_writes,
 )
 from ptexplore.resolve.mismatch import compared
-from ptexplore.resolve.native.call_tree import Function, landmark
+from ptexplore.resolve.native.call_tree import landmark
+from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.python_places import is_torchs_or_yours
@@ -79,6 +80,8 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     thrown = _thrown(context, raised)
     call = context.calls[left[-1]] if left and left[-1] < len(context.calls) else None
     step = innermost(claims, thrown.stack if thrown else (), raised.frames, partial(_entries, context))
+    if thrown is None and step is not None and not _is_frame(raised.frames[-1], step):
+        step = None  # a function that has no claim was left inside of it: what that called is not known
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
@@ -325,11 +328,9 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
     if not read.plain or (seen.kind != "other" and seen.kernel is None) or read.plain.startswith(LEADS_ON):
         return None
     named = seen.kernel or read
-    source = (
-        sites.named(named)
-        if seen.kernel
-        else sites.function(Function(function.library, "", function.name, closed=False, unit=function.unit), None)
-    )
+    # The error's text has the name alone, without a symbol.
+    linkage = UNLINKED if seen.kernel else Linkage("", function.unit, False, function.library)
+    source = sites.named(named, linkage)
     hop = Hop(0, "native", named.qualified, "observed", source, inside.hop.phase, inside.hop.thread)
     native = NativeCall(function.name, library=function.library)
     why = (ON_STACK, "the type of the functor that calls it names it") if seen.kernel else (ON_STACK,)

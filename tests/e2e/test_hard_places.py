@@ -592,6 +592,16 @@ def test_a_stepped_call_of_another_thread_is_laid_over_no_call_of_this_one(comma
     assert any("which of the calls here that is cannot be told" in t or "which call was stepped" in t for t in told)
 
 
+def test_a_call_made_once_is_no_two_where_the_profile_function_was_taken_away(command: InProcess) -> None:
+    setup = (
+        "import sys\ndef f(t):\n    y, old = t.sin(), sys.getprofile()\n    sys.setprofile(None)\n    y = y.cos()\n"
+        "    sys.setprofile(old)\n    return y.tan()"
+    )
+    made = command("trace", "f(a)", "--setup", setup, "--json")
+    operators = [hop["op"] for hop in made.hops if hop["kind"] == "op"]
+    assert sorted(operators) == ["aten::cos", "aten::sin", "aten::tan"]
+
+
 def test_a_generator_runs_inside_of_what_consumes_it(command: InProcess) -> None:
     """A profile function of Python's own tells when: sum() is entered, then the generator, as often as it goes on."""
     setup = "def f(n):\n    for k in range(n):\n        yield torch.sin(x * k)\nx = torch.ones(2)"

@@ -5,6 +5,7 @@ The frames grow into a tree of branches. What left no frame is put around branch
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
@@ -215,7 +216,7 @@ class Conclusions:
         self._taken |= set(self.matched.values())
         drafts = [self._draft(claim, None) for claim in claims]
         after: Branch | None = None
-        for draft in (*drafts, *self._unprofiled()):
+        for draft in (*drafts, *self._unprofiled(self._missed(claims))):
             after = self._insert(draft, self.growth.root, after)
         for frame, branch in self.growth.of.items():
             carried = self.seen.carried(frame) if branch.claim is None else None
@@ -290,16 +291,35 @@ class Conclusions:
             return True
         return any(self._ran(child, region, called) for child in claim.children)
 
-    def _unprofiled(self) -> list[Draft]:
-        """Operator calls that the profiler recorded no event for."""
+    def _missed(self, claims: tuple[Claim, ...]) -> Counter[str]:
+        """How many calls of each operator the profiler recorded in this thread, and no frame is known to be."""
+        calls = (claim for claim in walk(claims) if claim.hop.kind == "op" and claim.event.type == "op")
+        return Counter(
+            claim.hop.op or claim.hop.name
+            for claim in calls
+            if claim.event.thread == 0 and id(claim) not in self.matched
+        )
+
+    def _unprofiled(self, missed: Counter[str]) -> list[Draft]:
+        """Operator calls that the profiler recorded no event for.
+
+        What it recorded so many times elsewhere (`missed`) may be one of these, and is no further call.
+        """
         known = set(self.matched.values())
         drafts = []
+        twice: dict[str, None] = {}
         for frame in self.growth.of:
             name = self.seen.operator_of(frame) if frame not in known else None
-            if name is not None:
+            if name is not None and missed[name] > 0:
+                missed[name] -= 1
+                twice[name] = None
+            elif name is not None:
                 hop = Hop(0, "op", name, "observed", NOT_YET, phase=self.seen.phase)
                 why = f"{frame.function.shown} ran; the profiler recorded no event for it"
                 drafts.append(self._call(operators.known(self.context, Claim(hop), name, why), frame))
+        if twice:
+            text = f"{', '.join(twice)}: there as the profiler saw it, and as it was stepped"
+            self.findings.append((Finding("cut", f"{text}; which call is which is not known"), None))
         return drafts
 
     # --- operator calls ---

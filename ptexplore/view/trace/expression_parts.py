@@ -92,6 +92,8 @@ class _Gathering:
         for hop in trail.hops:
             _note_running(hop, self.running)
         for hop in trail.hops:
+            if hop.kind == "op" and hop.thread:
+                continue  # a kernel computes with threads of its own, and called it there: operators' own calls
             self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False)
         if self.unit == "instructions":
             told = sum(n for part, n in self.counted.items() if part != "operator")

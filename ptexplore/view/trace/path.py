@@ -93,6 +93,7 @@ class _Step:
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
+    kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
 
     @property
     def is_kept(self) -> bool:
@@ -228,9 +229,12 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
-        kernels = [] if step.is_open else list(dict.fromkeys(_kernels(step.inner)))
-        if kernels:
-            what = _running(step.opened or step.row.what, kernels)
+        within = list(dict.fromkeys((*_kernels(step.inner), *step.kernels)))
+        if step.is_open:
+            shown = set(_kernels(step.inner))
+            within = [name for name in step.kernels if name not in shown]
+        if within:
+            what = _running(what if step.is_open else step.opened or step.row.what, within)
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = bool(step.opened) and not step.is_open
@@ -255,6 +259,7 @@ def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
         if step.is_kernel:
             if step.row.status in ("observed", "inlined"):
                 yield step.row.name.partition("<")[0]
+            yield from step.kernels
         else:
             yield from _kernels(step.inner)
 
@@ -455,6 +460,7 @@ class _Steps:
         )
         made.is_choice = bool(asked)
         if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
+            made.kernels = tuple(dict.fromkeys(_kernels(made.inner)))
             made.inner = [step for step in made.inner if step.is_work and (step.cost >= self.least or step.is_loop)]
         return made
 
@@ -777,9 +783,10 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     shares = [step.row.share for step in rest if step.row.share is not None]
     names = {step.row.name for step in rest}
     other = "" if names & {step.row.name for step in steps if id(step) in kept} else "other "
+    what, kernels = f"calls of {len(names)} {other}names", list(dict.fromkeys(_kernels(rest)))
     row = ScreenRow(
-        f"… {sum(step.row.times for step in rest)} more", what=f"calls of {len(names)} {other}names", heading=False,
-        share=sum(shares) if shares else None,
+        f"… {sum(step.row.times for step in rest)} more", what=_running(what, kernels) if kernels else what,
+        heading=False, share=sum(shares) if shares else None,
     )  # fmt: skip
     return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]
 

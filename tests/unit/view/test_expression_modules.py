@@ -172,6 +172,13 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     ]  # fmt: skip
 
 
+def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> None:
+    # The backward of scaled_dot_product_attention makes a tensor in its parallel region, in another thread.
+    beside = replace(operator(60, time=3), thread=1, phase="backward")
+    whole = expression_parts(a_trail(module(1, "", operator(13, time=5), type_="Net"), beside), None)
+    assert (whole.operators, whole.time) == (1, 5)
+
+
 def test_what_was_raised_stands_above_the_modules() -> None:
     trail = a_trail(module(1, "", module(10, "a", operator(13)), type_="Net"))
     raised = Ending("expression", "RuntimeError", "shapes cannot be multiplied", PLACE)

@@ -228,12 +228,14 @@ def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:
 
 @pytest.mark.parametrize("status", ["observed", "predicted"])
 def test_a_closed_call_runs_the_kernels_that_were_seen(status: str) -> None:
-    kernel = Hop(9, "native", "add_kernel", status, ref(9), stub_kernel=StubKernelRef())  # type: ignore[arg-type]
+    fills = Hop(7, "native", "fill_kernel", status, ref(7), stub_kernel=StubKernelRef())  # type: ignore[arg-type]
+    inside = an_operator(5, "aten::fill_.Scalar", replace(fills, instructions=1 if status == "observed" else None))
+    kernel = Hop(9, "native", "add_kernel", status, ref(9), stub_kernel=StubKernelRef(), children=(inside,))  # type: ignore[arg-type]
     small = an_operator(1, "aten::add_.Scalar", replace(kernel, instructions=1 if status == "observed" else None))
     dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]  # they fill the screen
     rows = view(a_trail(small, *dear), Options(view="path")).table
     told = next(row.what for row in rows if row.name == "aten::add_.Scalar")
-    assert told == ("operator; runs add_kernel" if status == "observed" else "operator; keys AutogradCPU")
+    assert told == ("operator; runs add_kernel, fill_kernel" if status == "observed" else "operator; keys AutogradCPU")
 
 
 def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
