@@ -155,9 +155,10 @@ def _told(error: Exception) -> PtexploreError:
         return error
     if isinstance(error, OSError):
         return _from_os(error)
-    if isinstance(error, MemoryError):
+    # Python says no more than that it has no lock where there is no memory for one.
+    if isinstance(error, MemoryError) or _comes_of(error, "can't allocate"):
         return PtexploreError(NO_MEMORY, str(error) or "the system gives no more", "free some, or raise ulimit -v")
-    if _has_no_thread(error):
+    if _comes_of(error, "start new thread"):
         why = "no thread can be started: the limit on processes is reached"
         return PtexploreError("the system gives no more", why, "raise the limit: ulimit -u")
     what = f"{type(error).__name__}: {str(error)[:200]}".rstrip(": ")
@@ -165,10 +166,10 @@ def _told(error: Exception) -> PtexploreError:
     return PtexploreError(FAULT, what, hint)
 
 
-def _has_no_thread(error: BaseException | None) -> bool:
-    """Whether it comes of a thread that the system did not start: Python has no error of its own for that."""
+def _comes_of(error: BaseException | None, words: str) -> bool:
+    """Whether it comes of what Python has no error of its own for: a thread or a lock that the system did not give."""
     while error is not None:
-        if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        if isinstance(error, RuntimeError) and words in str(error):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -139,6 +139,13 @@ class Moved(Message):
     place: Place
 
 
+@dataclass
+class Left(Message):
+    """The cursor jumps away from this place: going back leads to it."""
+
+    place: Place
+
+
 class Filled(Message):
     """A pane beside the source shows something else: what stands there is laid out anew."""
 

@@ -51,6 +51,7 @@ class Touring:
         self._keep_trail = keep_trail
         self._guide: Guide | None = None
         self.walk: TourWalk | None = None
+        self._left: tuple[Place | None, bool | None] = (None, None)  # where it was opened, what stood beside it there
         self._depth = -1  # how many places there were to go back to where the tour was opened; -1: nothing was open
         reader.leave_tour = self.leave_where_opened
 
@@ -70,6 +71,7 @@ class Touring:
             return
         if self.walk is None:
             self._depth = self._reader.history.depth if self._reader.place is not None else -1
+            self._left = (self._reader.place, self._reader.wants_notes)
         stops = [stop.id for stop in tour.stops]
         number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
         self.walk = TourWalk(
@@ -128,11 +130,15 @@ class Touring:
         if self.walk is None or self._reader.history.depth > self._depth:
             return False
         self._end()
+        place = self._left[0]
+        if place is not None:
+            self._reader.go(place, remember=False)
         return True
 
     def _end(self) -> None:
         """Leave the tour: the notes follow the cursor again."""
         self.walk = None
+        self._reader.wants_notes = self._left[1]
         self._reader.notes.leave()
         self._reader.show_stops(None)
         self._reader.source.unlight()

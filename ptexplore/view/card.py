@@ -48,6 +48,12 @@ class KeyRow:
         return not _COMMON.isdisjoint(self.keys)
 
     @property
+    def told(self) -> str:
+        """The table's reason, in words where it would be misread: what stands for CUDA where nothing of CUDA is."""
+        is_default = self.reason == "default backend kernel"
+        return f"{self.reason}: in this torch these keys have none of their own" if is_default else self.reason
+
+    @property
     def shown_keys(self) -> tuple[str, ...]:
         """The keys to name where there is no room for many."""
         few = tuple(key for key in self.keys if key in COMMON) or self.keys[:2]
@@ -319,7 +325,7 @@ def _key_lines(row: KeyRow, *, full: bool) -> Iterator[Line]:
     keys = row.keys if full else row.shown_keys
     more = len(row.keys) - len(keys)
     names = ", ".join([*keys, f"+{more} more"] if more else keys)
-    yield Line("strong", names, indent=2, after=row.reason)
+    yield Line("strong", names, indent=2, after=row.told)
     yield Line("text", row.kernel, indent=4)
     if row.body.line:
         yield _place_line(row.body, indent=4)

@@ -283,3 +283,5 @@ def test_a_thread_that_the_system_does_not_start_is_no_fault_of_ours(monkeypatch
     joined.__context__ = raised.value
     assert "ulimit -u" in app._told(joined).hint
     assert app._told(RuntimeError("another")).message == app.FAULT
+    for lock in ("can't allocate read lock", "can't allocate lock"):  # as CPython says it of no memory
+        assert app._told(RuntimeError(lock)).message == app.NO_MEMORY

@@ -103,7 +103,9 @@ def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: 
         namespace, rest = operator_names(name)
         spaces[namespace].append((rest, url))
     urls = {space: f"ops/{safe(space or 'none')}.html" for space in sorted(spaces)}
-    listed = [(space, url, f"{len(spaces[space]):,} operators") for space, url in urls.items()]
+    listed = [
+        (space, url, f"{len(spaces[space]):,} operator{'s' * (len(spaces[space]) != 1)}") for space, url in urls.items()
+    ]
     only = next(iter(spaces)) if len(spaces) == 1 else None
     lists = [("ops/index.html", "ops", only or "", "Operators")]
     for url, kind, space, title in [*lists, *((url, "namespace", space, f"{space}::") for space, url in urls.items())]:

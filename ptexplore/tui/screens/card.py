@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _ABOVE = 2  # lines of a dispatch key above its first place: the key, the kernel
-_LEAST = ("quit", "trail", "fetch", "palette")  # keys that the last line leaves out first
+_LEAST = ("quit", "trail", "fetch", "home", "trace")  # keys that the last line leaves out first
 
 
 class CardScreen(Screen[Message | None]):

@@ -154,6 +154,7 @@ class Palette(ModalScreen[Message | None]):
         self._stepped = self._opens = False  # since the last letter: whether the reader went to a row, or said Enter
         self._sort: Sort | None = None
         self._told = EMPTY
+        self._typed = ""  # what the last question was about
         self._early = ""  # what was typed before there was a line to type it into
 
     def compose(self) -> ComposeResult:
@@ -184,7 +185,11 @@ class Palette(ModalScreen[Message | None]):
 
     def on_input_changed(self) -> None:
         """Search at once: what was asked before is dropped by who searches."""
-        sort, query = asked(self.query_one(Input).value)
+        typed = self.query_one(Input).value
+        if typed == self._typed and typed:
+            return  # it was asked already, by an Enter that was sooner than this
+        self._typed = typed
+        sort, query = asked(typed)
         self._stepped = self._opens = False
         if sort is not self._sort:
             self._sort = sort
@@ -250,6 +255,7 @@ class Palette(ModalScreen[Message | None]):
 
     def action_open(self) -> None:
         """Enter opens what is chosen; before the answer to what was typed has come, the first of it when it comes."""
+        self.on_input_changed()  # letters may have been typed that nobody told us of yet
         if self._heard == self._number or self._stepped:
             self._open_chosen()
         else:

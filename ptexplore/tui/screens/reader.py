@@ -18,7 +18,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.key_line import KeyLine
-from ptexplore.tui.messages import Moved, OpenOperator, OpenUses, ShowTrail, Tell, open_stop
+from ptexplore.tui.messages import Left, Moved, OpenOperator, OpenUses, ShowTrail, Tell, open_stop
 from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import CARD, FOLDER, TRAIL, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
@@ -156,6 +156,16 @@ class ReadingScreen(Screen[None]):
         self._wants_notes = not self._side.display
         self._arrange()
         self._follow_symbol()
+
+    @property
+    def wants_notes(self) -> bool | None:
+        """Whether the reader asked for what stands beside the source, or for none of it; None: as the width has it."""
+        return self._wants_notes
+
+    @wants_notes.setter
+    def wants_notes(self, wanted: bool | None) -> None:
+        self._wants_notes = wanted
+        self._arrange()
 
     def show_notes(self) -> None:
         """The notes are what is read now, however wide the screen is."""
@@ -460,6 +470,10 @@ class ReadingScreen(Screen[None]):
         self._crumb()
         self._status()
         self._follow_symbol()
+
+    def on_left(self, event: Left) -> None:
+        """The cursor jumped: the place that it left can be gone back to."""
+        self.history.leave(event.place)
 
     def on_tell(self, event: Tell) -> None:
         """What the source has to say."""

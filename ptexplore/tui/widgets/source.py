@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ptexplore.tui.messages import Moved, OpenDefinition, OpenUses, Tell
+from ptexplore.tui.messages import Left, Moved, OpenDefinition, OpenUses, Tell
 from ptexplore.tui.open_file import FileSearch, OpenFile
 from ptexplore.tui.places import Place
 from ptexplore.tui.widgets import colours
@@ -306,6 +306,8 @@ class SourceView(ScrollView, can_focus=True):
             self.post_message(Tell(self.file.noteless if self.file is not None else "no file is open"))
             return
         beside = [n for n in lines if n > self.line] if step > 0 else [n for n in lines if n < self.line][::-1]
+        if self.place is not None:
+            self.post_message(Left(self.place))
         self.move(beside[0] if beside else lines[0 if step > 0 else -1], far=True)
 
     def action_found(self, step: int) -> None:

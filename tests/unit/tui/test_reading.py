@@ -87,6 +87,11 @@ def test_notes_marks_and_finding(drive):
     async def reading(app, pilot):
         reader = app.reader
         await until(pilot, lambda: "●" in screen(app))
+        before = reader.place
+        await pilot.press("n")
+        assert reader.place.line == 4
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: reader.place == before)
         await pilot.press("n")
         assert reader.place.line == 4
         await until(pilot, lambda: "● 4 " in screen(app).replace("●  4", "● 4"))

@@ -172,6 +172,18 @@ def test_enter_before_the_answer_opens_the_first_when_it_comes(drive):
             hear, answer = held[-1]
             hear(*answer)
             await until(pilot, lambda: not isinstance(app.screen, Palette) and app.reader.place.path == KERNEL)
+            # Letters of which the screen was told nothing yet when Enter comes: what was found before is not opened.
+            app.reader.go(Place("mini", MIX, 7))
+            app.action_palette()
+            await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen.query(Input))
+            searcher.ask = ask
+            await pilot.press(*"mix")
+            await until(pilot, lambda: app.screen._hits)
+            line = app.screen.query_one(Input)
+            with line.prevent(Input.Changed):
+                line.value = "blend_kernel"
+            app.screen.action_open()
+            await until(pilot, lambda: not isinstance(app.screen, Palette) and app.reader.place.path == KERNEL)
         finally:
             searcher.ask = ask
 
@@ -202,13 +214,15 @@ def test_going_back_and_escape_leave_a_tour_that_was_opened_on_a_line(drive):
     async def reading(app, pilot):
         await until(pilot, lambda: app.library.marked and app.reader.notes.marks)
         place = app.reader.place
+        app.reader.action_notes()  # hidden by the reader: it is again behind the tour
         for leave in ("ctrl+o", "escape"):
             await pilot.press("S")
             await until(pilot, lambda: app.reader.notes.stop is not None and app.reader.place.path == KERNEL)
-            await pilot.pause()
+            await until(pilot, lambda: app.reader._side.display)
             await pilot.press(leave)
             await until(pilot, lambda: app.touring.walk is None and app.reader.notes.stop is None)
             assert app.reader.place == place, leave
+            assert not app.reader._side.display, leave
             await until(pilot, lambda: app.reader.notes.marks)
 
     drive("at::native::blend_kernel", reading)

@@ -212,8 +212,8 @@
     const [callers, callees] = await Promise.all([further(row.callers.slice(0, NEAR), "callers"), further(row.callees.slice(0, NEAR), "callees")]);
     const told = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
     const others = left(row.callers, row.moreCallers), inside = left(row.callees, row.moreCallees);
-    if (others) told.push(`${count(others, "more function", "more functions")} of this site may call it: "Uses" lists the lines`);
-    if (inside) told.push(`it calls ${inside} more`);
+    if (others || row.used > callers.length) told.push('"Uses" lists every line, of functions that are not drawn, too');
+    if (inside) told.push("it calls more than is drawn");
     const words = (nodes, side) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
       node.next.length ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), node.more ? make("li", { class: "w" }, `and ${node.more} more`) : null) : null)));
     requestAnimationFrame(() => { // what was asked about is in the middle
