@@ -412,7 +412,12 @@ def _chain(
     kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
     held = tuple(inner.get((number, False), ()))
     if number < len(call.steps) - 1:
-        held = (*held, _chain(context, call, inner, number + 1), *inner.get((number, True), ()))
+        further = _chain(context, call, inner, number + 1)
+        if held and held[-1].hop.kind == "native" and _by_hand(step):  # the range lasts until the kernel returns
+            held = (*held[:-1], replace(held[-1], children=(*held[-1].children, further)))
+        else:
+            held = (*held, further)
+        held = (*held, *inner.get((number, True), ()))
     else:
         placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
         kernel = kernel.but(kernel.hop, *((placed,) if number > 0 and held else ()), *call.unsaid)

@@ -12,7 +12,7 @@ _OF_ROWS = {
     "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     "node": "a node of the graph that backward runs",
     "order unknown": "it ran in the kernel, node or function that it stands in: whether before, behind or inside of "
-    "the rows above it that were not seen to run is not known",
+    "the rows beside it that follow from a text, or from an error's stack, is not known",
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
