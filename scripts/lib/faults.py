@@ -334,8 +334,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/native/join.py",
-        "if stepped.calls.of is not None and len(called) != stepped.calls.of:",
-        "if stepped.calls.of is None and called:",
+        "is_other = stepped.calls.of is not None and len(called) != stepped.calls.of",
+        "is_other = stepped.calls.of is None and bool(called)",
         "a run that called the operator another number of times tells nothing by numbers",
     ),
     Fault(
