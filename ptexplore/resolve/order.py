@@ -13,7 +13,7 @@ from ptexplore.model.observed import UNSEEN
 from ptexplore.resolve.claims import Claim, rewrite
 
 _STRUCTURED = "::structured_"  # in the names of the two functions that a structured kernel calls: meta and impl
-_CALLERS = ("kernel", "node", "impl")
+_CALLERS = ("kernel", "node", "impl", "op")
 _SEEN = ("op", "python", "binding", "native", "launch")
 
 
@@ -29,12 +29,16 @@ def _ordered(claim: Claim) -> Claim:
     unseen = [child for child in claim.children if _is_unseen(child)]
     if claim.hop.kind == "kernel" and len(unseen) == 1 and _is_all(unseen[0]):
         return _nested(claim, unseen[0])
-    before = False  # whether a step that nothing saw stands before it
+    # What an error's stack tells of ran last, and may have called what stands before it.
+    last = [child for child in claim.children if _is_on_stack(child)]
+    before = bool(last)  # whether a step stands beside it that may have called it
     children: list[Claim] = []
     for child in claim.children:
         before = before or _is_unseen(child)
         told = before and _is_seen(child)
-        children.append(child.but(replace(child.hop, unknown_order=True)) if told else child)
+        if child not in last:
+            children.append(child.but(replace(child.hop, unknown_order=True)) if told else child)
+    children += last
     return replace(claim, children=tuple(children))
 
 
@@ -42,10 +46,7 @@ def _nested(kernel: Claim, function: Claim) -> Claim:
     """A kernel with what was seen in it inside of the one function that it calls."""
     at = kernel.children.index(function)
     called = tuple(takewhile(_is_seen, kernel.children[at + 1 :]))
-    # What an error's stack tells of ran last.
-    before = tuple(child for child in function.children if child.hop.status != "observed")
-    last = tuple(child for child in function.children if child.hop.status == "observed")
-    around = _ordered(replace(function, children=before + called + last))
+    around = _ordered(replace(function, children=function.children + called))
     return replace(kernel, children=(*kernel.children[:at], around, *kernel.children[at + 1 + len(called) :]))
 
 
@@ -55,9 +56,17 @@ def _is_all(claim: Claim) -> bool:
 
 
 def _is_unseen(claim: Claim) -> bool:
-    """Whether a step follows from its caller's text alone."""
-    is_told = claim.hop.kind in ("impl", "stub", "native") and claim.event is UNSEEN
-    return is_told and claim.hop.status in ("derived", "predicted")
+    """Whether a step follows from its caller's text; an error's stack may have held it."""
+    hop = claim.hop
+    if claim.event is not UNSEEN or hop.instructions is not None:
+        return False
+    return hop.kind == "impl" or (hop.kind in ("stub", "native") and hop.status in ("derived", "predicted"))
+
+
+def _is_on_stack(claim: Claim) -> bool:
+    """Whether an error's stack of C++ alone tells of a step."""
+    is_told = claim.hop.kind == "native" and claim.event is UNSEEN and claim.hop.status == "observed"
+    return is_told and claim.hop.instructions is None
 
 
 def _is_seen(claim: Claim) -> bool:

@@ -158,7 +158,7 @@ def innermost(
         left = _last(left, claims, partial(_is_of, function.name, entries=entries)) if function.name else left
     # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
     for function in reversed(stack):
-        inside = (left,) if left is not None and left.hop.kind in ("kernel", "impl") else ()
+        inside = (left,) if left is not None and left.hop.kind in ("kernel", "impl", "node") else ()
         left = _last(None, inside, partial(_is_target, function.name)) or left
     return left
 
@@ -303,7 +303,7 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames, entries))
     segment = next((held for claim, _, held in _segments(left, thrown) if claim is left[-1]), ())
     if not left or not segment:
-        return claims
+        return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
     inside, rest = left[-1], list(segment)
     for number, function in enumerate(segment):
         for kind in (_is_of, _is_target):
@@ -318,7 +318,24 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         seen = _on_stack(function, thrown.observation, inside, sites)
         if seen is not None and not (made and made[0].hop.name == seen.hop.name and seen.hop.why != made[0].hop.why):
             made = (replace(seen, children=made),)
-    return _with(claims, inside, replace(inside, children=(*inside.children, *made)))
+    claims = _with(claims, inside, replace(inside, children=(*inside.children, *made)))
+    return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
+
+
+def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim | None) -> tuple[Claim, ...]:
+    """The claims, where those that lead to a step, which the error left, are observed if C++'s stack held them."""
+    names = frozenset(name for function in thrown.stack if function.name for name in _functions_in(function.name))
+
+    def seen(claim: Claim) -> Claim:
+        if claim is not step and not any(inner is step for inner in claim.walk()):
+            return claim
+        claim = replace(claim, children=tuple(map(seen, claim.children)))
+        hop = claim.hop
+        if hop.kind not in ("kernel", "impl") or hop.status == "observed" or hop.name not in names:
+            return claim
+        return claim.but(replace(hop, status="observed", evidence=(*hop.evidence, thrown.observation)), ON_STACK)
+
+    return tuple(map(seen, claims)) if step is not None else claims
 
 
 def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sites) -> Claim | None:

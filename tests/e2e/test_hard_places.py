@@ -602,6 +602,18 @@ def test_a_call_made_once_is_no_two_where_the_profile_function_was_taken_away(co
     assert sorted(operators) == ["aten::cos", "aten::sin", "aten::tan"]
 
 
+def test_a_kernel_of_pythons_holds_what_ran_in_it(command: InProcess) -> None:
+    """Autograd's kernel sends the call on to the key Meta, which has a function of Python in its table."""
+    assert torch_says("print(json.dumps('Meta' in map(str, torch.ops.aten.mm.default.py_kernels) or "
+                      "'DispatchKey.Meta' in map(str, torch.ops.aten.mm.default.py_kernels)))")  # fmt: skip
+    variable = ("--var", "m=torch.randn(2, 2, device='meta')")
+    for hop, callers in _with_callers(command("trace", "m.mm(m)", *variable, "--no-native", "--json").hops):
+        if hop["kind"] == "python" and hop["name"] == "meta_mm":
+            assert {"AutogradMeta", "Meta"} <= callers
+            return
+    raise AssertionError("meta_mm is in no row")
+
+
 def test_a_generator_runs_inside_of_what_consumes_it(command: InProcess) -> None:
     """A profile function of Python's own tells when: sum() is entered, then the generator, as often as it goes on."""
     setup = "def f(n):\n    for k in range(n):\n        yield torch.sin(x * k)\nx = torch.ones(2)"

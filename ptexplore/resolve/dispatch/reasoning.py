@@ -256,12 +256,14 @@ def _saver(
     """An autograd kernel that called something to save a tensor for backward; None where it did not.
 
     Python functions that a generated kernel runs are hooks on what it saves: those of SavedVariable, which is outside
-    of the guard (torch/csrc/autograd/saved_variable.cpp). A sparse tensor is copied for it, from empty ones.
+    of the guard (torch/csrc/autograd/saved_variable.cpp); unless the kernel below is one of Python's, which they are
+    then. A sparse tensor is copied for it, from empty ones.
     """
     step = call.steps[number]
     if not step.key.startswith("Autograd") or step.registration is None or step.registration.guard is None:
         return None
-    if (child.hop.kind == "python" or child.by_callback) and call.steps[-1].registration is not None:
+    last = call.steps[-1].registration
+    if (child.hop.kind == "python" or child.by_callback) and last is not None and last.origin != "python":
         after = saves_results(context.tree, step.registration) is True
         return (number, after), _inside_steps(context, call.state, call.steps[:number], step.key)
     late = saves_results(context.tree, step.registration) if child.hop.op == EMPTY else None
@@ -410,7 +412,12 @@ def _chain(
     kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
     held = tuple(inner.get((number, False), ()))
     if number < len(call.steps) - 1:
-        held = (*held, _chain(context, call, inner, number + 1), *inner.get((number, True), ()))
+        further = _chain(context, call, inner, number + 1)
+        if held and held[-1].hop.kind == "native" and _by_hand(step):  # the range lasts until the kernel returns
+            held = (*held[:-1], replace(held[-1], children=(*held[-1].children, further)))
+        else:
+            held = (*held, further)
+        held = (*held, *inner.get((number, True), ()))
     else:
         placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
         kernel = kernel.but(kernel.hop, *((placed,) if number > 0 and held else ()), *call.unsaid)

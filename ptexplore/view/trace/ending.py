@@ -127,7 +127,12 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
         yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
     if ending.given:
         given = ", ".join(f"{name}: {what}" for name, what in ending.given)
-        yield Line("text", f"it was given  {given}", indent=1)
+        path = left_by_error(trail)
+        calls = [steps[number] for number in path if steps[number].kind == "op"]
+        held = path[: path.index(shown[0]) + 1] if shown is not None and shown[0] in path else path
+        is_other = bool(calls) and calls[-1].id not in held  # an operator inside of the row that is named
+        of = f"given to      {calls[-1].op or calls[-1].name}: " if is_other else "it was given  "
+        yield Line("text", f"{of}{given}", indent=1)
 
 
 def _advice(ending: Ending) -> Iterator[Line]:

@@ -22,6 +22,7 @@ from ptexplore.view.trace.modules import (
     fitting,
     opened,
     order,
+    runs_nodes_itself,
     saved_elsewhere,
     saved_for_backward,
     uncounted,
@@ -115,7 +116,8 @@ def _left_out(
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     if unit == "nanoseconds":
-        yield from how_timed(session, with_nodes=any(part.kind == "backward" for part in root.walk()))
+        nodes = runs_nodes_itself(trail) or any(part.kind == "backward" for part in root.walk())
+        yield from how_timed(session, with_nodes=nodes)
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(trail, root)
@@ -125,7 +127,9 @@ def _left_out(
         yield saved_elsewhere(elsewhere)
     if _saved(session, root) and _writes_through_views(session):
         yield IN_SLICES
-    yield from costliest(root, "instructions" if unit == "instructions" else "time")
+    yield from costliest(
+        root, "instructions" if unit == "instructions" else "time", with_nodes=runs_nodes_itself(trail)
+    )
 
 
 def _next_steps(options: Options, root: Part, unit: Unit) -> Iterator[NextStep]:

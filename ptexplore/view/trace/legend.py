@@ -12,13 +12,14 @@ _OF_ROWS = {
     "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     "node": "a node of the graph that backward runs",
     "order unknown": "it ran in the kernel, node or function that it stands in: whether before, behind or inside of "
-    "the rows above it that were not seen to run is not known",
+    "the rows beside it that follow from a text, or from an error's stack, is not known",
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
     "operator call… in": "operators that Python, or a node, calls in it, without those that operators make",
-    "calls no operator": "no operator call was seen in it, or in what it called: a helper",
-    "they call no operator": "so many helpers of one function as one row, which has the name of the costliest",
+    "no operator seen in it": "no operator call was recorded in it, or in what it called: a helper; a few operators, "
+    "as those that mark ranges for the profiler, are never recorded",
+    "no operator seen in them": "so many helpers of one function as one row, which has the name of the costliest",
     "functorch's own kernel": "one that is asked before any transform; it calls other operators",
     "one kernel for all keys": "CompositeImplicitAutograd, here one that calls no other operator",
     "one kernel, any backend": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
-from ptexplore.model.trace import Finding, Trail
+from ptexplore.model.trace import Finding, Trail, walk
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
@@ -309,7 +309,7 @@ def order(rows: Sequence[ScreenRow]) -> str:
     return ORDER + (REST if any(row.name.startswith("the rest") for row in rows) else "")
 
 
-def costliest(root: Part, of: str = "time") -> Iterator[str]:
+def costliest(root: Part, of: str = "time", *, with_nodes: bool = False) -> Iterator[str]:
     """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
     total: dict[str, int] = {}
     for part in root.walk():
@@ -317,7 +317,7 @@ def costliest(root: Part, of: str = "time") -> Iterator[str]:
             total[own.name] = total.get(own.name, 0) + own.time
     within = [item for item in total.items() if item[1] <= root.time]  # else runs of it were inside of one another
     first = sorted(within, key=lambda item: -item[1])[:COSTLIEST]
-    nodes = " and nodes" if any(part.kind == "backward" for part in root.walk()) else ""
+    nodes = " and nodes" if with_nodes or any(part.kind == "backward" for part in root.walk()) else ""
     shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
     if shares:
         yield f"operators{nodes} by {of}: {', '.join(shares)}"
@@ -335,11 +335,20 @@ def on_device(program: Program) -> Iterator[str]:
         yield f"on the device: {seconds(whole)} in {count:,} launch{'es' * (count != 1)}{kinds}: {first}"
 
 
+def runs_nodes_itself(trail: Trail) -> bool:
+    """Whether an expression ran nodes of backward itself, as torch.autograd.grad() in it does."""
+    nodes = (hop for hop in walk(trail.hops) if hop.kind == "node" and hop.phase == "forward")
+    return trail.program is None and any(hop.node is None or not hop.node.recorded for hop in nodes)
+
+
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
     """What these two columns mean, where they have figures."""
     backward = any(part.backward for part in root.walk())
     if backward:
-        yield "backward: of the nodes that a row's operators recorded; no part of its time and share"
+        apart = (
+            "in its time too, if it ran them itself" if runs_nodes_itself(trail) else "no part of its time and share"
+        )
+        yield f"backward: of the nodes that a row's operators recorded; {apart}"
     if any(part.saved for part in root.walk()):
         yield "saved: bytes kept for backward (not what leaves hold), each once, at the row that kept it first"
     elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:

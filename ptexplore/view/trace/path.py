@@ -43,8 +43,9 @@ OF_PYTHON = "Python functions: without the interpreter's loop, which is in self 
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
-CALLS_NOTHING, THEY_CALL_NOTHING = "calls no operator", "they call no operator"
+CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
+RANGE = "a range marked for the profiler"  # so begins the reason why it has no place
 ORDER_UNKNOWN = "order unknown"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
@@ -633,6 +634,8 @@ class _Steps:
             return _status(hop, "sets up the result" if allocates else "works out shapes")
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _status(hop, "computes")
+        if hop.kind == "native" and hop.native is None and (hop.source.reason or "").startswith(RANGE):
+            return RANGE
         return _status(hop, role_of(hop) if hop.kind == "native" else "")
 
     def _capability(self, kernel: Hop) -> str:

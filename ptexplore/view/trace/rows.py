@@ -27,7 +27,7 @@ from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 
 TO_READ = 3  # stops that a trace suggests
-UNKNOWN_ORDER = "order unknown among the steps of its caller that nothing saw"
+UNKNOWN_ORDER = "order unknown among the steps of its caller that no recorder saw"
 IN_ANOTHER_THREAD = "ran in thread {}, not in the one that ran the expression: inside which call of that is not told"
 
 

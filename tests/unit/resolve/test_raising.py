@@ -84,6 +84,21 @@ def test_a_node_of_python_and_a_call_of_an_unknown_overload_are_left() -> None:
     assert innermost((vague,), stack(STACK[2]), (), lambda _: frozenset()) is None
 
 
+def test_a_function_that_a_nodes_formula_names_is_left_and_was_seen(small: Small) -> None:
+    # As for torch.special.zeta(x, 2) with backward: the innermost function that the stack holds throws.
+    scope = "torch::autograd::generated"
+    formula = claim("impl", f"{scope}::details::not_implemented", status="predicted")
+    node = claim("node", f"{scope}::SpecialZetaBackward2::apply", formula)
+    names = (
+        f"{formula.hop.name}(char const*, char const*)",
+        f"{node.hop.name}(std::vector<at::Tensor>&&)",
+    )
+    context, claims = raising(small, (node,), *names)
+    (reached,) = reach(context, claims)
+    assert reached.children[0].hop.status == "observed"
+    assert innermost((reached,), context_stack(context), ()) is reached.children[0]
+
+
 def test_what_no_claim_is_of_is_passed_over() -> None:
     only = an_op()
     assert innermost((only,), stack("at::native::somewhere(int)", *STACK), ()) is only
@@ -154,7 +169,9 @@ def test_a_kernel_that_its_functor_names_was_come_to(small: Small) -> None:
     assert raising(small, (known,), *STACK)[1] != (known,), "without it on the stack it was not come to"
     context, claims = raising(small, (known,), FUNCTOR, *STACK[1:])
     assert claims == (known,)
-    assert reach(context, claims) == (known,), "and nothing further is on the stack"
+    reached = [(held.hop.name, held.hop.status) for held in walk(reach(context, claims)) if held.hop.kind == "kernel"]
+    assert [name for name, _ in reached] == [held.hop.name for held in walk((known,)) if held.hop.kind == "kernel"]
+    assert [status for _, status in reached] == ["observed", "observed"], "the stack held both"
 
 
 def context_stack(context: Any) -> tuple[CppFunction, ...]:

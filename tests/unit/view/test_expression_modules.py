@@ -170,6 +170,9 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     assert [(part.name, part.time, part.backward, part.operators) for part in whole.parts] == [
         ("", 5, 9, 1), ("grad()", 9, 4, 1), ("backward", 4, 0, 0),
     ]  # fmt: skip
+    page = view(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad), Options(view="modules"))
+    assert any("in its time too, if it ran them itself" in told for told in page.left_out)
+    assert any(told.startswith("operators and nodes by time") for told in page.left_out)
 
 
 def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> None:

@@ -262,16 +262,16 @@ def test_python_that_calls_no_operator_has_a_row_if_it_costs_a_visible_share() -
     tiny = a_helper(30, "tiny", 1)
     alone = view(a_trail(*calls, a_helper(40, "check", 100), an_operator(50, instructions=1)), Options(view="path"))
     row = next(row for row in alone.table if row.name == "check()")
-    assert (row.what, row.instructions, row.own) == ("Python; calls no operator", 100, row.share)
+    assert (row.what, row.instructions, row.own) == ("Python; no operator seen in it", 100, row.share)
     several = view(
         a_trail(tiny, calls[0], a_helper(40, "check", 100), a_helper(60, "tiny", 1), calls[1]), Options(view="path")
     )
     names = [row.name for row in several.table if row.level == 1]
     assert names == ["aten::add.Tensor", "check() and 2 more", "aten::add.Tensor"]
     row = next(row for row in several.table if row.name == "check() and 2 more")
-    assert (row.what, row.instructions, row.place) == ("Python; they call no operator", 102, ref(40))
+    assert (row.what, row.instructions, row.place) == ("Python; no operator seen in them", 102, ref(40))
     assert sum(row.own or 0 for row in several.table) == pytest.approx(1)
-    assert {"they call no operator"} <= dict(whole_legend(several)).keys()
+    assert {"no operator seen in them"} <= dict(whole_legend(several)).keys()
     none = view(a_trail(*calls, tiny), Options(view="path"))
     assert not [row for row in none.table if "tiny" in row.name]
 
