@@ -188,10 +188,13 @@ def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None
 def _module() -> ModuleType:
     """The module that the expression's names are in, with those that are always there.
 
-    It can be imported by its name: pickle finds the classes of --setup so, and Dynamo the globals of functions. It is
-    one module in each process, as Dynamo keeps the first that it found.
+    It can be imported by its name: pickle finds the classes of --setup so, and Dynamo the globals of functions. Each
+    namespace has a module of its own: a tracer or a handler that an earlier --setup left finds its names in the one
+    before. Where Dynamo is loaded there is one in the process, as Dynamo keeps the first that it found.
     """
-    module = sys.modules.setdefault(OURS, ModuleType(OURS))
+    module = sys.modules.get(OURS)
+    if module is None or "torch._dynamo" not in sys.modules:
+        module = sys.modules[OURS] = ModuleType(OURS)
     left = dict(module.__dict__)  # kept until the names are there again: what goes with it may run code of the user's
     names = module.__dict__
     names.clear()

@@ -633,21 +633,25 @@ def test_a_generator_runs_inside_of_what_consumes_it(command: InProcess) -> None
     assert goes_on == [("f", False), ("f", True), ("f", True)]
 
 
-def test_what_setup_defines_can_be_imported_as_any_code_of_python(command: InProcess) -> None:
-    """Pickle finds a class by its module's name, Dynamo a function's globals; one module, however often it is run."""
+@pytest.mark.parametrize(("loaded", "modules"), [("torch._dynamo", 1), ("json", 2)])
+def test_what_setup_defines_can_be_imported_as_any_code_of_python(
+    command: InProcess, loaded: str, modules: int
+) -> None:
+    """Pickle finds a class by its module's name, Dynamo a function's globals: it keeps the first module of a name."""
     setup = (
-        "import importlib, pickle, sys\n"
+        f"import importlib, pickle, sys, {loaded}\n"
         "class Own: pass\n"
         "seen = sys.__dict__.setdefault('modules_seen', [])\n"
         "seen.append(importlib.import_module(__name__))\n"
         "def f():\n"
         "    import colorsys\n"  # so that what is shown is a second call, of names made anew
         "    assert type(pickle.loads(pickle.dumps(Own()))) is Own\n"
-        "    return vars(seen[0]) is globals() and len(seen)"
+        "    assert vars(importlib.import_module(__name__)) is globals() and len(seen) == 2\n"
+        "    return len({id(module) for module in seen})"
     )
     data = command("trace", "f()", "--setup", setup, "--no-native", "--json").data
     assert data["ending"] is None
-    assert data["result"]["description"] == "2"
+    assert data["result"]["description"] == str(modules)
 
 
 def test_a_key_says_redispatch_only_inside_the_kernel_that_redispatched(command: InProcess) -> None:
