@@ -1608,6 +1608,7 @@ class Fold:
         told["saved_packed"] += kept.packed
         told["saved_unread"] += kept.unread
         told["saved_slices"] += kept.slices
+        told["saved_silent"] += kept.silent
         told["saved_backwards"] += api.tells_saved_unread()
         counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
         self._kept.update((sequence, address) for sequence, address, _ in kept.told)
