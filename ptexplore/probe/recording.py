@@ -1182,6 +1182,7 @@ class Fold:
             "saved_packed": 0,
             "saved_unread": 0,
             "saved_slices": 0,
+            "saved_silent": 0,
         }
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
