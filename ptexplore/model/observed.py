@@ -208,6 +208,7 @@ class UncountedSaved(Recorded, frozen=True):
 
     packed: Count = 0  # those that a hook packed, as a checkpoint's does
     unread: Count = 0  # those whose memory cannot be asked for
+    silent: Count = 0  # how many nodes do not tell what they saved, as those of torch._foreach_*
 
 
 class OperatorTimes(Recorded, frozen=True):

@@ -138,6 +138,7 @@ class Program(Struct, frozen=True):
     saved_elsewhere: Count = 0  # bytes that were saved first by nodes of no operator call that is told of
     saved_packed: Count = 0  # how many saved tensors a hook packed, as a checkpoint's does: their bytes are not told
     saved_unread: Count = 0  # how many saved tensors have memory that cannot be asked for
+    saved_silent: Count = 0  # how many nodes do not tell what they saved, as those of torch._foreach_*
     saved_slices: Count = 0  # how many nodes CopySlices there were: what the node inside of each saved is not told
     is_block: bool = False  # it is a part of a process: there may have been tensors before it began
     named: bool = False  # a tensor had names for its dimensions when the recording ended

@@ -118,12 +118,13 @@ class KeptBytes:
     """The bytes that the graph of a result keeps for backward, by the sequence number of the call that saved them.
 
     Each storage counts once, for the first call that saved it. What leaves hold does not count. `packed` tensors a hook
-    packed, and the memory of `unread` ones cannot be asked for: these are in no sum.
+    packed, and the memory of `unread` ones cannot be asked for: these are in no sum, nor is what `silent` nodes keep.
     """
 
     told: dict[int, int] = field(default_factory=dict)
     packed: int = 0
     unread: int = 0
+    silent: int = 0
 
 
 def saved(result: Any) -> KeptBytes:
@@ -137,5 +138,5 @@ def saved(result: Any) -> KeptBytes:
             if address not in counted:
                 counted.add(address)
                 told[sequence] = told.get(sequence, 0) + size
-        return KeptBytes(told, kept.packed, kept.unread)
+        return KeptBytes(told, kept.packed, kept.unread, kept.silent)
     return KeptBytes()

@@ -67,8 +67,8 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
     seen += [("ops", "graph", node) for node in running.graph]
     seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
-    if running.saved.packed or running.saved.unread:
-        seen.append(("ops", "uncounted", {"packed": running.saved.packed, "unread": running.saved.unread}))
+    uncounted = {name: getattr(running.saved, name) for name in ("packed", "unread", "silent")}
+    seen += [("ops", "uncounted", uncounted)] if any(uncounted.values()) else []
     seen += [(recorder, "launches", {"device": running.device})] if running.device is not None else []
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     if running.raised is not None:

@@ -1182,6 +1182,7 @@ class Fold:
             "saved_packed": 0,
             "saved_unread": 0,
             "saved_slices": 0,
+            "saved_silent": 0,
         }
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
@@ -1608,6 +1609,7 @@ class Fold:
         told["saved_packed"] += kept.packed
         told["saved_unread"] += kept.unread
         told["saved_slices"] += kept.slices
+        told["saved_silent"] += kept.silent
         told["saved_backwards"] += api.tells_saved_unread()
         counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
         self._kept.update((sequence, address) for sequence, address, _ in kept.told)

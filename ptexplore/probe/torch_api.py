@@ -851,13 +851,15 @@ class SavedStorages:
 
     `packed` tensors a hook packed (a checkpoint's), of which nothing is known; the memory of `unread` ones has no
     address that can be asked for (MKLDNN's, a wrapper's). `slices`: how many nodes CopySlices there are, each around
-    one that does not tell what it saved.
+    one that does not tell what it saved. Nor do `silent` ones, of a class that Python has no attributes of
+    (torch._foreach_*).
     """
 
     told: list[tuple[int, int, int]] = field(default_factory=list)
     packed: int = 0
     unread: int = 0
     slices: int = 0
+    silent: int = 0
 
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
@@ -876,7 +878,9 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
             leaf = getattr(node, "variable", None)
             of_leaves.update(address for address, _ in (_storages(leaf) or () if leaf is not None else ()))
             number = sequence_number(node)
-            saved.slices += node.name().endswith(COPY_SLICES)
+            is_slices = node.name().endswith(COPY_SLICES)
+            saved.slices += is_slices
+            saved.silent += number >= 0 and not is_slices and type(node).__name__ == "CppFunction"
             for value in _saved_values(node) if number >= 0 else ():
                 if not isinstance(value, torch.Tensor):
                     saved.packed += 1

@@ -231,11 +231,13 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
     An operator call that was left has called on once for each at::_ops::NAME::redispatch on C++'s stack, and has come
     to every kernel that is on it: a redispatch may be compiled into the kernel that makes it. Of what its last kernel
-    calls by its text, what is on the stack ran, and the meta function before it. Without C++'s stack, and where a call
-    goes on boxed, nothing is taken out.
+    calls by its text, what is on the stack ran, and the meta function before it. Where a call goes on boxed, nothing is
+    taken out. Where no run asked for the stack (--once), what is certain of the last calls ends at their first key.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
+    if raised and thrown is None and context.session.options.once:
+        return _certain(claims)
     if thrown is None:
         return claims
     step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))
@@ -253,6 +255,14 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         kernels = [inner.hop.name for inner in _chain(claim) if inner.hop.kind == "kernel"]
         come_to = [number for number, kernel in enumerate(kernels, 1) if kernel in plain]
         plan[claim.event.event] = max(entered, *come_to, 0), plain if claim is left[-1] else None
+    return tuple(_cut(claim, plan) for claim in claims)
+
+
+def _certain(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """The claims, of the last operator call, and those around it, without what follows from their first key."""
+    last = next((claim for claim in reversed(list(walk(claims))) if claim.hop.kind == "op"), None)
+    around = _operators_left(claims, last)
+    plan = {claim.event.event: (1, frozenset[str]() if claim is last else None) for claim in around}
     return tuple(_cut(claim, plan) for claim in claims)
 
 

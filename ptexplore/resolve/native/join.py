@@ -90,9 +90,8 @@ def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
     """
     base, _, overload = str(stepped.calls.op).partition(".")
     called = [c for c in walk(claims) if c.hop.kind == "op" and c.event.name == f"aten::{base}"]
-    if stepped.calls.of is not None and len(called) != stepped.calls.of:
-        return []
-    if len({claim.event.thread for claim in called}) > 1:
+    is_other = stepped.calls.of is not None and len(called) != stepped.calls.of
+    if is_other or len({claim.event.thread for claim in called}) > 1:
         return []
     return [c for c in called if not overload or c.hop.op in (None, f"aten::{base}.{overload}")]
 

@@ -96,10 +96,10 @@ def _saved(session: Session | None, whole: Part) -> int:
     return max(whole.saved, told)
 
 
-def _uncounted(session: Session | None) -> tuple[int, int]:
-    """How many saved tensors are in no sum: those that a hook packed, and those whose memory cannot be asked for."""
+def _uncounted(session: Session | None) -> tuple[int, int, int]:
+    """What is in no sum, as `uncounted` takes it."""
     seen = records(session.observations if session else (), "uncounted", UncountedSaved)
-    return (seen[0].packed, seen[0].unread) if seen else (0, 0)
+    return (seen[0].packed, seen[0].unread, seen[0].silent) if seen else (0, 0, 0)
 
 
 def _writes_through_views(session: Session | None) -> bool:

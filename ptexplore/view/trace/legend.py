@@ -53,7 +53,8 @@ _OF_EXPRESSIONS = {
     "instr": "instructions of all that ran inside of a row",
     "backward": "the same of those nodes of backward that its operators recorded",
     "calls": "how often it was called, without calls in backward (a checkpoint's)",
-    "ops": "operators that Python called inside of it; in backward also those that its nodes, and the engine, called",
+    "ops": "operators that Python called inside of it, but for what an operator calls by way of Python; in backward "
+    "also those that its nodes, and the engine, called",
     "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
 }
 

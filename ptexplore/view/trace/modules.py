@@ -120,7 +120,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
     kinds = len(operator_kinds(program))
-    is_least = bool(program.saved_packed or program.saved_unread or program.saved_slices)
+    is_least = bool(program.saved_packed or program.saved_unread or program.saved_slices or program.saved_silent)
     saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
     saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
@@ -363,15 +363,17 @@ def uncounted_of(program: Program) -> Iterator[str]:
         yield saved_elsewhere(program.saved_elsewhere)
     if program.saved_slices:
         yield IN_SLICES
-    yield from uncounted(program.saved_packed, program.saved_unread)
+    yield from uncounted(program.saved_packed, program.saved_unread, program.saved_silent)
 
 
-def uncounted(packed: int, unread: int) -> Iterator[str]:
-    """How many saved tensors are in no figure: those that a hook packed, and those whose memory is not told."""
+def uncounted(packed: int, unread: int, silent: int) -> Iterator[str]:
+    """What is in no figure: tensors that a hook packed, those whose memory is not told, what `silent` nodes kept."""
     if packed:
         yield f"saved: without {_tensors(packed)} that a hook packed, as a checkpoint's does"
     if unread:
         yield f"saved: without {_tensors(unread)} whose layout or class does not tell its memory"
+    if silent:
+        yield f"saved: without what nodes keep that do not tell it ({silent:,}, as torch._foreach_*'s)"
 
 
 def saved_elsewhere(told: int) -> str:

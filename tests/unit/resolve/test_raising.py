@@ -427,3 +427,14 @@ def test_the_calls_that_wrote_are_those_whose_counts_lead_there(
 
 def test_an_op_of_the_profiler_is_no_claim_of_cpp() -> None:
     assert innermost((claim("python", "f", event=dict(op("aten::blend").data)),), stack(STACK[2]), ()) is None
+
+
+def test_without_the_stack_what_is_certain_of_the_last_call_ends_at_its_first_key(small: Small) -> None:
+    """--once: no run was asked for it, and any kernel of the call may have thrown."""
+    chain = step(
+        "AutogradCPU", "autograd", step("CPU", "wrapper", claim("impl", "at::native::blend", status="derived"))
+    )
+    seen = session(more=[("ops", "raised", {"stage": "expression", "exception": "RuntimeError", "message": "no"})])
+    seen = replace(seen, options=replace(seen.options, once=True))
+    (left,) = cut(small.context(seen), (an_op(chain),))
+    assert [held.hop.name for held in walk((left,)) if held.hop.kind in ("kernel", "impl")] == ["autograd"]

@@ -196,10 +196,11 @@ def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() ->
     page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept)))
     assert any("96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: in no row 16 B") for told in page.left_out)
-    more = Observation(960, "ops", "uncounted", {"packed": 2, "unread": 0})
+    more = Observation(960, "ops", "uncounted", {"packed": 2, "unread": 0, "silent": 1})
     page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept, more)))
     assert any("at least 96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: without 2 saved tensors that a hook packed") for told in page.left_out)
+    assert any(told.startswith("saved: without what nodes keep that do not tell it (1,") for told in page.left_out)
 
 
 def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
