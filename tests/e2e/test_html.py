@@ -243,6 +243,20 @@ def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) 
     assert trouble == []
 
 
+def test_the_largest_namespace_stands_first(tmp_path: Path) -> None:
+    from ptexplore.render.html import lists
+    from ptexplore.render.html.output import Output
+    from ptexplore.view.site.site import Settings, Site, operator_url
+
+    operators = {name: operator_url(name) for name in ("_first::a", "aten::add.Scalar", "aten::add.Tensor", "b::c")}
+    out = Output(tmp_path / "site")
+    out.begin()
+    lists.operators(Site(Settings("Names", "core"), [], {}, {}, operators), out, {}, runtime=True)
+    out.finish()
+    page = (tmp_path / "site/ops/index.html").read_text(encoding="utf-8")
+    assert page.index(">aten</a>") < page.index(">_first</a>") < page.index(">b</a>")
+
+
 def test_the_operators_of_a_namespace_are_filtered_and_what_is_internal_comes_last(
     cards: Path, chromium: Browser
 ) -> None:

@@ -97,12 +97,16 @@ def _inside(
 
 
 def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: bool) -> None:
-    """The namespaces, and the operators of each: what is met most, then by letter. A single one is its own index."""
+    """The namespaces, the largest first, and the operators of each: what is met most, then by letter.
+
+    A single namespace is its own index.
+    """
     spaces: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, url in sorted(site.operators.items()):
         namespace, rest = operator_names(name)
         spaces[namespace].append((rest, url))
-    urls = {space: f"ops/{safe(space or 'none')}.html" for space in sorted(spaces)}
+    order = sorted(spaces, key=lambda space: (-len(spaces[space]), space))
+    urls = {space: f"ops/{safe(space or 'none')}.html" for space in order}
     listed = [
         (space, url, f"{len(spaces[space]):,} operator{'s' * (len(spaces[space]) != 1)}") for space, url in urls.items()
     ]
