@@ -96,6 +96,16 @@ class Result:
         return self
 
 
+def script_library(name: str) -> Any:
+    """A module of scripts/lib, for tests that share it."""
+    folder = str(REPOSITORY / "scripts")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(f"lib.{name}")
+    finally:
+        sys.path.remove(folder)
+
+
 def as_in_the_repository(file: Path) -> str:
     """The text of an installed file: from 2.9 on an `#if` that setup.py adds stands above a header's first line."""
     text = file.read_text(encoding="utf-8", errors="replace")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import random
 import shutil
@@ -14,16 +13,12 @@ from typing import Any
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.harness import REPOSITORY, script_library
 
 
 @pytest.fixture(scope="module")
 def killing() -> Any:
-    sys.path.insert(0, str(REPOSITORY / "scripts"))
-    try:
-        return importlib.import_module("lib.killing")
-    finally:
-        sys.path.remove(str(REPOSITORY / "scripts"))
+    return script_library("killing")
 
 
 def test_a_killed_command_leaves_what_the_next_one_makes_good(killing: Any, tmp_path: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import random
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+from tests.harness import script_library
+
 CASES = 60  # of one share; a command line costs ten times what a document does
 # Whole commands, and what is drawn whole: fewer of them.
 COSTLY = {
@@ -24,11 +23,7 @@ COSTLY = {
 
 @pytest.fixture(scope="module")
 def fuzzing() -> Any:
-    sys.path.insert(0, str(REPOSITORY / "scripts"))
-    try:
-        return importlib.import_module("lib.fuzzing")
-    finally:
-        sys.path.remove(str(REPOSITORY / "scripts"))
+    return script_library("fuzzing")
 
 
 SURFACES = (
