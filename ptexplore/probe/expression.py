@@ -232,6 +232,8 @@ class Namespace:
             self._seeded(names, called, given)
         for name, parsed, _ in variables:
             self._variable(name, parsed)
+        for entry in self.bound:  # a later --var may have changed what was bound before
+            entry["description"] = describe(self.values[entry["name"]])
         if self.request["grad"] and tree is not None:
             self._require_grad(changed_in_place(tree, lambda name: _is_module(self.values.get(name))))
 
