@@ -639,13 +639,15 @@ def test_what_setup_defines_can_be_imported_as_any_code_of_python(
 ) -> None:
     """Pickle finds a class by its module's name, Dynamo a function's globals: it keeps the first module of a name."""
     setup = (
-        f"import importlib, pickle, sys, {loaded}\n"
+        f"import importlib, inspect, pickle, sys, {loaded}\n"
         "class Own: pass\n"
         "seen = sys.__dict__.setdefault('modules_seen', [])\n"
         "seen.append(importlib.import_module(__name__))\n"
         "def f():\n"
         "    import colorsys\n"  # so that what is shown is a second call, of names made anew
         "    assert type(pickle.loads(pickle.dumps(Own()))) is Own\n"
+        "    assert inspect.getsource(Own) == 'class Own: pass\\n'\n"  # as TorchScript reads what it compiles
+        "    assert inspect.getsource(f).startswith('def f():\\n    import colorsys')\n"
         "    assert vars(importlib.import_module(__name__)) is globals()\n"
         "    return len({id(module) for module in seen})"
     )
