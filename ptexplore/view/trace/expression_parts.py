@@ -260,7 +260,7 @@ def _sizes(value: object) -> object:
 
 def _called(hop: Hop) -> str:
     """How a call of the expression is named: a function of Python by its qualified name, else as Python calls it."""
-    if hop.kind == "python":
+    if hop.kind == "python" and not native.is_range(hop):
         return f"{hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name}()"
     if hop.kind == "binding":
         return hop.binding.python if hop.binding is not None else bare(hop.name)
