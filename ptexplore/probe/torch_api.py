@@ -36,6 +36,8 @@ TABLES = {
 }
 
 TENSOR_BASE = torch._C.TensorBase
+_SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymBool"))  # torch 2.1 has the last one
+NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))
 
 MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 

@@ -20,6 +20,7 @@ from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
+    as_called,
     bare,
     call_numbers,
     counted_parts,
@@ -436,7 +437,7 @@ class _Steps:
             kind = "Python, goes on" if hop.python is not None and hop.python.resumed else "Python"
             made = self._step(
                 hop,
-                f"{qualname or hop.name}()",
+                as_called(qualname or hop.name),
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
