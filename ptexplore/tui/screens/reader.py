@@ -297,6 +297,8 @@ class ReadingScreen(Screen[None]):
         self.folder.leave()
         self.source.display = True
         self.source.show(file, place.line, place.column, lit, place.top)
+        self._crumb()  # with the text: what stood around it is of the place that was left
+        self._follow_symbol()
         self.warn("; ".join(file.notices))
         if self.has_class("-small"):  # the files go away once one was chosen
             self._wants_files = None

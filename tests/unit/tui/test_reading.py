@@ -13,6 +13,8 @@ from textual import events
 from textual.widget import Widget
 
 from ptexplore.tui.asking import ChoiceScreen
+from ptexplore.tui.facts import FactsReader
+from ptexplore.tui.places import Place
 from ptexplore.tui.screens.keys import Keys
 from ptexplore.tui.widgets.folding import Folding
 from ptexplore.tui.widgets.source import SourceView
@@ -134,11 +136,13 @@ def test_the_notes_come_when_they_are_read_and_nothing_waits_for_them(drive, lib
     drive(KERNEL + ":4", reading)
 
 
-def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(drive):
-    def pane(app) -> str:
-        options = (app.reader.symbol.get_option_at_index(n) for n in range(app.reader.symbol.option_count))
-        return "\n".join(str(option.prompt) for option in options)
+def pane(app) -> str:
+    """What is known of the symbol under the cursor, as text."""
+    options = (app.reader.symbol.get_option_at_index(n) for n in range(app.reader.symbol.option_count))
+    return "\n".join(str(option.prompt) for option in options)
 
+
+def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(drive):
     async def reading(app, pilot):
         reader, symbol = app.reader, app.reader.symbol
         await until(pilot, lambda: "called by" in pane(app))
@@ -158,6 +162,30 @@ def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(d
         await until(pilot, lambda: pane(app).startswith("at::native::Mixer\nstruct"))
         await pilot.press("home")
         await until(pilot, lambda: "\ncalls" in pane(app) and pane(app).startswith("at::native::use"))
+
+    drive(f"{MIX}:11", reading, size=(160, 48))
+
+
+def test_beside_new_source_nothing_stands_of_what_was_read_before(drive, monkeypatch):
+    """However long it takes to find out what is known of it."""
+    ask, slow = FactsReader.ask, threading.Event()
+    monkeypatch.setattr(FactsReader, "ask", lambda *question: None if slow.is_set() else ask(*question))
+
+    async def reading(app, pilot):
+        reader = app.reader
+        await until(pilot, lambda: "called by" in screen(app))
+        slow.set()
+        reader.go(Place("mini", KERNEL, 4))
+        assert pane(app) == "being read …"
+        await pilot.pause()
+        assert "blend_kernel" in screen(app).split("\n")[0]
+        slow.clear()
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: pane(app).startswith("at::native::mix\n(int a)"))
+        slow.set()
+        line = next(n for n, text in enumerate(reader.source.file.raw, 1) if "int use(Mixer& m)" in text)
+        reader.source.move(line, 8)
+        await until(pilot, lambda: pane(app).startswith("Mixer\nbeing read"))
 
     drive(f"{MIX}:11", reading, size=(160, 48))
 
