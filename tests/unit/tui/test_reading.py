@@ -173,7 +173,9 @@ def test_beside_new_source_nothing_stands_of_what_was_read_before(drive, monkeyp
 
     async def reading(app, pilot):
         reader = app.reader
-        await until(pilot, lambda: "called by" in screen(app))
+        await until(pilot, lambda: "called by" in pane(app))
+        await pilot.press("J")
+        await until(pilot, lambda: reader.symbol.scroll_offset.y == 3)
         slow.set()
         reader.go(Place("mini", KERNEL, 4))
         assert pane(app) == "being read …"
@@ -182,12 +184,13 @@ def test_beside_new_source_nothing_stands_of_what_was_read_before(drive, monkeyp
         slow.clear()
         await pilot.press("ctrl+o")
         await until(pilot, lambda: pane(app).startswith("at::native::mix\n(int a)"))
+        assert reader.symbol.scroll_offset.y == 0, "its name is in sight"
         slow.set()
         line = next(n for n, text in enumerate(reader.source.file.raw, 1) if "int use(Mixer& m)" in text)
         reader.source.move(line, 8)
         await until(pilot, lambda: pane(app).startswith("Mixer\nbeing read"))
 
-    drive(f"{MIX}:11", reading, size=(160, 48))
+    drive(f"{MIX}:11", reading, size=(160, 18))
 
 
 def test_long_lines_go_on_below_where_the_reader_wants_it(drive):
@@ -408,6 +411,13 @@ def test_a_local_name_is_not_taken_for_what_is_called_so_elsewhere(drive):
             await until(pilot, lambda told=told: told in screen(app))
             assert app.reader.place.line == line, "nothing was opened: it is not known which"
             await pilot.press("escape")
+        line, column = at(lines, "return a + b", "b")
+        source.move(line, column)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.reader.place.line == line - 1 and f"line {line - 1} declares it" in screen(app))
+        assert source.file.name(line - 1, source.column) == "b"
+        await pilot.press("ctrl+o")
+        assert (source.line, source.column) == (line, column)
         source.show(source.file, 30)
         assert source.scroll_offset.y <= 29
 
