@@ -9,7 +9,7 @@ from ptexplore.cpp.text import Text
 from ptexplore.source.canonical import language_of
 from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.show import candidates
-from ptexplore.view.trees import Candidate, IndexedTree
+from ptexplore.view.trees import Candidate, IndexedTree, spot
 
 
 def find_definitions(
@@ -22,7 +22,9 @@ def find_definitions(
     """
     local = _local_line(trees, name, tree, path, line)
     if local is not None:
-        return [], f"{name} is a local name here, it seems: line {local} declares it"
+        number, line_of = local
+        declared = Candidate("local name", name, "", spot(trees[number], path, line_of), first=line_of)
+        return [declared], f"{name} is a local name here, it seems: line {line_of} declares it"
     given = _given_by_macro(trees, name, tree, path, line)
     if given is not None:
         return [given], f"{name} is declared by the macro around this line: {given.name}"
@@ -93,15 +95,16 @@ _SCOPES = ("function", "class", "struct", "union")
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
 
-def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> int | None:
-    """The line that seems to declare a plain name of C++ around a place: in its function a parameter, a variable or a
-    type; in the classes around that a type, which may be a parameter of their templates.
+def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> tuple[int, int] | None:
+    """The line that seems to declare a plain name of C++ around a place, with its tree's number: in its function a
+    parameter, a variable or a type; in the classes around that a type, which may be a parameter of their templates.
 
     By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
     """
-    indexed = next((indexed for indexed in trees if indexed.tree.info.name == tree), None)
-    if indexed is None or not name.isidentifier() or language_of(path) != "cpp":
+    at = next((number for number, indexed in enumerate(trees) if indexed.tree.info.name == tree), None)
+    if at is None or not name.isidentifier() or language_of(path) != "cpp":
         return None
+    indexed = trees[at]
     symbols = [each for each in indexed.store.outline(path) if each.role == "definition" and each.kind in _SCOPES]
     around = [each for each in symbols if each.begin <= line <= each.end_line]
     if any(each.name == name for each in around):
@@ -117,10 +120,10 @@ def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, l
             if scope.kind != "function" and any(each.begin <= number <= each.end_line for each in inner):
                 continue  # what a member declares is not seen outside of it
             if alias.search(text):
-                return number
+                return at, number
             for match in declaration.finditer(text) if scope.kind == "function" else ():
                 if match[1] not in _NO_TYPE and not match[1].isdigit():
-                    return number
+                    return at, number
     return None
 
 

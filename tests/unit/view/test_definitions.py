@@ -88,7 +88,7 @@ def test_overloads_and_members_of_an_object_stay_a_choice(indexed: IndexedTree) 
 
 def test_a_type_of_a_template_or_a_class_around_is_local(indexed: IndexedTree) -> None:
     """Not so what another member of the class declares."""
-    assert meant(indexed, "scalar_t", "scalar_t more(")[0] == []
+    assert meant(indexed, "scalar_t", "scalar_t more(")[0] == ["scalar_t"]
     assert "declares it" in meant(indexed, "scalar_t", "acc_t load(")[1]
     assert "declares it" in meant(indexed, "acc_t", "scalar_t more(")[1]
     assert meant(indexed, "inner_t", "scalar_t more(")[0] == ["at::One::inner_t", "at::Other::inner_t"]

@@ -41,9 +41,9 @@
     return {
       name, more, used, outsideMore, outside: outside.map(([at, uses]) => ({ ...file(at), uses: pairs(uses) })),
       files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
-      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own]) => ({
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own, same]) => ({
         qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
-        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own })),
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own, same })),
     };
   }
   /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
@@ -104,7 +104,7 @@
     try { entry = await entryOf(name); } catch { body.replaceChildren(make("p", { class: "warning" }, "what uses it could not be read here")); return; }
     const rows = entry?.definitions.filter((row) => row.qualified === qualified) || [];
     const row = rows.find((one) => one.file.path === path && one.line === line) || rows[0];
-    const views = [["Uses", () => usesOf(entry, row, rows.length, kind, name, qualified)]];
+    const views = [["Uses", () => usesOf(entry, row, kind, name, qualified)]];
     if (row && (row.callers.length || row.callees.length)) views.push(["Calls", () => calls(row)]);
     if (row && (row.bases.length || row.derived.list.length)) views.push(["Classes", () => classes(row)]);
     if (row && (row.below.list.length || row.above.list.length)) views.push(["Overrides", () => overrides(row)]);
@@ -115,12 +115,14 @@
   /* --- uses, by file --- */
 
   /* As view/search/refs.py::told_apart: its words are in the table. */
-  function toldApart(lines, sure) {
+  function toldApart(lines, sure, meant) {
     if (sure == null || !lines) return "";
-    if (sure && sure < lines) return [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both);
-    return table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
+    const sentence = sure && sure < lines ? [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both)
+      : table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
+    return sentence.replace("@", meant);
   }
-  function usesOf(entry, row, same, kind, name, qualified) {
+  function usesOf(entry, row, kind, name, qualified) {
+    const same = row?.same || 1, meant = same > 1 ? table.apart.these.replace("{}", same.toLocaleString("en")) : table.apart.this;
     const fits = (use) => every || !row?.fitting || row.fitting.has(use.spelling);
     const sure = (use) => Boolean(row?.certain?.has(use.spelling));
     /* A line that writes the name in two ways is one line, told as the first of what fits; certain if one of them is. */
@@ -152,13 +154,13 @@
       const files = seen.map((file) => ({ ...file, uses: once(file.uses) }));
       open = FIRST;
       const used = every || !row ? entry?.used || 0 : row.used;
-      const apart = every ? "" : toldApart(used, row?.sure);
+      const apart = every ? "" : toldApart(used, row?.sure, meant);
       told.textContent = used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : "no use of that name is indexed";
       const section = (heading, wanted) => {
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
         return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
       };
-      list.replaceChildren(...(apart ? [...section("Can only mean this", (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
+      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
       button.textContent = every ? "only these" : `all ${count(entry.used, "line")} with the name ${name}`;
       button.setAttribute("aria-pressed", String(every));
     }
