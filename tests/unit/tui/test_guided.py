@@ -218,6 +218,8 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         await until(pilot, lambda: "aten/src/ATen/native/cpu" in screen(app))
         app.screen.query_one("Input").value = '"turn(int'
         await until(pilot, lambda: "virtual int turn(int a)" in screen(app))
+        app.screen.query_one("Input").value = "Mix.cpp:11"
+        await until(pilot, lambda: f"{MIX}:11" in screen(app))
         app.screen.query_one("Input").value = "no_such_thing_at_all"
         await until(pilot, lambda: "nothing fits" in screen(app))
         assert isinstance(app.screen, Palette)
