@@ -316,6 +316,7 @@ class LeftFrame(Struct, frozen=True):
     first: Count  # the first line of its code
     function: str  # its name
     line: Count | None = None  # the line that was at work
+    raises: bool = False  # whether its own `raise` was at work; else something that it called may have raised
 
 
 class RaisedError(Recorded, frozen=True):

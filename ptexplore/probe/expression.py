@@ -7,6 +7,7 @@ import builtins
 import contextlib
 import difflib
 import hashlib
+import linecache
 import math
 import random
 import re
@@ -26,6 +27,7 @@ SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
 SIZE = (3, 3)
 OURS = "__ptexplore__"  # the namespace's own name
 CLOSE = (3, 0.6)  # how many near names are told, and how near they are
+ALL_SETUP = "<--setup>"
 A_CLONE = " (a clone, so no leaf: to write in place to a leaf that requires grad may be an error)"
 _IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|[lr]shift)__\Z")
 _NOT_IN_PLACE = {"requires_grad_", "share_memory_"}
@@ -204,6 +206,11 @@ def _module() -> ModuleType:
     return module
 
 
+def _keep_text(file: str, code: str) -> None:
+    """Keep the text of what is no file where `inspect` finds it: TorchScript reads the source of what it compiles."""
+    linecache.cache[file] = (len(code), None, [f"{line}\n" for line in code.splitlines()], file)
+
+
 class Namespace:
     """The names an expression sees, and how each came to be (`bound`)."""
 
@@ -230,8 +237,10 @@ class Namespace:
                 self._bind(name, self.values[name], "--setup")
         for names, called in needs:
             self._seeded(names, called, given)
-        for name, parsed, _ in variables:
-            self._variable(name, parsed)
+        for name, parsed, text in variables:
+            self._variable(name, parsed, text)
+        for entry in self.bound:  # a later --var may have changed what was bound before
+            entry["description"] = describe(self.values[entry["name"]])
         if self.request["grad"] and tree is not None:
             self._require_grad(changed_in_place(tree, lambda name: _is_module(self.values.get(name))))
 
@@ -277,6 +286,10 @@ class Namespace:
 
     def _setup(self, number: int, code: str) -> None:
         file = f"<--setup {number + 1}>"
+        _keep_text(file, code)
+        if sys.version_info < (3, 13) or len(self.request["setup"]) == 1:  # else a class is looked for by its line
+            _keep_text(ALL_SETUP, "\n".join(self.request["setup"]))
+            self.values["__file__"] = ALL_SETUP  # where `inspect` looks for the module's classes
         try:
             exec(compile(code, file, "exec"), self.values)
         except SyntaxError as error:
@@ -303,7 +316,8 @@ class Namespace:
             near += [f"{prefix}.{n}" for n in difflib.get_close_matches(name, public, 1, 0.8)]
         return near[:4]
 
-    def _variable(self, name: str, parsed: ast.Expression) -> None:
+    def _variable(self, name: str, parsed: ast.Expression, text: str) -> None:
+        _keep_text(f"<--var {name}>", text)
         try:
             value = eval(compile(parsed, f"<--var {name}>", "eval"), self.values)
         except BaseException as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import dis
 import os
-import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import torch
@@ -43,20 +44,30 @@ class Raised(Exception):
 def frames_of(error: BaseException) -> list[dict[str, Any]]:
     """The Python functions that an error left, outermost first: file, first line, name, and the line that was at work.
 
-    Without those of the recorders. Of more than there is room for, the innermost.
+    Of each whether it was at a `raise` there. Without those of the recorders. Of more than there is room for, the
+    innermost.
     """
     told = []
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        code = frame.f_code
+    for step in _left(error):
+        code = step.tb_frame.f_code
         if not code.co_filename.startswith(OURS):
-            at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name, "line": line}
-            told.append(at)
+            at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name}
+            raises = dis.opname[code.co_code[step.tb_lasti]] == "RAISE_VARARGS"
+            told.append({**at, "line": step.tb_lineno, "raises": raises})
     return told[-FRAMES:]
+
+
+def _left(error: BaseException) -> Iterator[TracebackType]:
+    """Each frame that an error left with its place there, outermost first."""
+    step = error.__traceback__
+    while step is not None:
+        yield step
+        step = step.tb_next
 
 
 def module_of(error: BaseException) -> str:
     """The innermost nn.Module whose call an error left, by its name within the outermost: "0.attn (Linear) of Net"."""
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    frames = (step.tb_frame for step in _left(error))
     called = [frame.f_locals.get("self") for frame in frames if frame.f_code is CALL]
     modules = [module for module in called if isinstance(module, torch.nn.Module)]
     if not modules:

@@ -44,23 +44,32 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(r"[Dd]erivative for .{1,300} is not implemented"),
+        re.compile(r"[Dd]erivative for '.{1,300}' is not implemented"),
         Cause(
             "derivatives.yaml has no formula for this input of the operator: in its place stands one that raises",
             "compute it of other operators, or write a torch.autograd.Function with a backward of its own",
         ),
     ),
     CauseRule(
+        re.compile(r"[Dd]erivative for .{1,300} is not implemented"),
+        Cause(
+            "nothing tells the operator's derivative: it recorded a node that raises",
+            "compute it of other operators, or write a torch.autograd.Function with a backward of its own",
+        ),
+    ),
+    CauseRule(
         re.compile(r"does not require grad and does not have a grad_fn"),
         Cause(
-            "nothing recorded the tensor: no input required grad, or recording was off (no_grad, detach)",
-            "give an input requires_grad=True before the forward",
+            "no operator recorded the tensor: no input required grad, recording was off (no_grad, detach), or an"
+            " operator before it has no derivative (argmax, a comparison, whatever gives integers)",
+            "print requires_grad of each value on the way: an input needs requires_grad=True; where it is lost, another"
+            " operator",
         ),
     ),
     CauseRule(
         re.compile(r"grad can be implicitly created only for scalar outputs"),
         Cause(
-            "backward() of a tensor of several elements needs to be told the gradient to begin with",
+            "backward from a tensor that has not just one element needs to be told the gradient to begin with",
             ".sum().backward(), or backward(torch.ones_like(x))",
         ),
     ),
@@ -160,7 +169,11 @@ RULES = (
     ),
     CauseRule(
         re.compile(r"Dimension out of range \(expected to be in range of"),
-        Cause("a tensor of n dimensions has the dimensions 0 to n - 1, or -n to -1 from the right", "print its shape"),
+        Cause(
+            "a tensor of n dimensions has the dimensions 0 to n - 1, or -n to -1 from the right; what puts a new one in"
+            " (unsqueeze, stack) counts those of its result",
+            "print the tensor's shape",
+        ),
     ),
     CauseRule(
         re.compile(r"mat1 and mat2 shapes cannot be multiplied"),
@@ -169,6 +182,13 @@ RULES = (
             "and the rows of mat2 are its in_features",
             "in_features as large as the last dimension of what comes in, or what comes in flattened in another"
             " way",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"transposed=1, .{1,300}expected input\[[\d, ]{1,300}\] to have \d+ channels, but got \d+ channels"),
+        Cause(
+            "the weight's first size is the number of channels that a transposed convolution takes: its in_channels",
+            "in_channels as many as the input has, or an input with its channels in dimension 1 (permute)",
         ),
     ),
     CauseRule(
@@ -197,8 +217,8 @@ RULES = (
     CauseRule(
         re.compile(r"Target -?\d+ is out of bounds"),
         Cause(
-            "a target is the number of a class: from 0 to C - 1, where C is the number of outputs a"
-            " sample has",
+            "a target is the number of a class: from 0 to C - 1, where C is the size of the input's dimension of"
+            " classes: the one behind the batch, which is the first where there is no batch",
             "labels that begin at 0, or as many outputs of the last layer as there are classes",
         ),
     ),
@@ -212,8 +232,8 @@ RULES = (
     CauseRule(
         re.compile(r"expected scalar type Long but found"),
         Cause(
-            "what counts or numbers something must be int64 here, as class numbers that are a target",
-            ".long() on that tensor; a target of probabilities has the input's own shape",
+            "a tensor must be int64 here: as it numbers something (a target of classes), or as the one beside it is",
+            ".long() on that tensor, or the other one in its dtype; a target of probabilities has the input's shape",
         ),
     ),
     CauseRule(
@@ -304,14 +324,14 @@ RULES = (
     CauseRule(
         re.compile(r"mean\(\): could not infer output dtype"),
         Cause(
-            "a mean of integers would be no integer",
+            "a mean of integers or truth values would be none",
             "x.float().mean()",
         ),
     ),
     CauseRule(
         re.compile(r"Only Tensors of floating point and complex dtype can require gradients"),
         Cause(
-            "there is no gradient of what is counted in whole numbers",
+            "there is no gradient of integers and truth values",
             "dtype=torch.float32",
         ),
     ),

@@ -57,12 +57,22 @@ def _dimensions(tensor: RecordedTensor, value: str) -> bool:
     return str(len(tensor.sizes)) == value
 
 
+def _rows(tensor: RecordedTensor, value: str) -> bool:
+    return [str(size) for size in tensor.sizes[-2:-1]] == [value]
+
+
+def _columns(tensor: RecordedTensor, value: str) -> bool:
+    return len(tensor.sizes) > 1 and str(tensor.sizes[-1]) == value
+
+
 KINDS: Mapping[str, tuple[str, Holds]] = {
     "shape": ("the shape", _shape),
     "dtype": ("the dtype", _dtype),
     "device": ("the device", _device),
     "elements": ("the number of elements", _elements),
     "dimensions": ("the number of dimensions", _dimensions),
+    "rows": ("the number of rows", _rows),
+    "columns": ("the number of columns", _columns),
 }
 
 
@@ -96,13 +106,13 @@ RULES = (
     _rule(rf"expected scalar type (?P<dtype_1>{WORD}) but found (?P<dtype_2>{WORD})"),
     _rule(rf"result type (?P<result_dtype>{WORD}) can't be cast to the desired output type (?P<dtype_written>{WORD})"),
     _rule(rf"\"\w+\" not implemented for '(?P<dtype_1>{WORD})'"),
-    _rule(rf"Expected out tensor to have dtype (?P<asked_dtype>{WORD}), but got (?P<dtype_out>{WORD}) instead"),
+    _rule(rf"Expected out tensor to have dtype (?P<result_dtype>{WORD}), but got (?P<dtype_out>{WORD}) instead"),
     _rule(r"found at least two devices, (?P<device_1>[\w:]+) and (?P<device_2>[\w:]+)!"),
     _rule(r"Tensor on device (?P<device_1>[\w:]+) is not on the expected device (?P<device_2>[\w:]+)!"),
     _rule(rf"index (?P<asked_index>-?\d+) out of range for tensor of size (?P<shape_self>{LIST})"),
     _rule(rf"expected index (?P<shape_index>{LIST}) to be no larger than self (?P<shape_self>{LIST})"),
     _rule(rf"output with shape (?P<shape_written>{LIST}) doesn't match the broadcast shape (?P<result_shape>{LIST})"),
-    _rule(r"must be batches of square matrices, but they are (?P<asked_rows>\d+) by (?P<asked_columns>\d+) matrices"),
+    _rule(r"must be batches of square matrices, but they are (?P<rows_1>\d+) by (?P<columns_1>\d+) matrices"),
     _rule(rf"expected input with shape \[.*?\], but got input of size(?P<shape_input>{LIST})"),
     _rule(r"tried to access index (?P<asked_index>-?\d+) on a tensor of (?P<elements_self>\d+) elements"),
     _rule(r"a Tensor with (?P<elements_self>\d+) elements cannot be converted to Scalar"),
@@ -209,13 +219,17 @@ def _expand(message: str, given: Given) -> Iterator[ComparedValue]:
 
 
 def _wrapped(message: str, given: Given) -> Iterator[ComparedValue]:
-    """The range is that of a number of dimensions; a tensor without any has one here, as the check itself has it."""
+    """The range is that of a number of dimensions: a tensor's own, or that of a result which has more (unsqueeze).
+
+    A tensor without any has one here, as the check itself has it.
+    """
     told = _WRAPPED.search(message)
     if told is None:
         return
     yield ComparedValue(told[2], "the dimension asked for")
-    whose = [name for name, tensor in given if max(1, len(tensor.sizes)) == int(told[1])]
-    yield ComparedValue(told[1], "the number of dimensions", whose[0] if len(whose) == 1 == len(given) else None)
+    whose = [name for name, tensor in given if _dimensions(tensor, told[1])]
+    what = "the number of dimensions to choose from"
+    yield ComparedValue(told[1], what, whose[0] if len(whose) == 1 == len(given) else None)
 
 
 def _bounds(message: str, given: Given) -> Iterator[ComparedValue]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import (
@@ -59,6 +60,7 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 
 LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has nothing
 BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
+RUNS_NODE = "torch::autograd::Node::operator()("  # which calls the apply of its class (torch/csrc/autograd/function.h)
 PY_NODE = "torch::autograd::PyNode::apply("
 UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
@@ -80,8 +82,8 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     thrown = _thrown(context, raised)
     call = context.calls[left[-1]] if left and left[-1] < len(context.calls) else None
     step = innermost(claims, thrown.stack if thrown else (), raised.frames, partial(_entries, context))
-    if thrown is None and step is not None and not _is_frame(raised.frames[-1], step):
-        step = None  # a function that has no claim was left inside of it: what that called is not known
+    if thrown is None and step is not None and not _is_last(raised.frames[-1], step):
+        step = None
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
@@ -154,8 +156,12 @@ def innermost(
     left: Claim | None = None
     for frame in frames:
         left = _last(left, claims, partial(_is_frame, frame))
-    for function in reversed(stack):
-        left = _last(left, claims, partial(_is_of, function.name, entries=entries)) if function.name else left
+    for outer, function in pairwise((None, *reversed(stack))):
+        if function is None or not function.name:
+            continue
+        named = _last(left, claims, partial(_is_of, function.name, entries=entries))
+        is_node = named is left and outer is not None and outer.name.startswith(RUNS_NODE)
+        left = _last(left, claims, _is_running) if is_node else named
     # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
     for function in reversed(stack):
         inside = (left,) if left is not None and left.hop.kind in ("kernel", "impl", "node") else ()
@@ -193,6 +199,11 @@ def _is_of(name: str, claim: Claim, entries: Callable[[Claim], frozenset[str]] |
     return hop.kind in ("binding", "kernel", "node") and hop.name in _functions_in(name)
 
 
+def _is_running(claim: Claim) -> bool:
+    """Whether a claim is of a node that ran. Its function may have the name of a base class, which defines it."""
+    return claim.hop.kind == "node" and claim.event.type == "node"
+
+
 def _is_target(name: str, claim: Claim) -> bool:
     """Whether a claim is a function that a kernel's text calls, and has this demangled name."""
     return claim.hop.kind == "impl" and claim.hop.name in _functions_in(name)
@@ -206,6 +217,15 @@ def _functions_in(name: str) -> tuple[str, ...]:
     read = parse(name)
     kernel = landmark(read).kernel
     return (read.plain, kernel.plain) if kernel is not None else (read.plain,)
+
+
+def _is_last(frame: LeftFrame, step: Claim) -> bool:
+    """Whether no step inside of a Python function was left: the error left it by way of `frame`, its innermost one.
+
+    `frame` may be of a function that has no claim: what that called is not known. What is not raised by a `raise` of
+    Python's may come from a binding or an operator that the function called.
+    """
+    return _is_frame(frame, step) and (frame.raises or all(child.event.type == "frame" for child in step.children))
 
 
 def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:

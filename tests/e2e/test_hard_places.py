@@ -639,13 +639,15 @@ def test_what_setup_defines_can_be_imported_as_any_code_of_python(
 ) -> None:
     """Pickle finds a class by its module's name, Dynamo a function's globals: it keeps the first module of a name."""
     setup = (
-        f"import importlib, pickle, sys, {loaded}\n"
+        f"import importlib, inspect, pickle, sys, {loaded}\n"
         "class Own: pass\n"
         "seen = sys.__dict__.setdefault('modules_seen', [])\n"
         "seen.append(importlib.import_module(__name__))\n"
         "def f():\n"
         "    import colorsys\n"  # so that what is shown is a second call, of names made anew
         "    assert type(pickle.loads(pickle.dumps(Own()))) is Own\n"
+        "    assert inspect.getsource(Own) == 'class Own: pass\\n'\n"  # as TorchScript reads what it compiles
+        "    assert inspect.getsource(f).startswith('def f():\\n    import colorsys')\n"
         "    assert vars(importlib.import_module(__name__)) is globals()\n"
         "    return len({id(module) for module in seen})"
     )
@@ -1482,3 +1484,16 @@ def test_a_custom_operator_that_writes_goes_on_below_its_versions_kernel(compile
     assert inside.index("adinplaceorview_impl") < inside.index("CPU") < inside.index("clear")
     begins = next(hop["key"] for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::zero_")
     assert begins == ("CPU" if excluded else "ADInplaceOrView")
+
+
+def test_the_head_tells_the_names_as_they_are_when_the_expression_runs(command: InProcess) -> None:
+    """One --var may change what another one is bound to; and what was printed may be any one's."""
+    names = {"x": "torch.zeros(3)", "y": "x.unsqueeze_(0)"}
+    given = [word for name, text in names.items() for word in ("--var", f"{name}={text}")]
+    setup = ("--setup", "print('hello')")
+    expression = "y.add(float(print(tuple(x.shape)) or 1))"
+    run = command("trace", expression, *given, *setup, "--no-native", "--once", "--view", "path")
+    told = run.err.splitlines()
+    said = told.index("the expression or --setup or --var printed:")
+    assert told[said + 1 : said + 3] == ["  hello", "  (1, 3)"]
+    assert re.search(r"x, y: +Tensor\[1, 3\]", " ".join(run.out.split()))

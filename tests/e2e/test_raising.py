@@ -17,6 +17,29 @@ from ptexplore.model.places import Runtime
 from ptexplore.store.catalogue.reader import Store
 from tests.harness import TARGET, THOROUGH, InProcess, as_in_the_repository, torch_version
 
+
+@pytest.mark.parametrize("options", [(), ("--no-native",)])
+def test_a_node_that_has_the_apply_of_a_base_class_stands_in_the_engine(
+    command: InProcess, options: tuple[str, ...]
+) -> None:
+    """`NotImplemented` is a struct of its own over Error, which throws (autograd/functions/basic_ops.h)."""
+    ending = ending_of(command, "(a // 2).sum()", "--backward", *options)
+    nodes = [hop for hop in ending["hops"] if hop["kind"] == "node" and hop["phase"] == "backward"]
+    assert [hop["name"].split("::")[-2] for hop in nodes] == ["SumBackward0", "NotImplemented"]
+    path = left(ending)
+    if not path:  # C++ threw it as an exception of its own, which keeps no line, and Python raised nothing itself
+        assert torch_version().startswith("2.6")
+    else:
+        assert nodes[1]["id"] in [hop["id"] for hop in path]
+    by_id = {hop["id"]: hop for hop in ending["hops"]}
+    if not options:
+        above = [nodes[1]]
+        while above[-1]["parent"] is not None:
+            above.append(by_id[above[-1]["parent"]])
+        assert "Engine::execute" in " ".join(hop["name"] for hop in above), above
+        assert nodes[1]["native"]["symbol"].startswith("torch::autograd::Error::apply")
+
+
 THROWS = re.compile(r"\b(?:TORCH|AT|C10)_\w*(?:CHECK|ASSERT|ERROR)\w*|\bthrow\b")
 
 

@@ -107,7 +107,9 @@ def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: boo
 
 def print_output(console: Console, session: Session) -> None:
     """What the traced code itself printed, on the console given (stderr), so that it is neither lost nor mixed in."""
-    who = "expression" if session.program is None else "script"
+    given = (("--setup", session.options.setup), ("--var", session.options.variables))
+    what = "expression" if session.program is None else "script"
+    who = " or ".join((what, *(name for name, texts in given if texts)))  # which of them is not told
     for printed in records(session.observations, "output", Remark):
         console.print(Text(f"the {who} printed:", style="dim"))
         for line in printed.text.splitlines():

@@ -235,7 +235,8 @@ def frame_mark(
     """How a frame can be recognised among the claims; None if it can't.
 
     `bindings` are those of the claims, of builtins and launches too: C++ has functions of its own that are called as a
-    builtin is, and a device's runtime others than those that launch something.
+    builtin is, and a device's runtime others than those that launch something. It has the nodes, too: a node's function
+    is named after the class that defines it, which may be a base of the node's own (NotImplemented has that of Error).
     """
     seen, code = frame.function.landmark, frame.function.code
     if code is not None:
@@ -245,7 +246,10 @@ def frame_mark(
     if seen.kind == "boxed-call":
         return Matchable("op", handles.get(handle_below(frame) or 0, UNNAMED))
     if seen.kind == "node":
-        return Matchable("node", UNNAMED if seen.name in ("PyNode", "CppNode") else seen.name)
+        if frame.parent is not None and frame.parent.function.landmark == seen:
+            return None  # another overload of the same class, which this one calls: the node runs once
+        node = Matchable("node", seen.name)
+        return node if node in bindings else Matchable("node", UNNAMED)
     if frame.function.name.plain == EVALUATE and not any(
         f.function.landmark.kind == "node" for f in frame.descendants()
     ):
@@ -285,7 +289,7 @@ def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -
     """
     ordered = any(frame.function.code is not None for frame in frames)
     marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
-    bindings = {mark for _, mark in marked if mark.kind in ("builtin", "binding", "launch")}
+    bindings = {mark for _, mark in marked if mark.kind in ("builtin", "binding", "launch", "node")}
     known = handles(frames, op_of)
     run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, bindings, known)) is not None]
     marked, run = _launches_alike(marked, run)

@@ -123,7 +123,8 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
         around = next((number for number in reversed(left_by_error(trail)) if steps[number].kind in kinds), step.id)
         outer = steps[around]
         number, title = shown or (around, (outer.op if outer.kind == "op" else None) or outer.name)
-        inner = f", in it {step.name}" if step.name.rpartition("::")[2] not in title else ""
+        is_inner = number != step.id and step.name.rpartition("::")[2] not in title
+        inner = f", in it {step.name}" if is_inner else ""
         yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
     if ending.given:
         given = ", ".join(f"{name}: {what}" for name, what in ending.given)

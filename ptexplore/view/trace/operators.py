@@ -43,7 +43,7 @@ class _Calls:
     time: int = 0  # nanoseconds of those that were timed
     timed: bool = False
     around: dict[str, None] = field(default_factory=dict)  # functions of torch's Python that called it
-    libraries: dict[str, None] = field(default_factory=dict)
+    libraries: Counter[tuple[str, ...]] = field(default_factory=Counter)  # calls by what they ran in linked libraries
     launched: dict[str, None] = field(default_factory=dict)  # names of what devices were given to do
     nodes: dict[str, Hop] = field(default_factory=dict)  # the first of each name that such a call recorded
     recorded: Counter[str] = field(default_factory=Counter)  # calls by the name of the node that they recorded
@@ -82,7 +82,8 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
             calls.timed = True
         if call.function:
             calls.around.setdefault(call.function)
-        calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
+        ran = tuple(native.entered(part) for part in of_call(hop) if part.library is not None)
+        calls.libraries[ran] += hop.calls * bool(ran)
         calls.launched |= dict.fromkeys(part.name for part in of_call(hop) if part.kind == "launch")
         for name, node in _recorded(hop).items():
             calls.nodes.setdefault(name, node)
@@ -168,13 +169,20 @@ def _recorded(call: Hop) -> dict[str, Hop]:
     return {bare(node.name).removesuffix("::apply"): node for node in nodes}
 
 
+def _in_libraries(calls: _Calls) -> str:
+    """What the first call that ran something in a linked library ran there, and how many calls are unlike it."""
+    first = next((ran for ran in calls.libraries if ran), ())
+    unlike = calls.libraries.total() - calls.libraries[first]
+    more = f" +{len(first) - 1}" if len(first) > 1 else ""
+    further = f", and {unlike:,} call{'s' * (unlike != 1)} unlike it" if unlike else ""
+    return f"{first[0]}{more}{further}" if first else ""
+
+
 def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple[str, ...]) -> ScreenRow:
     hop = calls.first
     kernel = kernel_of(hop)
     way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
-    libraries = list(calls.libraries)
-    further = f", and {len(libraries) - 1} calls unlike it" if len(libraries) > 1 else ""
-    what = [" → ".join(filter(None, way)), *(f"{first}{further}" for first in libraries[:1])]
+    what = [" → ".join(filter(None, way)), _in_libraries(calls)]
     what.append(of_launches(list(calls.launched)))
     for name, count in calls.recorded.items():
         # Of the others no node is left in the graph: a write in place may have taken its place.

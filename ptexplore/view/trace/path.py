@@ -45,6 +45,7 @@ EVALUATES = f"Python {EVALUATES_IT}"
 ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
+SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
 RANGE = "a range marked for the profiler"  # so begins the reason why it has no place
 ORDER_UNKNOWN = "order unknown"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
@@ -313,7 +314,7 @@ class _Steps:
         self.kernels = frozenset(_behind_stubs(trail.hops))
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
         self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
-        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
+        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "impl")}
         self.held: dict[int, tuple[int, int]] = {}
         _count_held(trail.hops, self.held)
 
@@ -352,8 +353,13 @@ class _Steps:
 
     def _backward_of(self) -> str:
         """What backward was called on, in words."""
-        told = self.trail.result.backward or ""
-        return "the sum of the result" if "sum" in told else "the result"
+        result = self.trail.result
+        told = (result.backward or "").removeprefix("from ")
+        if " and " in told:
+            return "several results"
+        what = "the result" if told.startswith(result.description) else "a tensor of the result"
+        real = f"{what}'s real part" if ", its real part" in told else what
+        return f"the sum of {real}" if told.endswith(", summed") else real
 
     def _share(self, instructions: int | None) -> float | None:
         told = self.whole and instructions is not None and (self.tells_shares or not self.parts)
@@ -627,11 +633,9 @@ class _Steps:
         if hop.id in self.kernels:
             return f"kernel, for {told}" if (told := self._capability(hop)) else "kernel"
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
-            names = {child.name for child in walk(hop.children)}
-            base, _, overload = (hop.op or "").partition(".")
-            is_new = not base.endswith("_") and overload != "out"  # else the result was given
-            allocates = is_new and any(name.startswith("at::detail::empty_") for name in names)
-            return _status(hop, "sets up the result" if allocates else "works out shapes")
+            whole = self.whole_hops.get(hop.id, hop)
+            is_new = any(SETS_UP in part.name for part in of_call(whole))  # else the result was given
+            return _status(hop, "sets up the result" if is_new else "works out shapes")
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _status(hop, "computes")
         if hop.kind == "native" and hop.native is None and (hop.source.reason or "").startswith(RANGE):

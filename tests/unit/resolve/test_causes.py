@@ -64,6 +64,8 @@ def in_parallel(used: list[int], **options: Any) -> None:
 RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word of the remedy
     "columns and rows": (lambda: nn.Linear(4, 2)(ones(3, 5)), "in_features"),
     "channels": (lambda: nn.Conv2d(3, 6, 5)(ones(2, 1, 8, 8)), "in_channels"),
+    "channels of a transposed one": (lambda: nn.ConvTranspose2d(3, 4, 3)(ones(1, 4, 5, 5)), "in_channels"),
+    "two dtypes of which one is int64": (lambda: ones(2, 2, 2).long() @ ones(2, 2, 2), "the other one in its dtype"),
     "indices of floats": (lambda: nn.Embedding(10, 3)(ones(2)), ".long()"),
     "an index too large": (lambda: nn.Embedding(10, 3)(torch.tensor([10])), "num_embeddings"),
     "a class too large": (lambda: nn.CrossEntropyLoss()(ones(2, 3), torch.tensor([0, 3])), "begin at 0"),
@@ -98,6 +100,8 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
     "no generator of CUDA": (lambda: torch.Generator("cuda"), "a CUDA build"),
     "names of a checkpoint": (lambda: nn.Linear(3, 2).load_state_dict({"module.weight": ones(2, 3)}), "DataParallel"),
     "no graph": (lambda: ones(2).sum().backward(), "requires_grad=True"),
+    "no graph of what has no derivative": (lambda: nn.Linear(2, 2)(ones(2)).argmax().backward(), "another operator"),
+    "no derivative": (lambda: (ones(2, requires_grad=True) // 2).sum().backward(), "torch.autograd.Function"),
 }
 
 
@@ -109,6 +113,22 @@ def test_the_error_that_torch_raises_has_a_cause(name: str) -> None:
     cause = cause_of(str(caught.value), type(caught.value).__name__)
     assert cause is not None, caught.value
     assert word in cause.remedy
+
+
+def test_sizes_that_a_cause_names_are_those_of_the_modules() -> None:
+    """What a cause says of the weight is true of the module that raises it."""
+
+    def told(module: Any) -> str:
+        with pytest.raises(RuntimeError) as caught:
+            module(ones(1, 8, 5, 5))
+        return str(getattr(cause_of(str(caught.value)), "why", ""))
+
+    plain, transposed = nn.Conv2d(6, 4, 3, groups=2), nn.ConvTranspose2d(6, 4, 3, groups=2)
+    assert plain.weight.shape[1] == 6 // 2
+    assert "the weight's second size" in told(plain)
+    assert transposed.weight.shape[0] == 6
+    assert "the weight's first size" in told(transposed)
+    assert "derivatives.yaml" not in str(cause_of("derivative for aten::floor_divide is not implemented"))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,22 @@ def test_sizes_that_no_order_of_the_operands_gives_are_nobodys() -> None:
         (
             "Dimension out of range (expected to be in range of [-1, 0], but got 4)",
             (("self", tensor()),),
-            [("4", None), ("1", "self")],
+            [("4", None), ("1", None)],
+        ),
+        (
+            "Dimension out of range (expected to be in range of [-2, 1], but got 4)",
+            (("self", tensor(2, 2)),),
+            [("4", None), ("2", "self")],
+        ),
+        (
+            "Dimension out of range (expected to be in range of [-3, 2], but got 5)",  # of unsqueeze
+            (("self", tensor(2, 2)),),
+            [("5", None), ("3", None)],
+        ),
+        (
+            "A must be batches of square matrices, but they are 2 by 3 matrices",
+            (("A", tensor(3, 2, 3)),),
+            [("2", "A"), ("3", "A")],
         ),
         (
             "shape '[-1, 2]' is invalid for input of size 9",
@@ -98,6 +113,15 @@ def test_a_value_is_the_argument_s_that_alone_has_it(
     message: str, given: tuple[tuple[str, RecordedTensor], ...], expected: list[tuple[str, str | None]]
 ) -> None:
     assert told(message, *given, written=("out",)) == expected
+
+
+def test_nothing_is_said_to_be_asked_for_that_a_tensor_has() -> None:
+    square = compared("A must be batches of square matrices, but they are 2 by 3 matrices", [("A", tensor(2, 3))])
+    assert [value.what for value in square] == ["the number of rows", "the number of columns"]
+    wrapped = compared(
+        "Dimension out of range (expected to be in range of [-3, 2], but got 5)", [("self", tensor(2, 2))]
+    )
+    assert [value.what for value in wrapped] == ["the dimension asked for", "the number of dimensions to choose from"]
 
 
 # --- the condition ---

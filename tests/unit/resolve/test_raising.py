@@ -84,6 +84,17 @@ def test_a_node_of_python_and_a_call_of_an_unknown_overload_are_left() -> None:
     assert innermost((vague,), stack(STACK[2]), (), lambda _: frozenset()) is None
 
 
+def test_a_node_whose_apply_is_that_of_a_base_class_is_left() -> None:
+    # As for (x // 2).sum() with backward on 2.13.0, by torch's own backtrace.
+    ran = claim("node", "torch::autograd::generated::SumBackward0::apply", event={"type": "node", "name": "n"})
+    inherits = claim("node", "torch::autograd::NotImplemented::apply", event={"type": "node", "name": "n"})
+    run = claim("binding", "run_backward", ran, inherits)
+    apply = "torch::autograd::Error::apply(std::vector<at::Tensor>&&)"
+    names = (f"{apply} const", apply, "torch::autograd::Node::operator()(std::vector<at::Tensor>&&)")
+    assert innermost((run,), stack(*names), ()) is inherits
+    assert innermost((run,), stack(*names[:2]), ()) is None, "another class may have a function of that name"
+
+
 def test_a_function_that_a_nodes_formula_names_is_left_and_was_seen(small: Small) -> None:
     # As for torch.special.zeta(x, 2) with backward: the innermost function that the stack holds throws.
     scope = "torch::autograd::generated"

@@ -21,6 +21,7 @@ from ptexplore.model.trace import (
     Captured,
     Dispatch,
     Hop,
+    LibraryEntry,
     NativeCall,
     NodeRef,
     ResultInfo,
@@ -166,6 +167,37 @@ def test_a_decomposition_is_no_batching_rule(entry: str, told: str) -> None:
     key = Hop(2, "key", "FuncTorchBatched", "observed", ref(8), key="FuncTorchBatched", dispatch=dispatch)
     rows = view(a_trail(Hop(1, "op", "aten::cross", "observed", ref(1), children=(key,))), Options(view="path")).table
     assert next(row.what for row in rows if row.name == "FuncTorchBatched") == f"vmap: {told}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("functional", "sets up the result"), ("out", "works out shapes"), ("inplace", "works out shapes")],
+)
+def test_only_a_new_result_is_set_up(kind: str, told: str) -> None:
+    """As torch.gt(x, 1): the meta function makes a tensor of 1, whatever the result is; classes as in the binary."""
+    made = (f"at::structured_gt_Scalar_out_{kind}::set_output_raw_strided", "at::detail::empty_cpu")
+    inside = tuple(Hop(20 + n, "native", name, "observed", ref(9), instructions=5) for n, name in enumerate(made))
+    meta = Hop(9, "impl", "at::meta::structured_gt_Scalar::meta", "observed", ref(9), instructions=10, children=inside)
+    rows = view(a_trail(an_operator(1, "aten::gt.Scalar", meta, instructions=20)), Options(view="path")).table
+    assert next(row.what for row in rows if row.name.endswith("::meta")) == told
+
+
+@pytest.mark.parametrize(
+    ("result", "started", "told"),
+    [  # of probe/autograd.py: what it calls backward on
+        ("Tensor[] float32 cpu", "from Tensor[] float32 cpu", "the result"),
+        ("Tensor[2] float32 cpu", "from Tensor[2] float32 cpu, summed", "the sum of the result"),
+        ("Tensor[2] complex64 cpu", "from Tensor[2] complex64 cpu, its real part, summed",
+         "the sum of the result's real part"),
+        ("tuple of Tensor[] float32 cpu, 3", "from Tensor[] float32 cpu", "a tensor of the result"),
+        ("tuple of …", "from Tensor[] float32 cpu and Tensor[3] float32 cpu, summed", "several results"),
+    ],
+)  # fmt: skip
+def test_what_backward_is_called_on(result: str, started: str, told: str) -> None:
+    node = Hop(1, "node", "ExpBackward0", "observed", ref(3), phase="backward")
+    trail = replace(a_trail(an_operator(2), node), result=ResultInfo("torch.Tensor", result, backward=started))
+    rows = view(trail, Options(view="path")).table
+    assert next(row.what for row in rows if row.name == "backward") == f"Python calls backward on {told}"
 
 
 def test_a_step_that_nobody_saw_says_so() -> None:
@@ -477,6 +509,21 @@ def test_operators_are_summed_by_the_way_they_went() -> None:
         ("aten::mul.Tensor", ("1", ""), None),
     ]
     assert page.table[0].what == "AutogradCPU → VariableType::add"
+
+
+def test_the_calls_that_ran_something_else_in_a_library_are_counted() -> None:
+    def call(number: int, *sizes: int) -> Hop:
+        ran = (LibraryEntry("MKL", "SGEMM", f"m={size}") for size in sizes)
+        inside = (Hop(number + 3 + n, "closed", "sgemm", "observed", ref(9), library=e) for n, e in enumerate(ran))
+        return an_operator(number, "aten::mm", *inside)
+
+    def told(*calls: Hop) -> str:
+        (row,) = view(a_trail(*calls), Options(view="operators")).table
+        return row.what.partition("; ")[2]
+
+    assert told(call(10, 1), call(20, 2), call(30, 2), call(40)) == "MKL: SGEMM m=1, and 2 calls unlike it"
+    assert told(call(10, 1), call(20, 1), call(30, 1, 1)) == "MKL: SGEMM m=1, and 1 call unlike it"
+    assert told(call(10, 1, 2)) == "MKL: SGEMM m=1 +1"
 
 
 def test_operators_stand_by_time_where_not_all_was_stepped_and_what_is_left_out_is_not_called_cheap() -> None:

@@ -87,3 +87,16 @@ def test_what_ran_once_for_each_operator_does_not_draw_a_call_to_the_next_ones()
     lines = [f"$/torch/a.py:{line} {name}" for name, line in (("find", 1), ("make", 2), ("hold", 3), ("keep", 4))]
     text = "\n".join([ADD, *(f" {line}" for line in lines), MUL])
     assert matched(claims, text) == [0, 5, None, None, None, None]
+
+
+def node(name: str) -> Claim:
+    hop = Hop(0, "node", f"torch::autograd::{name}::apply", "observed", NOT_YET)
+    return Claim(hop, recorded({"type": "node", "name": name}))
+
+
+def test_a_node_whose_apply_is_that_of_a_base_class() -> None:
+    # As in 2.13.0's binary: NotImplemented has Error's, which has two of that name, and one calls the other.
+    apply = "torch::autograd::Error::apply(std::vector<at::Tensor>&&)"
+    text = f"torch::autograd::SumBackward0::apply(int)\n{apply}\n {apply} const\n"
+    assert matched([node("SumBackward0"), node("NotImplemented")], text) == [0, 1]
+    assert matched([node("SumBackward0"), node("NotImplemented"), node("NotImplemented")], text) == [0, None, None]

@@ -46,7 +46,11 @@ def test_a_binding_and_a_node_are_known_by_their_names() -> None:
         1, calls("torch::autograd::THPVariable_add(int)\ntorch::autograd::generated::AddBackward0::apply(int)\n"
                  "torch::autograd::PyNode::apply(int)\nother(int)")
     ).frames  # fmt: skip
-    bindings = {Matchable("binding", "THPVariable_add"), Matchable("builtin", "other")}
+    bindings = {
+        Matchable("binding", "THPVariable_add"),
+        Matchable("builtin", "other"),
+        Matchable("node", "AddBackward0"),
+    }
     marks = [frame_mark(one, named, bindings, {}) for one in frames]
     assert marks == [
         Matchable("binding", "THPVariable_add"),
