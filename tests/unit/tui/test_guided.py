@@ -232,6 +232,15 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
     assert [(one.path, one.line, one.symbol) for one in load_recent()] == [(KERNEL, 4, "at::native::blend_kernel")]
 
 
+def test_in_a_narrow_list_the_line_and_how_sure_it_is_stay(toured, drive, data):
+    async def reading(app, pilot):
+        await pilot.press("ctrl+p", *"bl_k")
+        await until(pilot, lambda: "cpu/BlendKernel.cpp:4  mini 2.99.0 version-skew" in screen(app))
+        assert "aten/src" not in screen(app).split("blend_kernel(")[1].split("version-skew")[0]
+
+    drive("", reading, size=(80, 24))
+
+
 def test_a_damaged_list_of_places_is_none_and_is_kept_aside(data):
     from ptexplore.tui.places import Recent, keep_recent
 
