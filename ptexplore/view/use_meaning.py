@@ -326,6 +326,10 @@ class UseReader:
         """The one qualified name that a row's target can mean ("at::native::add_kernel", "add_kernel")."""
         return self.bearers(name).only(target[: -len(name)].removeprefix("::"), None, types=False)
 
+    def member(self, qualified: str, name: str) -> str | None:
+        """The qualified name of the member of that name in a class or its bases; None where that is not known."""
+        return self._in_class(qualified, name, self.bearers(name)) or None
+
     def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
         """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""
         bearers = self.bearers(use.name)

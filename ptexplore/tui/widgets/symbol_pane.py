@@ -21,6 +21,7 @@ from ptexplore.view.search.symbol_facts import (
     head_lines,
     hop_lines,
     operator_lines,
+    otherwise_told,
     seen_in,
     uses_in_words,
 )
@@ -174,6 +175,8 @@ class SymbolPane(Links):
                 yield Leads(text, open_stop(mark.stop))
         yield from self._hops(facts)
         yield from self._calls(answer)
+        if otherwise := otherwise_told(facts):
+            yield Leads(Content.styled(f"\n{otherwise}", "dim"))
 
     def _calls(self, answer: Answer) -> Iterator[Leads]:
         """Who calls it, and whom it calls; what was found by name is said to be so in the heading."""

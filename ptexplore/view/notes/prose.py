@@ -31,7 +31,7 @@ def prose_tokens(text: str, number: StopNumber = lambda _name: None) -> list[Tok
 
 
 def plain_text(text: str) -> str:
-    """The words of a text in one line, without the signs of Markdown; names between backticks keep their underscores."""
+    """The words of a text in one line, without the signs of Markdown; code keeps its underscores."""
     (line,) = parser().parseInline(" ".join(clean_lines(text).split()))
     return " ".join("".join(token.content for token in line.children or ()).split())
 

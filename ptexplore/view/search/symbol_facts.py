@@ -142,7 +142,7 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def uses_in_words(facts: SymbolFacts) -> str:
-    """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name; …"."""
+    """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name"."""
     if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if facts.symbol.kind in VALUES:
@@ -158,9 +158,13 @@ def uses_in_words(facts: SymbolFacts) -> str:
     apart = told_apart(facts.lines, facts.certain, facts.definitions)
     sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
-    more = f"\n{otherwise_in_words(facts.otherwise)}" if facts.otherwise else ""
     types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
-    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{more}{types}"
+    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}"
+
+
+def otherwise_told(facts: SymbolFacts) -> str:
+    """What is said, behind all else, of the lines with its name that are not counted; "" where nothing is."""
+    return otherwise_in_words(facts.otherwise) if facts.lines and facts.otherwise else ""
 
 
 def _counted(count: int, group: str) -> str:

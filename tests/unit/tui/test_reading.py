@@ -14,11 +14,13 @@ from textual.widget import Widget
 
 from ptexplore.tui.asking import ChoiceScreen
 from ptexplore.tui.facts import FactsReader
+from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import Place
 from ptexplore.tui.screens.keys import Keys
 from ptexplore.tui.widgets.folding import Folding
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.uses import Uses
+from tests import small_source
 from tests.hanging import ends
 from tests.unit.tui.conftest import KERNEL
 
@@ -148,6 +150,7 @@ def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(d
         await until(pilot, lambda: "called by" in pane(app))
         assert pane(app).startswith("at::native::mix\n(int a)\nfunction")
         assert "used " in pane(app)
+        assert pane(app).index("the name, and mean") > pane(app).index("called by")
         symbol.focus()
         lines = [str(symbol.get_option_at_index(n).prompt) for n in range(symbol.option_count)]
         symbol.highlighted = next(n for n, text in enumerate(lines) if "Mixer::turn" in text)
@@ -381,6 +384,23 @@ def test_a_definition_opens_at_its_name_and_a_keyword_is_no_name(drive, small):
         assert app.reader.source._meant() == "at::native::blend_kernel"
 
     drive("at::native::blend_kernel", reading)
+
+
+def test_what_a_macro_makes_is_meant_by_the_word_that_it_is_made_of(library, tmp_path):
+    path = "aten/src/ATen/native/Made.cpp"
+    made = """#define TORCH_IMPL_FUNC(name) void structured_##name::impl
+#define DEFINE_DISPATCH(name) struct name name
+namespace at::native {
+struct structured_blend_out { void impl(int a); };
+TORCH_IMPL_FUNC(blend_out)(int a) {}
+DEFINE_DISPATCH(blend_stub);
+}
+"""
+    file = OpenFile(library, small_source.indexed(small_source.write(tmp_path / "made", {path: made})), path)
+    assert file.landing(5) == len("TORCH_IMPL_FUNC("), "and not at the macro's own name"
+    assert file.meant(5, file.landing(5)) == "at::native::structured_blend_out::impl"
+    assert file.meant(5, 0) == "TORCH_IMPL_FUNC"
+    assert file.meant(6, file.landing(6)) == "at::native::blend_stub"
 
 
 def test_a_namespace_in_front_of_a_name_means_the_name(drive):

@@ -101,7 +101,9 @@ def test_a_number_of_arguments_that_it_does_not_take_is_no_use(tree: IndexedTree
     assert told(view, certain=False) == {("Uses.cpp", 3)}
     assert view.certain == 0
     assert view.otherwise == 4
-    assert view.remarks[0] == f"4 more lines with the name are not counted{OTHERWISE['why']} (at::Iterator::build ×3)"
+    assert view.remarks[0] == (
+        f"4 more lines have the name, and mean something else{OTHERWISE['why']} (at::Iterator::build ×3)"
+    )
 
 
 def test_a_function_is_certain_where_no_other_takes_as_many_arguments(tree: IndexedTree) -> None:
