@@ -18,7 +18,7 @@ function named(one) {
   const answers = [];
   for (const query of JSON.parse(fs.readFileSync(0, "utf8"))) {
     const { results, told } = await ptx.search(query);
-    answers.push({ results: results.slice(0, 10).map(named), told });
+    answers.push({ results: results.slice(0, 10).map(named), at: results.slice(0, 10).map((one) => one.href), told });
   }
   process.stdout.write(JSON.stringify(answers));
 })();

@@ -22,7 +22,10 @@ NOBODY_KNOWS = "recording may have changed it, or the script does not do the sam
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is compared of a run: what it printed, and what it left behind, as the probe tells it."""
+    """What is compared of a run: what it printed, and what it left behind, as the probe tells it.
+
+    `left["uncompared"]`, where it is there, says why its operators cannot be compared.
+    """
 
     printed: str
     is_cut: bool
@@ -33,7 +36,11 @@ def compared(program: Program, recorded: Run, second: Run) -> dict[str, Any]:
     """The data of an observation of kind `twice`."""
     equal: list[str] = []
     different: list[str] = []
-    _compare_operators(program, second.left, equal, different)
+    uncompared = next((run.left["uncompared"] for run in (recorded, second) if "uncompared" in run.left), None)
+    if uncompared is None:
+        _compare_operators(program, second.left, equal, different)
+    else:
+        equal.append(f"operators not compared, since {uncompared}")
     _compare_output(recorded, second, equal, different)
     for name, state in recorded.left["random"].items():
         if state != second.left["random"][name]:
@@ -52,9 +59,6 @@ def compared(program: Program, recorded: Run, second: Run) -> dict[str, Any]:
 
 
 def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[str], different: list[str]) -> None:
-    if "order" not in told:
-        equal.append("operators not compared, since there are too many")
-        return
     recorded, beside = ([kind.name for unit in units for kind in unit if kind.type in COMPARED]
                         for units in units_by_thread(program))  # fmt: skip
     names = list(_names(told))
@@ -62,7 +66,8 @@ def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[st
     for number, (name, other) in enumerate(zip_longest(recorded, plain), 1):
         if name != other:
             was = f"{name or 'the end'} in the recorded run, {other or 'the end'} in the second one"
-            different.append(f"operator {number:,} was {was}")
+            many = f", which had {len(plain):,} operators" if len(plain) != len(recorded) else ""
+            different.append(f"operator {number:,} of {len(recorded):,} was {was}{many}")
             return
     seen, others = Counter(beside), Counter(plain_beside)  # when a thread runs, beside others, nothing tells
     more = next(((name, seen[name], others[name]) for name in seen | others if seen[name] != others[name]), None)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import native, passes, throws, twice, written
+from . import clock, native, passes, throws, twice, written
 from . import torch_api as api
 from .raising import Raised
 from .recording import Recorder
@@ -44,6 +44,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     sys.setrecursionlimit(limit)
     ended_by = _seen_of(recorder, running.raised)
     left = twice.effects(running.raised) if request.get("twice") else {}
+    left |= {"uncompared": clock.TEXT} if recorder.clock.saw_it_set else {}
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
     more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}

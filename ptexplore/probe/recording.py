@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import events, written
+from . import clock, events, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
@@ -155,8 +155,9 @@ class Recorder:
         "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time", "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_own_fork",
         "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped", "_threads", "_threw",
-        "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "cuts", "device", "ended", "held_back",
-        "interrupted", "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing", "stepping",
+        "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "clock", "cuts", "device", "ended",
+        "held_back", "interrupted", "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing",
+        "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -197,13 +198,13 @@ class Recorder:
         # `_ranges_at_work`: ranges of the program's that just begin or end.
         self._ticked = self._hook_calls_before = self._ranges_at_work = 0
         self._stopped = threading.Event()
-        self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
-        self._own_fork = False  # it is we who fork
+        self.is_over = self._own_fork = False  # the second one: it is we who fork
         # An interrupt ended the program. Something was raised inside of the profile function, which Python then takes
         # away. An interrupt came where nothing can be raised, and is sent once more.
         self.interrupted = self._threw = self.held_back = False
         self._profile: Any = None
+        self.clock = clock.ClockWatch()
         self.device: str | None = None  # on which launches are recorded
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -677,6 +678,8 @@ class Recorder:
         profile, self._profile = self._profile, None  # an interrupt may come right now: it is not ended twice
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
+        if self.clock.stop():
+            self._cut(f"{clock.TEXT}: of what ran then both may be wrong")
         self._fold.take(profile, self._marks, self.root, self._workers)
 
     def _workers(self) -> Path:
@@ -719,6 +722,7 @@ class Recorder:
     def _new_profile(self) -> Any:
         profile = api.profiler(device=api.launching_device())
         self.device = profile.use_device or self.device
+        self.clock.start()
         with api.quiet_profiler():
             profile.__enter__()
         with api.marker(events.MAIN):

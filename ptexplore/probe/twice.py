@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from . import events, passes, recording
+from . import clock, events, passes, recording
 from . import torch_api as api
 from .expression import text_of
 from .raising import Raised
@@ -19,6 +19,7 @@ from .values import random_states
 
 RECORDER = "twice"
 MOST = 150_000  # operators: the profiler holds all of them at once, half a gigabyte
+TOO_MANY = "there are too many"
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
@@ -30,6 +31,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     running = passes.prepared(RECORDER, request)
     # Without sizes: telling them keeps a gradient a little longer, which can make AccumulateGrad copy it.
     profile = api.profiler(shapes=False) if int(request["operators"]) <= MOST else None
+    watch = clock.ClockWatch()
+    watch.start()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         if profile is not None:
@@ -43,8 +46,11 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         if profile is not None:
             with api.quiet_profiler():
                 profile.__exit__(None, None, None)
-    left = effects(running.raised)
-    return {"sequence": "0", "second": left | (_told(profile) if profile is not None else {}), "observations": []}
+    if profile is None:
+        told: dict[str, Any] = {"uncompared": TOO_MANY}
+    else:
+        told = {"uncompared": clock.TEXT} if watch.stop() else _told(profile)
+    return {"sequence": "0", "second": effects(running.raised) | told, "observations": []}
 
 
 @contextmanager

@@ -198,9 +198,9 @@ class Browser(App[None]):
             if sentence is not None:
                 self.reader.tell(f"{event.place.path}: {sentence.text}")
 
-    def on_go_home(self, _event: GoHome) -> None:
+    def on_go_home(self, event: GoHome) -> None:
         """What to read next."""
-        self.action_home()
+        self._home(went_back=event.went_back)
 
     def on_trace(self, event: Trace) -> None:
         """What runs when the expression does."""
@@ -223,7 +223,7 @@ class Browser(App[None]):
     def on_open_tour(self, event: OpenTour) -> None:
         """Walk a tour, from a stop on."""
         self.navigator.show_reader()
-        self.touring.open(event.tour, event.at)
+        self.touring.open(event.tour, event.at, event.origin)
 
     def on_show_trail(self, event: ShowTrail) -> None:
         """What ran last."""
@@ -284,11 +284,14 @@ class Browser(App[None]):
 
     def action_home(self) -> None:
         """What to read next."""
+        self._home(went_back=False)
+
+    def _home(self, *, went_back: bool) -> None:
         from ptexplore.tui.screens.home import Home
 
         if not isinstance(self.screen, Home):
             self.navigator.show_reader()
-            self.push_screen(Home(self.library), self._follow)
+            self.push_screen(Home(self.library, went_back=went_back), self._follow)
 
     def action_palette(self) -> None:
         """Find anything."""
@@ -307,10 +310,9 @@ class Browser(App[None]):
         self.touring.choose_lab()
 
     def action_scroll_notes(self, lines: int) -> None:
-        """Scroll the notes while the keys are the source's."""
+        """Scroll what stands beside the source while the keys are the source's."""
         if self.screen is self.reader:
-            self.reader.show_notes()
-            self.reader.notes.scroll_relative(y=lines, animate=False)
+            self.reader.scroll_beside(lines)
 
     def action_theme(self) -> None:
         """Dark or light."""

@@ -43,10 +43,14 @@ class OpenOperator(Message):
 
 @dataclass
 class OpenTour(Message):
-    """Walk a tour or note by its id: from a stop's id on, else from where it was left."""
+    """Walk a tour or note by its id: from a stop's id on, else from where it was left.
+
+    `origin` is where the way back out of it leads; without it, to the place that is open.
+    """
 
     tour: str
     at: str | None = None  # `stop` is the message's own
+    origin: Place | None = None
 
 
 @dataclass
@@ -106,7 +110,9 @@ class Fetch(Message):
 
 @dataclass
 class GoHome(Message):
-    """Show what to read next: the learning path and the tours."""
+    """Show what to read next: the learning path and the tours. `went_back` says that going back led there."""
+
+    went_back: bool = False
 
 
 @dataclass

@@ -71,7 +71,8 @@ class Navigator:
             last = candidate.last if candidate.first else symbol.end_line if symbol is not None else None
             lit = (symbol.begin if symbol is not None else line, last) if last and last > line else None
             place = Place(candidate.spot.tree.name, ref.path, line)
-            place = self._library.at_name(place, symbol.name if symbol is not None else "")
+            local = candidate.name if candidate.kind == "local name" else ""
+            place = self._library.at_name(place, symbol.name if symbol is not None else local)
             self.show_reader().go(place, lit=lit)
             uncertain = ref.precision in ("ambiguous", "unknown")
             self._reader.tell(f"{ref.precision}: {ref.reason}" if uncertain else remark)

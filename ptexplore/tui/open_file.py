@@ -147,7 +147,20 @@ class OpenFile:
         """The column to begin a line at: the name of what is defined there, else the first name."""
         defined = {symbol.name.lstrip("~") for symbol in self.outline if symbol.line == line}
         names = list(_NAME.finditer(self.line(line)))
-        return next((match.start() for match in names if match[0] in defined), names[0].start() if names else 0)
+        named = next((match.start() for match in names if match[0] in defined), None)
+        if named is None:
+            _symbol, named = self._made(line)
+        return named if named is not None else names[0].start() if names else 0
+
+    def _made(self, line: int) -> tuple[Symbol | None, int | None]:
+        """The one symbol that a macro makes on a line without writing its name, and the column of the word that it
+        makes it of: `blend_out` of TORCH_IMPL_FUNC(blend_out).
+        """
+        made = [symbol for symbol in self.outline if symbol.line == line and symbol.macro is not None]
+        if len(made) != 1:
+            return None, None
+        behind = re.search(rf"\b{re.escape(made[0].macro or '')}\s*\(\s*(?=\w)", self.line(line))
+        return made[0], behind.end() if behind is not None else None
 
     def name(self, line: int, column: int) -> str | None:
         """What is meant at a place: the name with all that qualifies it on the left, or the file that is included.
@@ -222,9 +235,11 @@ class OpenFile:
         """The symbol whose own name is at a place."""
         word = self.word(line, column)
         name = self.line(line)[slice(*word)] if word is not None else None
-        return next(
+        named = next(
             (symbol for symbol in self.outline if symbol.line == line and symbol.name.lstrip("~") == name), None
         )
+        made, at = self._made(line) if named is None and word is not None else (None, None)
+        return made if word is not None and at == word[0] else named
 
     # --- what must be said ---
 

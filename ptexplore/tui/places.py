@@ -17,6 +17,7 @@ from ptexplore.writing import changing, keep_whole, kept_bytes
 FOLDER = 0  # the line of a place that is a folder
 TRAIL = -1  # that of a place that is the tree of what ran last
 CARD = -2  # that of a place that is an operator's card
+HOME = -3  # that of a place that is the screen with what to read next
 _HISTORY = 500  # places to go back to
 FORMAT = 1
 _RECENT = 30  # places that are kept
@@ -29,7 +30,8 @@ class Place:
     """Where a reader is, or was: a line (1-based) and a column (0-based) of a file of a tree.
 
     A folder's page is a place, too: `path` is then the folder ("": all of the tree), and `line` is FOLDER. So is what a
-    place was opened from: the tree of what ran (`line` is TRAIL), an operator's card (CARD, `path` is its name).
+    place was opened from: the tree of what ran (`line` is TRAIL), an operator's card (CARD, `path` is its name), the
+    screen with what to read next (HOME).
 
     The rest says how it was looked at, and makes no other place: `top` is the first line on the screen, of a page or
     card the option that was chosen (0: not known); `whole`, whether a page or card listed all it has.

@@ -62,16 +62,19 @@ class Touring:
 
     # --- from stop to stop ---
 
-    def open(self, name: str, stop: str | None) -> None:
-        """Walk the tour of that id: from a stop's id on, else from where it was left."""
+    def open(self, name: str, stop: str | None, origin: Place | None = None) -> None:
+        """Walk the tour of that id: from a stop's id on, else from where it was left. The way back leads to `origin`,
+        else to the place that is open.
+        """
         try:
             tour = find_tour(self._library.notes, name)
         except PtexploreError as error:
             self._failed(error)
             return
         if self.walk is None:
-            self._depth = self._reader.history.depth if self._reader.place is not None else -1
-            self._left = (self._reader.place, self._reader.wants_notes)
+            left = origin or self._reader.place
+            self._depth = self._reader.history.depth if left is not None else -1
+            self._left = (left, self._reader.wants_notes)
         stops = [stop.id for stop in tour.stops]
         number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
         self.walk = TourWalk(

@@ -434,6 +434,30 @@ def _bodiless(places: Sequence[LinkTarget], defined: Sequence[LinkTarget]) -> li
     ]
 
 
+def by_qualified(places: Sequence[LinkTarget]) -> dict[str, list[LinkTarget]]:
+    """What bears one name by its qualified name."""
+    by_name: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+    for place in places:
+        by_name[place.definition.qualified].append(place)
+    return dict(by_name)
+
+
+def count_definitions(places: Sequence[LinkTarget], only: str = "") -> int:
+    """How many definitions a qualified name has: overloads (also those only declared), the arms of an `#if`.
+
+    Which of them a use means its name does not say. `only` is the file that alone sees the one that is asked about:
+    what other files see alone is no other one then.
+    """
+    if only and len(places) > 1:
+        places = [each for each in places if each.path == only or not is_own(each.path, static=each.definition.static)]
+    if len(places) < 2:
+        return len(places)
+    defined = [place for place in places if not place.definition.declared]
+    defined = [place for place in defined if not place.path.endswith(".pyi")] or defined  # a stub repeats what is there
+    declared = _bodiless(places, defined) if defined else places
+    return len(defined) + len({parameters(place.definition.signature) for place in declared})
+
+
 def parameters(signature: str) -> int | None:
     """How many parameters a signature has; None where it is not whole."""
     first, last = signature.find("("), signature.rfind(")")

@@ -132,11 +132,18 @@ def public_symbols(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, S
     return definitions
 
 
-def file_candidate(trees: Sequence[IndexedTree], numbers: Sequence[int], path: str) -> Candidate:
-    """A file that the trees of these numbers have: its length, its place in the first of them and in the others."""
-    known = trees[numbers[0]].store.file(path)
-    first, *others = (spot(trees[number], path, None) for number in numbers)
-    detail = f"{known.lines} lines" if known is not None else ""
+def file_candidate(trees: Sequence[IndexedTree], numbers: Sequence[int], path: str, line: int = 0) -> Candidate:
+    """A file that the trees of these numbers have: its length, its place in the first of them and in the others.
+
+    With a `line` that line of it, in the trees whose file has as many.
+    """
+    known = [trees[number].store.file(path) for number in numbers]
+    lines = [each.lines if each is not None else 0 for each in known]
+    first, *others = (
+        spot(trees[number], path, line if 0 < line <= count else None)
+        for number, count in zip(numbers, lines, strict=True)
+    )
+    detail = f"{lines[0]} lines" if known[0] is not None else ""
     return Candidate("file", path, detail, first, numbers[0], also=tuple(others))
 
 

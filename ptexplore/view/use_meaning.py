@@ -16,12 +16,16 @@ from typing import NamedTuple
 
 from ptexplore.cpp.brackets import Brackets, closing_of, split
 from ptexplore.cpp.text import COMMENT_OR_STRING, Text, words
+from ptexplore.lazy import remembered
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 from ptexplore.view.link_targets import (
     CLASSES,
     NESTED,
     DefinitionsByName,
+    LinkTarget,
     agree,
+    by_qualified,
+    count_definitions,
     is_local_name,
     local_names,
     of_another_kind,
@@ -290,6 +294,7 @@ class UseReader:
     def __init__(self, names: DefinitionsByName) -> None:
         self.names = names
         self._bearers: dict[str, Bearers] = {}
+        self._named: dict[str, dict[str, list[LinkTarget]]] = {}
         self._bases: dict[str, tuple[str, ...] | None] = {}
         self._inherits: dict[str, dict[tuple[str, int], list[SiteUse]]] = {}
 
@@ -299,6 +304,20 @@ class UseReader:
             self._bearers[name] = Bearers(self.names, name)
         return self._bearers[name]
 
+    def definitions(self, name: str, qualified: Collection[str], only: str = "") -> int:
+        """How many definitions these qualified names of a last name have; a class's constructors are the class.
+
+        `only` is the file that alone sees the one that is asked about, if one does.
+        """
+        kept = {each for each in qualified if (bearer := without_constructor(each)) == each or bearer not in qualified}
+        return sum(self._defined(name, each, only) for each in kept)
+
+    @remembered  # a name may have a thousand, each of which asks
+    def _defined(self, name: str, qualified: str, only: str) -> int:
+        if name not in self._named:
+            self._named[name] = by_qualified(self.names.places(name))
+        return count_definitions(self._named[name].get(qualified, ()), only)
+
     def of_file(self, path: str, text: str | None) -> FileReader:
         """Reads the uses in one file; without its text only what the index says of it is known."""
         return FileReader(self, path, text)
@@ -306,6 +325,10 @@ class UseReader:
     def sole_row(self, target: str, name: str) -> str | None:
         """The one qualified name that a row's target can mean ("at::native::add_kernel", "add_kernel")."""
         return self.bearers(name).only(target[: -len(name)].removeprefix("::"), None, types=False)
+
+    def member(self, qualified: str, name: str) -> str | None:
+        """The qualified name of the member of that name in a class or its bases; None where that is not known."""
+        return self._in_class(qualified, name, self.bearers(name)) or None
 
     def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
         """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""

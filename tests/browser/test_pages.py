@@ -59,6 +59,11 @@ def test_no_barrier_in_either_theme(file_reader: Reader, site: Path) -> None:
     assert found == []
 
 
+# How far the sign of a stop reaches below the line that it is at.
+BELOW_ITS_LINE = """[...document.querySelectorAll("a.to-stop")].map((sign) =>
+  sign.getBoundingClientRect().bottom - sign.closest("li").getBoundingClientRect().bottom)"""
+
+
 @pytest.mark.parametrize("width", ["wide", "phone"])
 def test_nothing_moves_and_nothing_overflows(make_reader: Callable[..., Reader], site: Path, width: str) -> None:
     reader = make_reader(**(PHONE if width == "phone" else {}))
@@ -80,6 +85,10 @@ def test_nothing_moves_and_nothing_overflows(make_reader: Callable[..., Reader],
         assert crumb is not None
         assert head["height"] < 60, f"{pixels}: the head has two rows"
         assert crumb["y"] >= head["height"] - 1, f"{pixels}: the head lies over where one is"
+    if width == "phone":
+        below = page.evaluate(BELOW_ITS_LINE)
+        assert below, "a line of it has a stop"
+        assert max(below) <= 0, "the sign of a stop lies over the next line"
 
 
 def test_a_page_of_two_thousand_lines_is_quick_and_small(file_reader: Reader, site: Path) -> None:

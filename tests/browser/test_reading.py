@@ -128,6 +128,14 @@ def test_calls_are_drawn_classes_and_overrides_listed(file_reader: Reader) -> No
     assert page.locator("#uses svg a[href*='Mix.cpp.html#L33']").count() == 1
     page.click("#uses summary:has-text('in words')")
     assert "other::mix" in page.inner_text("#uses details")
+    assert "and others: " in page.inner_text("#uses details"), "hundreds of functions call it"
+    assert "more functions call it than are drawn" in page.inner_text("#uses figcaption")
+    file_reader.open(f"{MIX}#u33")
+    page.click("#uses button:has-text('with the name mix')")
+    assert page.inner_text("#uses h2") == "Lines with the name mix", "these are not all uses of other::mix"
+    assert "of them may mean other::mix" in page.inner_text("#uses .told")
+    page.click("#uses button:text-is('only uses of other::mix')")
+    assert page.inner_text("#uses h2") == "Uses of other::mix"
     file_reader.open(f"{MIX}#u21")
     page.wait_for_selector("#uses button:text-is('Classes')")
     page.click("#uses button:text-is('Classes')")

@@ -383,6 +383,16 @@ def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recordi
     assert [text for text in program.cuts if "an interrupt came inside of the profile function" in text]
 
 
+def test_a_clock_that_is_set_meanwhile_is_told(monkeypatch: Any) -> None:
+    """Set back by more than a profile lasts, it turns the order of torch's events round. No test sets the real one."""
+    assert not recorded(lambda: torch.neg(torch.ones(2))).cuts
+    real, back = time.clock_gettime_ns, [0]
+    read = {time.CLOCK_REALTIME: lambda: real(time.CLOCK_REALTIME) - back[0]}
+    monkeypatch.setattr(time, "clock_gettime_ns", lambda which: read.get(which, lambda: real(which))())
+    (cut,) = recorded(lambda: back.append(back.pop() + 100_000_000)).cuts
+    assert "the machine's clock was set meanwhile" in cut
+
+
 def test_overhead_is_part_of_the_run() -> None:
     program = recorded(step(Net(), torch.ones(2, 4)))
     assert 0 < program.overhead < program.wall

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +25,7 @@ from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
 from ptexplore.view.doc_comment import doc_of
 from ptexplore.view.link_targets import DefinitionsByName, Look, Meaning
+from ptexplore.view.notes.prose import plain_text
 from ptexplore.view.site.site import Site, between, folder_url, shown, stop_url
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, source_data, template_of
 from ptexplore.view.trees import changed
@@ -245,8 +245,7 @@ def _by_line(notes: Sequence[Mark]) -> list[Mark]:
 
 def _beginning(prose: str) -> str:
     """How a stop's prose begins, as plain words."""
-    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose)
-    plain = " ".join(re.sub(r"[`*]|(?<!\w)_|_(?!\w)", "", plain).split())
+    plain = plain_text(prose)
     return plain if len(plain) <= PROSE else f"{plain[: PROSE - 1].rsplit(' ', 1)[0]}…"
 
 

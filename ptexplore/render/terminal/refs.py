@@ -27,7 +27,7 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
         console.print(Text(f"{more} more of that name", style="dim"))
     if not view.defined:
         console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
-    apart = told_apart(view.lines, view.certain)
+    apart = told_apart(view.lines, view.certain, view.definitions)
     told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "nothing here uses it"
     folded(console, styled((told, "")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1

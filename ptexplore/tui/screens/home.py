@@ -18,8 +18,8 @@ from ptexplore.annotations.progress import load_progress
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices, Leads
 from ptexplore.tui.jobs import hand_over
-from ptexplore.tui.messages import Fetch, OpenPlace, OpenTour, open_stop
-from ptexplore.tui.places import Place, load_recent
+from ptexplore.tui.messages import Fetch, GoBack, OpenPlace, OpenTour, open_stop
+from ptexplore.tui.places import HOME, Place, load_recent
 from ptexplore.tui.screens.reader import WIDE
 from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow, listing, path_view
 from ptexplore.view.trees import project
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ptexplore.tui.library import Library
 
 _RECENT = 9  # recent places that are listed
+_THIS = Place("", "", HOME)
 _STATE = {"done": ("✓", "$text-success"), "begun": ("◐", "$text-warning"), "open": ("○", "dim")}
 _RELATION = {"runtime": "the installed torch", "matches": "the source of the installed torch",
              "consistent": "agrees with the installed torch where both have a file",
@@ -57,11 +58,14 @@ class Home(Screen[Message | None]):
         Binding("l,right", "side(1)", show=False),
         Binding("h,left", "side(0)", show=False),
         Binding("e,escape", "dismiss(None)", "Files"),
+        Binding("ctrl+o,alt+left,backspace", "back", show=False),
     ]
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, *, went_back: bool = False) -> None:
+        """`went_back` says that going back led to it: then the same key leads on from it."""
         super().__init__()
         self._library = library
+        self._went_back = went_back
 
     def compose(self) -> ComposeResult:
         yield Static(id="title")
@@ -169,7 +173,14 @@ class Home(Screen[Message | None]):
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
         if isinstance(event.option, Leads):
-            self.dismiss(event.option.message)
+            message = event.option.message
+            if isinstance(message, (OpenPlace, OpenTour)):
+                message.origin = _THIS
+            self.dismiss(message)
+
+    def action_back(self) -> None:
+        """To where it was opened, else the place before."""
+        self.dismiss(GoBack(_THIS) if self._went_back else None)
 
     def action_side(self, side: int) -> None:
         self.query_one(("#path", "#places")[side], Choices).focus()

@@ -24,7 +24,8 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job
 from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import message_for
-from ptexplore.view.line import after_name
+from ptexplore.tui.widgets.colours import cut_to
+from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
 from ptexplore.view.search.find import SORTS, FindView, HitGroup, Sort, asked, hits
 
@@ -290,5 +291,11 @@ def _place(hit: Candidate, room: int) -> Content:
         return Content.styled(clean(ref.reason or "its place is not known"), "dim")
     where = f"{ref.path}:{ref.line}" if ref.line else ref.path
     also = ", ".join(dict.fromkeys(spot.tree.label for spot in hit.also))
-    facts = f"  {clean(hit.spot.tree.label)} {ref.precision}{f'; also in {also}' if also else ''}"
-    return Content.assemble((clean(where), "$text-accent"), (facts if len(where) + len(facts) <= room else "", "dim"))
+    spans = [
+        Span(where, "place"),
+        Span(f"  {hit.spot.tree.label} {ref.precision}"),
+        Span(f"; also in {also}" if also else "", "reason"),
+    ]
+    # What must be known of the place stays, and its line: the beginning of a long path goes.
+    shown = cut_to(spans, room) if room > 0 else spans
+    return Content.assemble(*((clean(s.text), "$text-accent" if s.style == "place" else "dim") for s in shown))

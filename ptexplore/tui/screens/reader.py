@@ -18,9 +18,9 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.key_line import KeyLine
-from ptexplore.tui.messages import Left, Moved, OpenOperator, OpenUses, ShowTrail, Tell, open_stop
+from ptexplore.tui.messages import GoHome, Left, Moved, OpenOperator, OpenUses, ShowTrail, Tell, open_stop
 from ptexplore.tui.open_file import OpenFile
-from ptexplore.tui.places import CARD, FOLDER, TRAIL, History, Place, Recent, keep_recent
+from ptexplore.tui.places import CARD, FOLDER, HOME, TRAIL, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.folder_pane import FolderPane
 from ptexplore.tui.widgets.notes_pane import NotesPane
@@ -167,6 +167,12 @@ class ReadingScreen(Screen[None]):
         self._wants_notes = wanted
         self._arrange()
 
+    def scroll_beside(self, lines: int) -> None:
+        """Scroll what stands beside the source: a stop or a note, else what is known of the symbol."""
+        self.show_notes()
+        has_note = self.notes.stop is not None or bool(self.notes.marks) or not self.symbol.display
+        (self.notes if has_note else self.symbol).scroll_relative(y=lines, animate=False)
+
     def show_notes(self) -> None:
         """The notes are what is read now, however wide the screen is."""
         if not self._side.display:
@@ -280,8 +286,9 @@ class ReadingScreen(Screen[None]):
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
-        if place.line in (TRAIL, CARD):
-            self.post_message(OpenOperator(place.path, place) if place.line == CARD else ShowTrail(went_back=True))
+        if place.line in (TRAIL, CARD, HOME):
+            card = OpenOperator(place.path, place)
+            self.post_message({TRAIL: ShowTrail(went_back=True), HOME: GoHome(went_back=True)}.get(place.line, card))
             return
         if self.library.tree(place.tree) is None:
             self.tell(f"there is no tree {place.tree} here")
@@ -297,6 +304,8 @@ class ReadingScreen(Screen[None]):
         self.folder.leave()
         self.source.display = True
         self.source.show(file, place.line, place.column, lit, place.top)
+        self._crumb()  # with the text: what stood around it is of the place that was left
+        self._follow_symbol()
         self.warn("; ".join(file.notices))
         if self.has_class("-small"):  # the files go away once one was chosen
             self._wants_files = None

@@ -302,7 +302,8 @@ def _head(view: StopView, state: ReadState) -> Content:
     if not _as_written(view):
         parts += [("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}")]
     if view.spot is not None:
-        parts += [(f"\n{clean(anchor.path)}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim")]
+        folder, _, name = clean(anchor.path).rpartition("/")  # on lines of their own: a path is longer than the pane
+        parts += [(f"\n{name}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"), (f"\n{folder}", "dim")]
     else:
         parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))
     style = "dim" if view.spot is not None else "$text-warning"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -20,6 +21,7 @@ from ptexplore.view.search.symbol_facts import (
     head_lines,
     hop_lines,
     operator_lines,
+    otherwise_told,
     seen_in,
     uses_in_words,
 )
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from ptexplore.view.search.symbol_facts import SymbolFacts
 
 _STAYS = 0.15  # seconds that the cursor stays before anything is asked
+_SLOW = 0.3  # seconds after which what was shown before goes, though nothing is known yet of what is asked now
+READING = "being read …"
 
 
 class SymbolPane(Links):
@@ -58,6 +62,8 @@ class SymbolPane(Links):
         self._since = 0.0
         self._asked: Pointed | None = None
         self._answer: Answer | None = None
+        self._shown: Pointed | None = None  # what the answer is about; None while nothing is shown
+        self._blank = False  # what was shown is gone, and nothing else is known yet
         self.trail: Trail | None = None
         self.noted: frozenset[str] = frozenset()  # the stops that stand beside it already
 
@@ -65,6 +71,10 @@ class SymbolPane(Links):
         """The cursor is at this place of this file: once it stays there, what it is on is looked up."""
         self._at = file, place
         self._since = time.monotonic()
+        shown = self._shown.place if self._shown is not None else None
+        if not self._blank and (shown is None or (shown.tree, shown.path) != (place.tree, place.path)):
+            self._asked = None
+            self._wipe()
         if self._waits is None:  # else it is there already: to make one for every key would cost something
             self._waits = self.set_timer(_STAYS, self._rested)
 
@@ -79,7 +89,8 @@ class SymbolPane(Links):
 
     def forget(self) -> None:
         """Nothing is under a cursor: a folder's page is shown."""
-        self._at = self._asked = self._answer = None
+        self._at = self._asked = self._answer = self._shown = None
+        self._blank = False
         self.fill([])
         self.post_message(Filled())
 
@@ -104,12 +115,28 @@ class SymbolPane(Links):
         self._reader = self._reader or FactsReader(self._library)
         app = self.app
         self._reader.ask(pointed, lambda *answer: app.call_later(self._hear, *answer))
+        self.set_timer(_SLOW, partial(self._waited, pointed))
+
+    def _waited(self, pointed: Pointed) -> None:
+        """What is asked takes long: what was shown before is not taken for what is known of it."""
+        if pointed == self._asked and pointed != self._shown and not self._blank:
+            self._wipe(pointed.name or "")
+
+    def _wipe(self, name: str = "") -> None:
+        """Nothing is known yet of what the cursor is on."""
+        self._answer = self._shown = None
+        self._blank = True
+        parts = [(f"{clean(name)}\n", "bold"), (READING, "dim")] if name else [(READING, "dim")]
+        self.fill([Leads(Content.assemble(*parts))])
+        self.post_message(Filled())
 
     def _hear(self, pointed: Pointed, answer: Answer) -> None:
         before = self._answer
-        if pointed == self._asked and self.is_attached and answer != before:
-            self._answer = answer
-            self._show(answer, before)
+        if pointed == self._asked and self.is_attached:
+            self._shown, self._blank = pointed, False
+            if answer != before:
+                self._answer = answer
+                self._show(answer, before)
 
     # --- in lines ---
 
@@ -123,7 +150,8 @@ class SymbolPane(Links):
         self.fill([*remark, *lines])
         same = before is not None and before.facts is answer.facts  # more of it came: the reader may be in it already
         self.highlighted = at if same else None
-        self.scroll_to(y=top if same else 0, animate=False)
+        # At once where its head is shown: the line that the cursor was put on may have been scrolled to.
+        self.scroll_to(y=top if same else 0, animate=False, immediate=not same, force=not same)
         self.post_message(Filled())
 
     def _told(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
@@ -147,6 +175,8 @@ class SymbolPane(Links):
                 yield Leads(text, open_stop(mark.stop))
         yield from self._hops(facts)
         yield from self._calls(answer)
+        if otherwise := otherwise_told(facts):
+            yield Leads(Content.styled(f"\n{otherwise}", "dim"))
 
     def _calls(self, answer: Answer) -> Iterator[Leads]:
         """Who calls it, and whom it calls; what was found by name is said to be so in the heading."""

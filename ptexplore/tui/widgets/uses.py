@@ -61,7 +61,7 @@ class Uses(Choices):
     def _list(self, view: RefsView) -> None:
         self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}"))
         # What must be known of all of them stands first: nobody reads to the end of a list to learn what it is of.
-        apart = told_apart(view.lines, view.certain)
+        apart = told_apart(view.lines, view.certain, view.definitions)
         sentences = [apart[:1].upper() + apart[1:]] if apart else []
         room = max(20, self.size.width - 4)
         first = [line for text in sentences for line in textwrap.wrap(clean(text), room)]

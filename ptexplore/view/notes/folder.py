@@ -27,15 +27,15 @@ ROOT = "."  # how all of a tree is asked for
 MAP = {
     "torch": "Python",
     "torch/csrc": "bindings",
-    "torch/csrc/autograd": "autograd",
     "aten/src/ATen/core": "dispatcher",
+    "torch/csrc/autograd": "autograd",
     "aten/src/ATen/native": "operators",
     "aten/src/ATen/native/cpu": "kernels",
     "c10": "foundations",
 }
 MAP_IN_WORDS = (
-    "A call goes on from each of these to the next, down to a kernel. c10 stands last since it lies under all the "
-    "others: each of them uses it."
+    "A call goes on from each of these to the next, down to a kernel; from autograd it goes through the dispatcher "
+    "again. c10 stands last since it lies under all the others: each of them uses it."
 )
 
 

@@ -30,6 +30,12 @@ def prose_tokens(text: str, number: StopNumber = lambda _name: None) -> list[Tok
     return tokens
 
 
+def plain_text(text: str) -> str:
+    """The words of a text in one line, without the signs of Markdown; code keeps its underscores."""
+    (line,) = parser().parseInline(" ".join(clean_lines(text).split()))
+    return " ".join("".join(token.content for token in line.children or ()).split())
+
+
 def _inline(children: list[Token], number: StopNumber) -> list[Token]:
     """Without links inside the tour: their text, and the stop's number behind it."""
     out: list[Token] = []

@@ -93,12 +93,16 @@ class CallReader:
         callees, more_callees = self._callees(symbol, number, levels, most, seen)
         remarks = []
         if any(node.how == "name-matched" for node in (*callers, *callees)):
-            asked = asked_for(self._trees, symbol.qualified)
-            remarks.append(name_matched(len({(s.path, s.line) for _n, s in asked.symbols if s.role == "definition"})))
+            remarks.append(name_matched(self._same(symbol)))
         if not callers:
             remarks.append(f"no call of that name is indexed; it may be registered: ptexplore refs {symbol.qualified}")
         place = symbol_spot(self._trees[number], symbol)
         return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
+
+    def _same(self, symbol: Symbol) -> int:
+        """How many definitions are called just so."""
+        only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
+        return self.uses.definitions(symbol.name, (symbol.qualified,), only)
 
     # --- who calls it ---
 
@@ -107,12 +111,13 @@ class CallReader:
     ) -> tuple[tuple[CallNode, ...], int]:
         files = sorted(self._calls_of(symbol), key=lambda calls: rank(calls.path, symbol.path))
         total = sum(len(calls.uses) for calls in files)
+        several = self._same(symbol) > 1
         nodes: dict[tuple[str, int], CallNode] = {}
         for calls in files:
             if len(nodes) >= most:
                 break
             for line, use, reading in sorted(calls.uses)[:_IN_A_FILE]:
-                self._add_caller(nodes, symbol, calls, line, use, sure=reading.sole is not None)
+                self._add_caller(nodes, symbol, calls, line, use, sure=reading.sole is not None, several=several)
         kept = dict(list(nodes.items())[:most])
         shown = sum(node.times for node in kept.values())
         further = [self._with_callers(node, levels - 1, most // 2, seen) for node in kept.values()]
@@ -127,13 +132,18 @@ class CallReader:
         use: SiteUse,
         *,
         sure: bool,
+        several: bool,
     ) -> None:
-        """What calls on a line that can mean the symbol; `sure` where the line can mean nothing else."""
+        """What calls on a line that can mean the symbol; `sure` where the line can mean nothing else of another name.
+
+        Where `several` are called so, only a semantic reader tells which of them it is.
+        """
         indexed = self._trees[calls.tree]
         around = indexed.store.enclosing(calls.path, line, _CALLING)
         sure = sure or use.target is not None
         if not sure and not self._is_likely(use, calls.path, around.qualified if around is not None else "", symbol):
             return
+        sure = sure and (not several or use.target is not None)
         key = (calls.path, around.line if around is not None else 0)
         known = nodes.get(key)
         if known is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ptexplore.cpp.text import Text
 from ptexplore.source.canonical import language_of
-from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.view.link_targets import CLASSES, DefinitionsByName, agree
 from ptexplore.view.search.show import candidates
-from ptexplore.view.trees import Candidate, IndexedTree
+from ptexplore.view.trees import Candidate, IndexedTree, spot
+from ptexplore.view.use_meaning import UseReader
 
 
 def find_definitions(
@@ -20,12 +21,9 @@ def find_definitions(
     A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace. Where
     several are called so, and `names` is sure which one is seen from there (as links on the site are), it is that one.
     """
-    local = _local_line(trees, name, tree, path, line)
-    if local is not None:
-        return [], f"{name} is a local name here, it seems: line {local} declares it"
-    given = _given_by_macro(trees, name, tree, path, line)
-    if given is not None:
-        return [given], f"{name} is declared by the macro around this line: {given.name}"
+    near = _told_nearby(trees, names, name, tree, path, line)
+    if near is not None:
+        return near
     last = name.rpartition("::")[2].rpartition(".")[2]
     named = candidates(trees, None, name)
     remark = ""
@@ -93,23 +91,74 @@ _SCOPES = ("function", "class", "struct", "union")
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
 
-def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> int | None:
-    """The line that seems to declare a plain name of C++ around a place: in its function a parameter, a variable or a
-    type; in the classes around that a type, which may be a parameter of their templates.
+def _told_nearby(
+    trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
+) -> tuple[list[Candidate], str] | None:
+    """What lines around a name say that it is: a local name, the member of one, what a macro declares."""
+    local = _local_line(trees, name, tree, path, line)
+    if local is not None:
+        number, at = local
+        declared = Candidate("local name", name, "", spot(trees[number], path, at), first=at)
+        return [declared], f"{name} is a local name here, it seems: line {at} declares it"
+    given = _given_by_macro(trees, name, tree, path, line)
+    if given is not None:
+        return [given], f"{name} is declared by the macro around this line: {given.name}"
+    return _member_of_local(trees, names, name, tree, path, line)
 
-    By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
+
+def _member_of_local(
+    trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
+) -> tuple[list[Candidate], str] | None:
+    """What "op.impl" is where `op` is a local name of a class that is known: its member, by the looks of what declares
+    it; None where that does not tell, or several lines declare such a name with different types.
     """
-    indexed = next((indexed for indexed in trees if indexed.tree.info.name == tree), None)
-    if indexed is None or not name.isidentifier() or language_of(path) != "cpp":
+    owner, _, last = name.rpartition(".")
+    declared = list(_declared(trees, owner, tree, path, line)) if owner and last.isidentifier() else []
+    if not declared:
         return None
+    types = {of for _number, _line, of in declared}
+    written, parted, kind = types.pop().rpartition("::") if len(types) == 1 else ("", "", "")
+    classes = {
+        place.definition.qualified
+        for place in names.places(kind)
+        if place.definition.kind in CLASSES and (not written or agree(written + parted, place.definition.container))
+    }
+    if len(classes) != 1:
+        return None
+    member = UseReader(names).member(classes.pop(), last)
+    meant = [each for each in candidates(trees, None, member) if each.name == member] if member else []
+    defined = [each for each in meant if not each.declared] or meant
+    return (defined, f"{owner} is a {kind}, it seems: line {declared[0][1]} declares it") if defined else None
+
+
+def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> tuple[int, int] | None:
+    """The line that seems to declare a plain name of C++ around a place, with its tree's number."""
+    return next(((number, at) for number, at, _type in _declared(trees, name, tree, path, line)), None)
+
+
+def _declared(
+    trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int
+) -> Iterator[tuple[int, int, str]]:
+    """The lines that seem to declare a plain name of C++ around a place, with their tree's number and the type as it
+    is written, "" of a type: in its function a parameter, a variable or a type; in the classes around that a type,
+    which may be a parameter of their templates.
+
+    By the looks of it: a type before the name, and after it what ends a declarator.
+    """
+    at = next((number for number, indexed in enumerate(trees) if indexed.tree.info.name == tree), None)
+    if at is None or not name.isidentifier() or language_of(path) != "cpp":
+        return
+    indexed = trees[at]
     symbols = [each for each in indexed.store.outline(path) if each.role == "definition" and each.kind in _SCOPES]
     around = [each for each in symbols if each.begin <= line <= each.end_line]
     if any(each.name == name for each in around):
-        return None
+        return
     alias = re.compile(
         rf"\b(?:using\s+{name}\s*=|(?:typename|class)(?:\s*\.\.\.)?\s+{name}\b)|\btypedef\b.*\b{name}\s*;"
     )
-    declaration = re.compile(rf"(\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)]|:(?!:)|\[|$)")
+    declaration = re.compile(
+        rf"((?:\w+::)*\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)]|:(?!:)|\[|$)"
+    )
     for scope in sorted(around, key=lambda each: each.end_line - each.begin):
         inner = [each for each in symbols if each not in around and scope.begin <= each.begin <= scope.end_line]
         for number in range(scope.begin, line + 1):
@@ -117,11 +166,10 @@ def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, l
             if scope.kind != "function" and any(each.begin <= number <= each.end_line for each in inner):
                 continue  # what a member declares is not seen outside of it
             if alias.search(text):
-                return number
+                yield at, number, ""
             for match in declaration.finditer(text) if scope.kind == "function" else ():
                 if match[1] not in _NO_TYPE and not match[1].isdigit():
-                    return number
-    return None
+                    yield at, number, match[1]
 
 
 _MACRO = re.compile(r"\b(_*[A-Z][A-Z0-9_]{3,})\s*(?=\()")

@@ -364,7 +364,7 @@ class _Search:
         uses = self._uses({path.rpartition("/")[2] for _project, path in holders})
         for (_project, path), numbers in holders.items():
             entry = file_entry(path, uses[path.rpartition("/")[2]])
-            self._rows.append(("file", entry, partial(file_candidate, self._trees, numbers, path)))
+            self._rows.append(("file", entry, partial(file_candidate, self._trees, numbers, path, self.asked.line)))
 
     def _folders(self) -> None:
         """Folders by their name or the end of their path, in the first tree that has them."""

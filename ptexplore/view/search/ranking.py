@@ -48,6 +48,7 @@ _CALL = re.compile(r"(?:torch|tensor|[a-z]|nn|functional|aten)(?:\.\w+)*\.(\w+)"
 _QUESTION = re.compile(r"[a-z0-9 ',?-]+")
 _TAIL = re.compile(r"(?<!operator)\(.*$|\?+$")  # a call's arguments, a question's mark
 _SPACES = re.compile(r"\s+|::|/")
+_LINE = re.compile(r"(?<=\w):(?P<line>[1-9]\d{0,6})(?:-\d+)?$")  # of a file: "Dispatcher.h:120"
 _FILE = re.compile(r"\w\.(?:cpp|h|hpp|cu|cuh|cc|c|py|pyi|yaml|md|mm|metal|inl|in|txt|cmake)$")
 
 
@@ -58,7 +59,7 @@ class ReadQuery:
     `name` is the text without brackets, `spellings` are the names that it may be. `last` is the name looked for,
     `outer` what has to stand before it, `joined` all of it in one, where it is several words. `words` are the stems of
     its words, less those that say nothing (`dropped`). `plain` says that it may be words of a note, `question` that
-    it is hardly a name. `call` is the operator that Python writes so.
+    it is hardly a name. `call` is the operator that Python writes so. `line` stood behind a file, 0 where none did.
     """
 
     text: str
@@ -74,11 +75,22 @@ class ReadQuery:
     dotted: bool
     path: bool
     call: str = ""
+    line: int = 0
+
+    @property
+    def qualified(self) -> bool:
+        """Whether it is a name of C++ with what it is in, as it is written there."""
+        return "::" in self.name and bool(self.outer) and not self.joined
 
 
 def read_query(typed: str) -> ReadQuery:
     """What was typed, understood: a name with what stands before it, or words."""
     text = " ".join(typed.split())
+    placed = _LINE.search(text)
+    if placed is not None and _FILE.search(text[: placed.start()]):
+        text = text[: placed.start()]
+    else:
+        placed = None
     bare = _TAIL.sub("", text).strip() or text
     pieces = [piece for piece in _SPACES.split(bare) if piece]
     dotted = is_python_name(bare) and not _FILE.search(bare)
@@ -114,6 +126,7 @@ def read_query(typed: str) -> ReadQuery:
         dotted,
         "/" in text,
         call[1] if call is not None else "",
+        int(placed["line"]) if placed is not None else 0,
     )
 
 
@@ -298,6 +311,8 @@ def _grade(asked: ReadQuery, entry: Entry, fit: Fit, *, minor: bool, outer: int)
         return fit.grade
     if asked.joined and outer and lowered(entry.name).replace("_", "") != asked.joined:
         return WORDS  # "memory format" is hardly a format somewhere in memory_viz
+    if asked.qualified and not outer and entry.area < FOREIGN:
+        return fit.grade  # who writes the class means its member
     capitals = asked.last != lowered(asked.last)
     if minor or (asked.question and len(asked.words) > 1):
         # Capitals are meant: an enumerator of just that name comes before a function that differs in case.

@@ -84,7 +84,7 @@ class RefsView:
     `lines` counts the lines that use it, each once: the site and the screen say this number of the same name. `certain`
     counts those of them that can mean nothing else; None where the name alone was asked for. The totals of the groups
     are these lines. `otherwise` counts the lines with the name that are not among them, since something else is meant;
-    the first remark says so.
+    the first remark says so. `definitions` are called so: which of several a use means is not told.
     """
 
     asked: str
@@ -96,6 +96,7 @@ class RefsView:
     lines: int = 0
     certain: int | None = None
     otherwise: int = 0
+    definitions: int = 1
 
 
 @dataclass(slots=True)
@@ -167,13 +168,16 @@ def refs(
         for group in GROUPS
     ]
     shown = [use for group in groups for use in group.uses]
+    definitions = certainty.definitions(only) if lines else 1
     otherwise = 0 if kind is not None else len(left_out.lines)  # a line of another sort may be one that means it
-    remarks = [*_remarks(asked, shown, otherwise, left_out.told, copies), *_changed_files(trees, shown)]
+    remarks = [
+        *_remarks(asked, shown, otherwise, left_out.told, copies, definitions), *_changed_files(trees, shown)
+    ]  # fmt: skip
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(
         name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(lines),
-        certain if certainty.told or certainty.of_value else None, otherwise,
+        certain if certainty.told or certainty.of_value else None, otherwise, definitions,
     )  # fmt: skip
 
 
@@ -196,6 +200,11 @@ class _Certainty:
     @lazy
     def _reader(self) -> UseReader:
         return self._given_reader or UseReader(DefinitionsByName([indexed.store for indexed in self._trees]))
+
+    def definitions(self, only: str) -> int:
+        """How many definitions are called so, in the file `only` if it alone sees the one that is meant."""
+        names = {symbol.qualified for _number, symbol in self._asked.symbols}
+        return sum(self._reader.definitions(last, names, only) for last in self._asked.lasts) if names else 0
 
     def lines(self, uses: Sequence[_Raw]) -> list[_Raw]:
         """Each line once, as a certain use if it has one; without those that must mean something else."""
@@ -259,30 +268,38 @@ def used_on(lines: int) -> str:
 
 
 # How many lines can only mean what was asked, and how many may mean something else: of one line, of all, of some.
+# "@" is what was asked: one definition, or one of several that are called so.
 TOLD_APART = {
-    "sure one": "it can only mean this",
-    "sure all": "all of them can only mean this",
+    "this": "this",
+    "these": "one of the {} definitions called so",
+    "sure one": "it can only mean @",
+    "sure all": "all of them can only mean @",
     "may one": "it may mean something else of that name",
     "may all": "each of them may mean something else of that name",
-    "both": "{} can only mean this, {} may mean something else of that name",
+    "both": "{} can only mean @, {} may mean something else of that name",
 }
 
 
-def told_apart(lines: int, certain: int | None) -> str:
-    """How many of those lines are sure to mean it, in the words of every surface; "" where nothing tells."""
+def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
+    """How many of those lines are sure to mean it, in the words of every surface; "" where nothing tells.
+
+    Of overloads, and of the arms of an `#if`, no line tells which is meant: they are sure to mean one of these.
+    """
     if certain is None or not lines:
         return ""
     possible = lines - certain
+    sentence = TOLD_APART[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
     if possible and certain:
-        return TOLD_APART["both"].format(f"{certain:,}", f"{possible:,}")
-    return TOLD_APART[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
+        sentence = TOLD_APART["both"].format(f"{certain:,}", f"{possible:,}")
+    meant = TOLD_APART["these"].format(f"{definitions:,}") if definitions > 1 else TOLD_APART["this"]
+    return sentence.replace("@", meant)
 
 
 # What is said of the lines with a name that are not counted, in the words of every surface.
 OTHERWISE = {
-    "one": "1 more line with the name is not counted",
-    "many": "{} more lines with the name are not counted",
-    "why": ": what is written before it, the number of arguments, or the file says that something else is meant",
+    "one": "1 more line has the name, and means something else",
+    "many": "{} more lines have the name, and mean something else",
+    "why": ": what stands before it, how many arguments it is given, or the file tells",
 }
 
 
@@ -382,14 +399,14 @@ def _defined(
 
 
 def _remarks(
-    asked: Asked, shown: Iterable[NameUse], otherwise: int, told: Counter[str], copies: Iterable[str]
+    asked: Asked, shown: Iterable[NameUse], otherwise: int, told: Counter[str], copies: Iterable[str], definitions: int
 ) -> Iterator[str]:
     if otherwise:
         some = ", ".join(f"{text} ×{count}" for text, count in told.most_common(4))
         more = f", … ({len(told)} spellings)" if len(told) > 4 else ""
         yield f"{otherwise_in_words(otherwise)}{f' ({some}{more})' if some else ''}"
     if any(use.how == "name-matched" for use in shown):
-        yield name_matched(len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"}))
+        yield name_matched(definitions)
     kinds = {s.kind for _number, s in asked.symbols}
     if kinds & {"class", "struct", "union", "enum", "typedef"}:
         yield NOT_INDEXED.format(asked.lasts[0])
@@ -595,6 +612,7 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
         "lines": view.lines,
         "certain": view.certain,
         "otherwise": view.otherwise,
+        "definitions": view.definitions,
         "groups": [_group_to_json(name, view.groups) for name in GROUPS if any(g.name == name for g in view.groups)],
         "remarks": list(view.remarks),
     }

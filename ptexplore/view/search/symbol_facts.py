@@ -35,8 +35,9 @@ class SymbolFacts:
     """One symbol of a tree. `same` counts the definitions of that very name, `comment` is what its text says of it.
 
     `uses` are numbers of lines by what a use is, `lines` the number of all, `certain` of those that can mean nothing
-    else, `otherwise` of those that are not counted (`RefsView`). `operators` are the installed torch's records whose
-    kernel it is or that only call it; `stubs` the rows that register it, in its own file. `marks` are stops about it.
+    else, `otherwise` of those that are not counted; `definitions` are called so (`RefsView`). `operators` are the
+    installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its own
+    file. `marks` are stops about it.
     """
 
     symbol: Symbol
@@ -50,6 +51,7 @@ class SymbolFacts:
     lines: int
     certain: int | None
     otherwise: int
+    definitions: int
 
 
 def symbol_facts(
@@ -63,7 +65,7 @@ def symbol_facts(
     """What trees, catalogue and notes know of a symbol of tree `number`; `reader` is kept for these trees."""
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
-    lines, certain, otherwise = 0, None, 0
+    lines, certain, otherwise, definitions = 0, None, 0, 1
     with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
@@ -71,7 +73,7 @@ def symbol_facts(
         for group in view.groups:
             counts[group.name] += group.total
         groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
-        lines, certain, otherwise = view.lines, view.certain, view.otherwise
+        lines, certain, otherwise, definitions = view.lines, view.certain, view.otherwise, view.definitions
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
     rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
     marks = marks_by_tree.get(indexed.tree.info.name, ())
@@ -88,6 +90,7 @@ def symbol_facts(
         lines=lines,
         certain=certain,
         otherwise=otherwise,
+        definitions=definitions,
     )
 
 
@@ -139,12 +142,12 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def uses_in_words(facts: SymbolFacts) -> str:
-    """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name; …"."""
+    """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name"."""
     if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if facts.symbol.kind in VALUES:
         sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
-        apart = told_apart(facts.lines, facts.certain)
+        apart = told_apart(facts.lines, facts.certain, facts.definitions)
         other = (
             f"; {used_on(facts.lines)} in another way ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
         )
@@ -152,12 +155,16 @@ def uses_in_words(facts: SymbolFacts) -> str:
     if not facts.lines:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
         return f"no use of it was found in these trees{types}"
-    apart = told_apart(facts.lines, facts.certain)
+    apart = told_apart(facts.lines, facts.certain, facts.definitions)
     sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
-    more = f"\n{otherwise_in_words(facts.otherwise)}" if facts.otherwise else ""
     types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
-    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{more}{types}"
+    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}"
+
+
+def otherwise_told(facts: SymbolFacts) -> str:
+    """What is said, behind all else, of the lines with its name that are not counted; "" where nothing is."""
+    return otherwise_in_words(facts.otherwise) if facts.lines and facts.otherwise else ""
 
 
 def _counted(count: int, group: str) -> str:

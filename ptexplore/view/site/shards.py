@@ -105,7 +105,9 @@ class Shards:
         top = [entry[1] for entry, size in zip(entries, sizes, strict=True) if size <= _TOP]
         self._add([begin], top, more=True)
         longer: defaultdict[str, list[_Entry]] = defaultdict(list)
-        for entry in entries:
+        for number, entry in enumerate(entries):
+            if entry[0] == begin and number >= len(top) and entry[1].kind in "fcmtve" and " " not in begin:
+                entry = (crowded(begin, entry[1]), *entry[1:])  # noqa: PLW2901 -- else no letters would lead to it
             if len(entry[0]) > len(begin):
                 longer[entry[0][: len(begin) + 1]].append(entry)
         for next_begin in sorted(longer):
@@ -116,6 +118,11 @@ class Shards:
         self._next += 1
         self.table.update(dict.fromkeys(begin, number))
         self.files[number] = shard(number, list(dict.fromkeys(rows)), more=more)
+
+
+def crowded(name: str, row: SearchRow) -> str:
+    """What leads to a row of a name that too many things bear: the name, then the last part of what it is in."""
+    return f"{name} {re.split(r'::|[./]', row.context)[-1].casefold()}"[: 2 * _DEEPEST]
 
 
 def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:

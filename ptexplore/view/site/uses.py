@@ -330,7 +330,8 @@ class SiteUses:
             definition.qualified, definition.kind, at, definition.declared,
             fitting, counts.of(fitting, only), certain, counts.of(certain, only) if certain is not None else None,
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
-            bool(only), self._bases.get(at, []), self._derived.get(at, []),
+            bool(only), self._reader.definitions(definition.name, (definition.qualified,), only),
+            self._bases.get(at, []), self._derived.get(at, []),
             *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
 
@@ -544,6 +545,7 @@ class DefinitionRow(NamedTuple):
     callees: list[CalledPlace]
     more_callees: int
     is_own: bool  # it is seen in its own file alone
+    same: int  # definitions that are called just so
     bases: list[CalledPlace]
     derived: list[CallingPlace]
     overridden_by: list[CallingPlace]
@@ -636,7 +638,7 @@ class ShardOfUses:
             [self._called(called) for called in row.callees], row.more_callees,
             [self._called(base) for base in row.bases],
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
-            row.used, row.certain, row.sure, int(row.is_own),
+            row.used, row.certain, row.sure, int(row.is_own), row.same,
         ]  # fmt: skip
 
     def _caller(self, caller: CallingPlace) -> list[object]:

@@ -218,6 +218,8 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         await until(pilot, lambda: "aten/src/ATen/native/cpu" in screen(app))
         app.screen.query_one("Input").value = '"turn(int'
         await until(pilot, lambda: "virtual int turn(int a)" in screen(app))
+        app.screen.query_one("Input").value = "Mix.cpp:11"
+        await until(pilot, lambda: f"{MIX}:11" in screen(app))
         app.screen.query_one("Input").value = "no_such_thing_at_all"
         await until(pilot, lambda: "nothing fits" in screen(app))
         assert isinstance(app.screen, Palette)
@@ -228,6 +230,15 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
 
     drive("", reading)
     assert [(one.path, one.line, one.symbol) for one in load_recent()] == [(KERNEL, 4, "at::native::blend_kernel")]
+
+
+def test_in_a_narrow_list_the_line_and_how_sure_it_is_stay(toured, drive, data):
+    async def reading(app, pilot):
+        await pilot.press("ctrl+p", *"bl_k")
+        await until(pilot, lambda: "cpu/BlendKernel.cpp:4  mini 2.99.0 version-skew" in screen(app))
+        assert "aten/src" not in screen(app).split("blend_kernel(")[1].split("version-skew")[0]
+
+    drive("", reading, size=(80, 24))
 
 
 def test_a_damaged_list_of_places_is_none_and_is_kept_aside(data):

@@ -13,10 +13,14 @@ from textual import events
 from textual.widget import Widget
 
 from ptexplore.tui.asking import ChoiceScreen
+from ptexplore.tui.facts import FactsReader
+from ptexplore.tui.open_file import OpenFile
+from ptexplore.tui.places import Place
 from ptexplore.tui.screens.keys import Keys
 from ptexplore.tui.widgets.folding import Folding
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.uses import Uses
+from tests import small_source
 from tests.hanging import ends
 from tests.unit.tui.conftest import KERNEL
 
@@ -134,16 +138,19 @@ def test_the_notes_come_when_they_are_read_and_nothing_waits_for_them(drive, lib
     drive(KERNEL + ":4", reading)
 
 
-def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(drive):
-    def pane(app) -> str:
-        options = (app.reader.symbol.get_option_at_index(n) for n in range(app.reader.symbol.option_count))
-        return "\n".join(str(option.prompt) for option in options)
+def pane(app) -> str:
+    """What is known of the symbol under the cursor, as text."""
+    options = (app.reader.symbol.get_option_at_index(n) for n in range(app.reader.symbol.option_count))
+    return "\n".join(str(option.prompt) for option in options)
 
+
+def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(drive):
     async def reading(app, pilot):
         reader, symbol = app.reader, app.reader.symbol
         await until(pilot, lambda: "called by" in pane(app))
         assert pane(app).startswith("at::native::mix\n(int a)\nfunction")
         assert "used " in pane(app)
+        assert pane(app).index("the name, and mean") > pane(app).index("called by")
         symbol.focus()
         lines = [str(symbol.get_option_at_index(n).prompt) for n in range(symbol.option_count)]
         symbol.highlighted = next(n for n, text in enumerate(lines) if "Mixer::turn" in text)
@@ -160,6 +167,33 @@ def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(d
         await until(pilot, lambda: "\ncalls" in pane(app) and pane(app).startswith("at::native::use"))
 
     drive(f"{MIX}:11", reading, size=(160, 48))
+
+
+def test_beside_new_source_nothing_stands_of_what_was_read_before(drive, monkeypatch):
+    """However long it takes to find out what is known of it."""
+    ask, slow = FactsReader.ask, threading.Event()
+    monkeypatch.setattr(FactsReader, "ask", lambda *question: None if slow.is_set() else ask(*question))
+
+    async def reading(app, pilot):
+        reader = app.reader
+        await until(pilot, lambda: "called by" in pane(app))
+        await pilot.press("J")
+        await until(pilot, lambda: reader.symbol.scroll_offset.y == 3)
+        slow.set()
+        reader.go(Place("mini", KERNEL, 4))
+        assert pane(app) == "being read …"
+        await pilot.pause()
+        assert "blend_kernel" in screen(app).split("\n")[0]
+        slow.clear()
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: pane(app).startswith("at::native::mix\n(int a)"))
+        assert reader.symbol.scroll_offset.y == 0, "its name is in sight"
+        slow.set()
+        line = next(n for n, text in enumerate(reader.source.file.raw, 1) if "int use(Mixer& m)" in text)
+        reader.source.move(line, 8)
+        await until(pilot, lambda: pane(app).startswith("Mixer\nbeing read"))
+
+    drive(f"{MIX}:11", reading, size=(160, 18))
 
 
 def test_long_lines_go_on_below_where_the_reader_wants_it(drive):
@@ -352,6 +386,23 @@ def test_a_definition_opens_at_its_name_and_a_keyword_is_no_name(drive, small):
     drive("at::native::blend_kernel", reading)
 
 
+def test_what_a_macro_makes_is_meant_by_the_word_that_it_is_made_of(library, tmp_path):
+    path = "aten/src/ATen/native/Made.cpp"
+    made = """#define TORCH_IMPL_FUNC(name) void structured_##name::impl
+#define DEFINE_DISPATCH(name) struct name name
+namespace at::native {
+struct structured_blend_out { void impl(int a); };
+TORCH_IMPL_FUNC(blend_out)(int a) {}
+DEFINE_DISPATCH(blend_stub);
+}
+"""
+    file = OpenFile(library, small_source.indexed(small_source.write(tmp_path / "made", {path: made})), path)
+    assert file.landing(5) == len("TORCH_IMPL_FUNC("), "and not at the macro's own name"
+    assert file.meant(5, file.landing(5)) == "at::native::structured_blend_out::impl"
+    assert file.meant(5, 0) == "TORCH_IMPL_FUNC"
+    assert file.meant(6, file.landing(6)) == "at::native::blend_stub"
+
+
 def test_a_namespace_in_front_of_a_name_means_the_name(drive):
     async def reading(app, pilot):
         file = app.reader.source.file
@@ -380,6 +431,13 @@ def test_a_local_name_is_not_taken_for_what_is_called_so_elsewhere(drive):
             await until(pilot, lambda told=told: told in screen(app))
             assert app.reader.place.line == line, "nothing was opened: it is not known which"
             await pilot.press("escape")
+        line, column = at(lines, "return a + b", "b")
+        source.move(line, column)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.reader.place.line == line - 1 and f"line {line - 1} declares it" in screen(app))
+        assert source.file.name(line - 1, source.column) == "b"
+        await pilot.press("ctrl+o")
+        assert (source.line, source.column) == (line, column)
         source.show(source.file, 30)
         assert source.scroll_offset.y <= 29
 

@@ -17,8 +17,9 @@ from ptexplore.tui.asking import Choices, ChoiceScreen
 from ptexplore.tui.jobs import Job
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenOperator, OpenPlace
-from ptexplore.tui.places import CARD, FOLDER, History, Place
+from ptexplore.tui.places import CARD, FOLDER, History, Place, Recent, keep_recent
 from ptexplore.tui.screens.card import CardScreen
+from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import COLLECTING, NOTHING, SEARCHING, Palette
 from ptexplore.tui.widgets.source import A_WORD
 from ptexplore.view.card import Card, KeyRow
@@ -226,6 +227,32 @@ def test_going_back_and_escape_leave_a_tour_that_was_opened_on_a_line(drive):
             await until(pilot, lambda: app.reader.notes.marks)
 
     drive("at::native::blend_kernel", reading)
+
+
+def test_going_back_from_what_was_opened_at_home_leads_home_and_then_on(drive):
+    keep_recent(Recent("mini", KERNEL, 4))
+
+    async def choose(app, pilot, row):
+        await until(pilot, lambda: isinstance(app.screen, Home) and row in screen(app))
+        places = app.screen.query_one("#places", Choices)
+        prompts = [str(places.get_option_at_index(n).prompt) for n in range(places.option_count)]
+        places.focus()
+        places.highlighted = next(n for n, text in enumerate(prompts) if row in text)
+        await pilot.press("enter")
+
+    async def reading(app, pilot):
+        await pilot.press("H")
+        await choose(app, pilot, "BlendKernel.cpp")
+        await until(pilot, lambda: app.reader.place.path == KERNEL)
+        await pilot.press("ctrl+o")
+        await choose(app, pilot, "Blending")
+        await until(pilot, lambda: app.touring.walk is not None and app.reader.notes.stop is not None)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, Home) and app.touring.walk is None)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == MIX)
+
+    drive(MIX, reading)
 
 
 def test_a_list_of_uses_says_how_to_open_one_and_takes_the_room_of_the_notes(drive):

@@ -36,6 +36,15 @@ struct Load {
   acc_t load(const scalar_t* p) { using inner_t = int; return *p; }
   scalar_t more(acc_t a, inner_t b);
 };
+void objects(int config) {
+  Kernel kernel;
+  kernel.build(config);
+  { Kernel either; }
+  Iterator either;
+  either.build(config);
+  std::Kernel theirs;
+  theirs.build(config);
+}
 int typed(int a) {
   _MY_TYPES("typed", [&] { run<scalar_t>(a); });
   return a;
@@ -47,6 +56,7 @@ HEADER = """namespace at {
 struct Config {};
 struct Iterator { void build(Config& config); void build_unary(int a); };
 struct Builder { void build(int a) { } };
+struct Kernel : public Builder { };
 struct One { using scalar_t = int; using acc_t = int; using inner_t = int; };
 struct Other { using scalar_t = long; using acc_t = long; using inner_t = long; };
 }
@@ -77,6 +87,15 @@ def test_what_a_member_calls_without_more_is_the_member_of_its_class(indexed: In
     assert remark.startswith("seen from here, of 3 places that have the name")
 
 
+def test_of_a_local_name_its_type_tells_the_member(indexed: IndexedTree) -> None:
+    """Also of a base; not where lines declare the name with several types, or the type is the library's."""
+    names, remark = meant(indexed, "kernel.build", "kernel.build(config);")
+    assert names == ["at::Builder::build"]
+    assert remark.startswith("kernel is a Kernel, it seems: line ")
+    assert len(meant(indexed, "either.build", "either.build(config);")[0]) == 3
+    assert len(meant(indexed, "theirs.build", "theirs.build(config);")[0]) == 3
+
+
 def test_inside_a_namespace_its_own_is_meant(indexed: IndexedTree) -> None:
     assert meant(indexed, "build", "int use(int a)")[0] == ["at::native::build"]
 
@@ -88,7 +107,7 @@ def test_overloads_and_members_of_an_object_stay_a_choice(indexed: IndexedTree) 
 
 def test_a_type_of_a_template_or_a_class_around_is_local(indexed: IndexedTree) -> None:
     """Not so what another member of the class declares."""
-    assert meant(indexed, "scalar_t", "scalar_t more(")[0] == []
+    assert meant(indexed, "scalar_t", "scalar_t more(")[0] == ["scalar_t"]
     assert "declares it" in meant(indexed, "scalar_t", "acc_t load(")[1]
     assert "declares it" in meant(indexed, "acc_t", "scalar_t more(")[1]
     assert meant(indexed, "inner_t", "scalar_t more(")[0] == ["at::One::inner_t", "at::Other::inner_t"]

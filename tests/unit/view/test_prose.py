@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.notes.prose import arrows
+from ptexplore.view.notes.prose import arrows, plain_text
 
 
 def test_arrows_say_what_the_boxes_say() -> None:
@@ -18,3 +18,8 @@ def test_arrows_say_what_the_boxes_say() -> None:
 )
 def test_any_other_picture_is_left_as_it_is(other: str) -> None:
     assert arrows(other) is None
+
+
+def test_the_words_of_a_text_keep_the_underscores_of_names() -> None:
+    text = "The *generated* `at::_ops::add_Tensor::call`, and\n**`__torch_dispatch__`**: see [`_make_grads`](#x), a_b."
+    assert plain_text(text) == "The generated at::_ops::add_Tensor::call, and __torch_dispatch__: see _make_grads, a_b."

@@ -130,6 +130,17 @@ def test_a_path_leads_to_folders_and_files_by_their_end() -> None:
     assert ordered("native/cpu", *entries) == ["folder cpu", "function cpu", "folder cpu", "file Loops.h"]
 
 
+def test_a_member_with_its_class_comes_before_a_note_that_has_the_words() -> None:
+    asked = read_query("Dispatcher::redispatch")
+    member = entry_key(asked, symbol("c10::Dispatcher::redispatch", path="aten/src/ATen/core/D.h"), slips=False)
+    said = ("dispatcher redispatch", "redispatch")
+    topic = Topic("stop", ("dispatcher#redispatch", "redispatch"), "Again", "", said, "redispatch", "", "")  # type: ignore[arg-type]
+    fit = topic_fit(asked, topic, word_weights(asked, [topic]))
+    assert fit is not None
+    assert member is not None
+    assert member < topic_key(asked, fit, topic, 0)
+
+
 def test_a_dotted_name_is_pythons() -> None:
     entries = (
         symbol("torch::optim::SGD", "class", "torch/csrc/api/include/torch/optim/sgd.h"),
@@ -186,6 +197,7 @@ QUERIES = """TensIt|DKS|tenit|softmax|_softmax|SoftMax|add_k|kernel|key set|tens
 torch.add|nn.Conv2d|F.relu(x)|at::native::add|native/cpu|where does autograd start
 add cpu|where is add for the CPU|sum meta
 Dispatcher.h|what is TensorImpl?|operator()
+Dispatcher.h:120|core/Dispatcher.h:120-130|at::Mixer:12|x.py:0|c10::Dispatcher::call
 é|a b|AT_DISPATCH|the|how do views share|x.view(|Engine::evaluate_function|_|__|copies copied running speed classes"""
 
 
@@ -227,7 +239,19 @@ def test_the_browsers_script_reads_and_fits_as_this_module_does() -> None:
     answer = in_node(script, {"terms": terms, "names": names, "stops": sorted(STOP_WORDS), "words": words})
     for term, read, fits in zip(terms, answer["read"], answer["fits"], strict=True):
         asked = read_query(term)
-        for name in ("text", "name", "last", "joined", "plain", "question", "dotted", "path", "call"):
+        for name in (
+            "text",
+            "name",
+            "last",
+            "joined",
+            "plain",
+            "question",
+            "dotted",
+            "path",
+            "call",
+            "line",
+            "qualified",
+        ):
             assert read[name] == getattr(asked, name), (term, name)
         for name in ("outer", "words", "dropped"):
             assert read[name] == list(getattr(asked, name)), (term, name)
@@ -264,7 +288,8 @@ function at::native::view_storage_kernel aten/src/ATen/native/cpu/X.cpp 0
 function at::cpu::storage build/aten/src/ATen/RegisterCPU.cpp 0
 function at::native::storage_kernel test/cpu/s.cpp 0"""
 ASKED = """storage|Storage|storag|how does a view share storage|torch.storage|torch/storage|storage view|StorgeImpl
-view storage|at::storage|storge|nothing like it|view key|storage cpu|storage CUDA|where is storage for the CPU"""
+view storage|at::storage|storge|nothing like it|view key|K::Storage|Tensor::storage
+Storage.h:7|storage cpu|storage CUDA|where is storage for the CPU"""
 
 
 def test_the_browsers_script_puts_results_in_the_same_order() -> None:

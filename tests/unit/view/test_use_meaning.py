@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.view.link_targets import is_local_name, local_names
-from ptexplore.view.search.refs import OTHERWISE, RefsView, refs
+from ptexplore.view.search.calls import CallReader
+from ptexplore.view.search.refs import OTHERWISE, RefsView, refs, told_apart
 from ptexplore.view.trees import IndexedTree
 from ptexplore.view.use_meaning import MANY, arguments_given, arguments_taken
 from tests import small_source
@@ -53,6 +54,15 @@ int free_calls(int x) {
 int hides(int x, int weigh) { return x; }
 }
 """,
+    "aten/src/ATen/Lanes.h": """#pragma once
+namespace at {
+template <typename T> T lane(T a) { return a; }
+template <typename T> Vector<T> lane(Vector<T> a) { return a; }
+inline int lanes(Vector<int> a) { return at::lane(a); }
+void open(int a);
+inline void open(int a, int b) { at::open(a); }
+}
+""",
     "aten/src/ATen/Clear.cpp": """#include <ATen/Iterator.h>
 namespace at {
 int clear(int x) { return weigh(x, 3); }
@@ -91,7 +101,9 @@ def test_a_number_of_arguments_that_it_does_not_take_is_no_use(tree: IndexedTree
     assert told(view, certain=False) == {("Uses.cpp", 3)}
     assert view.certain == 0
     assert view.otherwise == 4
-    assert view.remarks[0] == f"4 more lines with the name are not counted{OTHERWISE['why']} (at::Iterator::build ×3)"
+    assert view.remarks[0] == (
+        f"4 more lines have the name, and mean something else{OTHERWISE['why']} (at::Iterator::build ×3)"
+    )
 
 
 def test_a_function_is_certain_where_no_other_takes_as_many_arguments(tree: IndexedTree) -> None:
@@ -102,6 +114,18 @@ def test_a_function_is_certain_where_no_other_takes_as_many_arguments(tree: Inde
     spread = refs([tree], "at::spread", None)
     assert told(spread, certain=True) == {("Uses.cpp", 12)}
     assert told(spread, certain=False) == {("Uses.cpp", 11)}, "the argument's type may bring other::spread in"
+
+
+@pytest.mark.parametrize("name", ["at::lane", "at::open"])
+def test_of_overloads_no_line_can_only_mean_one(tree: IndexedTree, name: str) -> None:
+    """Also where one of them is only declared; and who calls one of them is a choice."""
+    view = refs([tree], name, None)
+    assert (view.lines, view.certain, view.definitions) == (1, 1, 2)
+    said = told_apart(view.lines, view.certain, view.definitions)
+    assert said == "it can only mean one of the 2 definitions called so"
+    calls = CallReader([tree]).around(tree.store.definitions(name)[0], "mini")
+    assert [node.is_choice for node in calls.callers] == [True]
+    assert refs([tree], "at::Iterator::build", None).definitions == 1
 
 
 @pytest.mark.parametrize(

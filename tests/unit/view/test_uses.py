@@ -165,6 +165,7 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
             assert (row.used, row.sure) == (0, 0), row.qualified
             continue
         assert (row.used, row.sure) == (view.lines, view.certain), row.qualified
+        assert not view.lines or row.same == view.definitions, row.qualified
         assert sum(group.total for group in view.groups) == view.lines, "every line is in one group"
         assert view.otherwise == every - row.used, "and what is not counted is the rest"
         told += bool(view.certain)

@@ -11,6 +11,7 @@
   const CALL = /^(?:torch|tensor|[a-z]|nn|functional|aten)(?:\.\w+)*\.(\w+)$/i;
   const QUESTION = /^[a-z0-9 ',?-]+$/;
   const DOTTED = /^[\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_]*)+$/u;
+  const LINE = /(?<=\w):([1-9]\d{0,6})(?:-\d+)?$/; // of a file: "Dispatcher.h:120"
   const FILE = /\w\.(?:cpp|h|hpp|cu|cuh|cc|c|py|pyi|yaml|md|mm|metal|inl|in|txt|cmake)$/;
   const START = /(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g;
   const ENDINGS = [["ies", "y", 3], ["ied", "y", 3], ["ing", "", 4], ["ed", "", 4], ["es", "", 4], ["s", "", 3], ["e", "", 3]];
@@ -31,7 +32,8 @@
 
   /* What was typed, understood: a name with what stands before it, or words. `stops` are the words that say nothing. */
   function read(typed, stops) {
-    const text = typed.split(/\s+/).filter(Boolean).join(" "), name = text.replace(/(?<!operator)\(.*$|\?+$/g, "").trim() || text;
+    const whole = typed.split(/\s+/).filter(Boolean).join(" "), placed = LINE.exec(whole), atLine = placed && FILE.test(whole.slice(0, placed.index)) ? placed : null;
+    const text = atLine ? whole.slice(0, atLine.index) : whole, name = text.replace(/(?<!operator)\(.*$|\?+$/g, "").trim() || text;
     const dotted = DOTTED.test(name) && !FILE.test(name), said = plainWords(text), several = text.includes(" ");
     const kept = said.length > 1 && !text.includes("::") ? said.filter((word) => !stops.has(word)) : [], dropped = kept.length ? said.filter((word) => stops.has(word)) : [];
     const question = several && dropped.length > 0 && !text.includes("::");
@@ -39,7 +41,7 @@
     const call = dotted ? CALL.exec(name) : null;
     const last = pieces.at(-1) ?? "";
     return { text, low: lowered(text), term: termOf(last), name, outer: pieces.slice(0, -1).map(lowered), last, joined: joined ? lowered(pieces.join("")).replaceAll("_", "") : "",
-      words: (kept.length ? kept : said).map(stem), dropped, question, dotted, path: text.includes("/"), call: call ? call[1] : "",
+      line: atLine ? Number(atLine[1]) : 0, qualified: name.includes("::") && pieces.length > 1 && !joined, words: (kept.length ? kept : said).map(stem), dropped, question, dotted, path: text.includes("/"), call: call ? call[1] : "",
       plain: question || QUESTION.test(text) || (several && QUESTION.test(text.toLowerCase())) };
   }
 
@@ -162,6 +164,7 @@
   function gradeOf(asked, row, [grade], minor, outer) {
     if (grade !== WHOLE && grade !== CASE) return grade;
     if (asked.joined && outer && row.low.replaceAll("_", "") !== asked.joined) return WORDS; // "memory format" is hardly a format in memory_viz
+    if (asked.qualified && !outer && row.area < 2) return grade; // who writes the class means its member
     const capitals = asked.last !== lowered(asked.last);
     if (minor || (asked.question && asked.words.length > 1)) {
       return grade === CASE ? CASE_MINOR : capitals && row.area < 2 && !asked.dotted ? CASE : WHOLE_MINOR;

@@ -42,6 +42,8 @@
         path: kind[0] === "d" ? (context ? `${context}/${name}` : name) : urls[url].replace(/^src\//, "").replace(/\.html$/, "") };
     }) });
   };
+  /* Of a name that too many things bear the rest is by what it is in: "call dispatcher". */
+  const crowded = (name, outer) => `${lowered(name)} ${lowered(outer)}`;
   const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
   function beginning(table, term) {
     const bare = term.replace(/^[^\p{L}\p{N}]+/u, "");
@@ -75,12 +77,13 @@
     if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
     else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
     if (askedOperator(asked)) terms.add(`${askedOperator(asked)}_kernel`).add(`${askedOperator(asked)}_out_${lowered(asked.last)}`);
+    if (asked.outer.length) terms.add(crowded(asked.last, asked.outer.at(-1)));
     if (asked.last.includes(".")) terms.add(lowered(asked.last.split(".")[0]));
     const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));
     const of = (some) => (kinds ? some.filter((one) => kinds.includes(one.kind)) : some);
     const answer = ranked(asked, of(rows), of(topics), stops), times = new Map();
     /* A class that a hundred headers declare is shown where it is defined, and twice more. */
-    const results = answer.results.filter((one) => {
+    const results = answer.results.map((one) => (asked.line && one.kind === "p" ? { ...one, href: `${one.href}#L${asked.line}` } : one)).filter((one) => {
       const alike = `${one.kind} ${one.context} ${one.names ? one.href : one.name}`;
       times.set(alike, (times.get(alike) || 0) + 1);
       return times.get(alike) <= ALIKE;
@@ -90,9 +93,9 @@
   ptx.search = search;
   /* Where a symbol of exactly that qualified name is: addresses from the root. */
   ptx.named = async (name) => {
-    const wanted = name.toLowerCase(), term = parts(name.replaceAll(".", " ")).at(-1);
+    const wanted = name.toLowerCase(), pieces = parts(name.replaceAll(".", " ")), term = pieces.at(-1);
     try {
-      const { rows } = term ? await rowsFor([lowered(term)]) : { rows: [] };
+      const { rows } = term ? await rowsFor([lowered(term), ...(pieces.length > 1 ? [crowded(term, pieces.at(-2))] : [])]) : { rows: [] };
       return [...new Set(rows.filter((one) => "fcmtve".includes(one.kind) && [`${one.context}::${one.name}`, `${one.context}.${one.name}`, one.name]
         .some((full) => full.toLowerCase() === wanted)).map((one) => one.href))];
     } catch { return []; }

@@ -298,7 +298,7 @@
     }
     if (found === current) return;
     current = found;
-    inside.replaceChildren(...(found ? [" › ", make("a", { href: `#L${found[0]}` }, found[1]), make("a", { href: `#u${found[0]}`, class: "users" }, "who uses it")] : []));
+    inside.replaceChildren(...(found ? [" › ", make("a", { href: `#L${found[0]}` }, make("bdi", {}, found[1])), make("a", { href: `#u${found[0]}`, class: "users" }, "who uses it")] : []));
     for (const one of $$(".outline [aria-current]")) one.removeAttribute("aria-current");
     const own = found && $(`.outline li[data-line="${found[0]}"] a`);
     if (own) {

@@ -41,9 +41,9 @@
     return {
       name, more, used, outsideMore, outside: outside.map(([at, uses]) => ({ ...file(at), uses: pairs(uses) })),
       files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
-      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own]) => ({
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own, same]) => ({
         qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
-        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own })),
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own, same })),
     };
   }
   /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
@@ -56,7 +56,7 @@
 
   /* --- the pane --- */
 
-  let pane, body, title, tabs, back;
+  let pane, body, title, tabs, back, asked = [];
   function open(heading) {
     if (!pane) {
       title = make("h2", { id: "uses-title" });
@@ -69,7 +69,8 @@
       doc.body.append(pane);
     }
     back = doc.activeElement;
-    title.replaceChildren(...heading);
+    asked = heading;
+    title.replaceChildren(...asked);
     pane.hidden = false;
     doc.documentElement.classList.add("with-uses");
     body.scrollTop = 0;
@@ -88,6 +89,7 @@
       button.addEventListener("click", () => { choose(views, n); });
       return button;
     }));
+    title.replaceChildren(...asked);
     body.replaceChildren(make("p", { class: "w" }, "…"));
     body.scrollTop = 0;
     Promise.resolve(views[number][1]()).then((parts) => body.replaceChildren(...parts.filter(Boolean)));
@@ -104,7 +106,7 @@
     try { entry = await entryOf(name); } catch { body.replaceChildren(make("p", { class: "warning" }, "what uses it could not be read here")); return; }
     const rows = entry?.definitions.filter((row) => row.qualified === qualified) || [];
     const row = rows.find((one) => one.file.path === path && one.line === line) || rows[0];
-    const views = [["Uses", () => usesOf(entry, row, rows.length, kind, name, qualified)]];
+    const views = [["Uses", () => usesOf(entry, row, kind, name, qualified)]];
     if (row && (row.callers.length || row.callees.length)) views.push(["Calls", () => calls(row)]);
     if (row && (row.bases.length || row.derived.list.length)) views.push(["Classes", () => classes(row)]);
     if (row && (row.below.list.length || row.above.list.length)) views.push(["Overrides", () => overrides(row)]);
@@ -115,12 +117,14 @@
   /* --- uses, by file --- */
 
   /* As view/search/refs.py::told_apart: its words are in the table. */
-  function toldApart(lines, sure) {
+  function toldApart(lines, sure, meant) {
     if (sure == null || !lines) return "";
-    if (sure && sure < lines) return [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both);
-    return table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
+    const sentence = sure && sure < lines ? [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both)
+      : table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
+    return sentence.replace("@", meant);
   }
-  function usesOf(entry, row, same, kind, name, qualified) {
+  function usesOf(entry, row, kind, name, qualified) {
+    const same = row?.same || 1, meant = same > 1 ? table.apart.these.replace("{}", same.toLocaleString("en")) : table.apart.this;
     const fits = (use) => every || !row?.fitting || row.fitting.has(use.spelling);
     const sure = (use) => Boolean(row?.certain?.has(use.spelling));
     /* A line that writes the name in two ways is one line, told as the first of what fits; certain if one of them is. */
@@ -152,14 +156,16 @@
       const files = seen.map((file) => ({ ...file, uses: once(file.uses) }));
       open = FIRST;
       const used = every || !row ? entry?.used || 0 : row.used;
-      const apart = every ? "" : toldApart(used, row?.sure);
-      told.textContent = used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : "no use of that name is indexed";
+      const apart = every ? "" : toldApart(used, row?.sure, meant);
+      title.replaceChildren(...(every ? ["Lines with the name ", make("code", {}, name)] : asked));
+      told.textContent = every ? `${count(used, "line")} with the name ${name}, whatever each means: ${row.used.toLocaleString("en")} of them may mean ${qualified}`
+        : used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : "no use of that name is indexed";
       const section = (heading, wanted) => {
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
         return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
       };
-      list.replaceChildren(...(apart ? [...section("Can only mean this", (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
-      button.textContent = every ? "only these" : `all ${count(entry.used, "line")} with the name ${name}`;
+      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
+      button.textContent = every ? `only uses of ${qualified}` : `all ${count(entry.used, "line")} with the name ${name}`;
       button.setAttribute("aria-pressed", String(every));
     }
     draw();
@@ -205,17 +211,23 @@
     return Promise.all(nodes.map(async (node) => {
       const row = node.sure && node.file && node.line ? await definitionAt(node.name, node.file, node.line).catch(() => null) : null;
       const list = row ? row[side] : [];
-      return { ...node, next: list.slice(0, FAR), more: row ? row[side === "callers" ? "moreCallers" : "moreCallees"] + Math.max(0, list.length - FAR) : 0 };
+      const more = row ? row[side === "callers" ? "moreCallers" : "moreCallees"] + Math.max(0, list.length - FAR) : 0;
+      return { ...node, next: list.slice(0, FAR), more, unnamed: side === "callers" && (more > 0 || row?.used > list.length) };
     }));
   }
   async function calls(row) {
     const [callers, callees] = await Promise.all([further(row.callers.slice(0, NEAR), "callers"), further(row.callees.slice(0, NEAR), "callees")]);
     const told = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
     const others = left(row.callers, row.moreCallers), inside = left(row.callees, row.moreCallees);
-    if (others || row.used > callers.length) told.push('"Uses" lists every line, of functions that are not drawn, too');
-    if (inside) told.push("it calls more than is drawn");
-    const words = (nodes, side) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
-      node.next.length ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), node.more ? make("li", { class: "w" }, `and ${node.more} more`) : null) : null)));
+    /* Who calls through an object whose type is not read is not among the callers: of them no number is told. */
+    const unnamed = others || row.used > callers.length ? `${others ? "and" : "perhaps"} others: "Uses" lists every line` : "";
+    if (others) told.push('more functions call it than are drawn: "Uses" lists every line');
+    else if (unnamed) told.push('functions that are not drawn may call it: "Uses" lists every line');
+    if (inside) told.push(`${inside.toLocaleString("en")} more of what it calls ${inside === 1 ? "is" : "are"} not drawn`);
+    const end = (text) => (text ? [make("li", { class: "w" }, text)] : []);
+    const beyond = (node) => (node.unnamed ? (node.next.length ? "and others: its own uses tell" : "its own uses tell who calls it") : node.more ? `and ${node.more.toLocaleString("en")} more` : "");
+    const words = (nodes, side, rest) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
+      node.next.length || beyond(node) ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), ...end(beyond(node))) : null)), ...end(rest));
     requestAnimationFrame(() => { // what was asked about is in the middle
       const drawn = body.querySelector(".drawn"), own = body.querySelector("rect.own");
       if (drawn) drawn.scrollTo(own.x.baseVal.value - (drawn.clientWidth - WIDE) / 2, own.y.baseVal.value - (drawn.clientHeight - HIGH) / 2);
@@ -223,7 +235,7 @@
     return [
       make("figure", { class: "calls" }, make("div", { class: "drawn", tabindex: "0", role: "region", "aria-label": "Calls" }, drawing(row, callers, callees)),
         make("figcaption", { class: "w" }, ["left: who calls it; right: what it calls. Dashed: a choice, or only the name speaks for it", ...told].join("; "))),
-      make("details", {}, make("summary", {}, "the same in words"), make("h3", {}, "Called by"), words(callers, "callers"), make("h3", {}, "Calls"), words(callees, "callees")),
+      make("details", {}, make("summary", {}, "the same in words"), make("h3", {}, "Called by"), words(callers, "callers", unnamed), make("h3", {}, "Calls"), words(callees, "callees", inside ? `and ${inside.toLocaleString("en")} more` : "")),
       make("ul", { class: "w remarks" }, make("li", {}, table.matched.replace("{}", ""))),
     ];
   }
