@@ -131,7 +131,8 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         if part.part == "operator":
             call = f"call {part.number}" if part.number else "one call"
             count = f"{part.instructions:,} instructions"
-            why = native.too_long(part)
+            is_asked = session is not None and session.options.native_op is not None
+            why = native.too_long(part) if not is_asked else ""
             yield f"only {call} of {part.op} was stepped, {count}{why}; --native-op NAME#N steps another"
     if not parts and native.frames(trail.hops):
         yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
