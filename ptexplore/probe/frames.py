@@ -113,7 +113,7 @@ class FrameRecorder:
         else:  # c_return, c_exception
             if self._in_c and self._in_c[-1] is frame:
                 self._in_c.pop()
-            self._leave(argument)
+            self._leave(argument, raised=event == "c_exception")
             self._read_sets(frame)
 
     def _returned(self, frame: FrameType) -> None:
@@ -254,13 +254,19 @@ class FrameRecorder:
             if self._running and data["type"] != "builtin":
                 self._running[-1].marks.append(name)
 
-    def _leave(self, owner: object) -> None:
-        """Close the owner's marker; those above it lost their own end to code that took our hook away."""
+    def _leave(self, owner: object, *, raised: bool = False) -> None:
+        """Close the owner's marker; those above it lost their own end to code that took our hook away.
+
+        `raised`: it is a builtin, which an exception left.
+        """
         held = self._open
         for position in range(len(held) - 1, -1, -1):
             if held[position][0] is owner or self._same_builtin(held[position][0], owner):
                 self.unwind(position + 1)
-                held.pop()[2].__exit__(None, None, None)
+                _, name, mark = held.pop()
+                mark.__exit__(None, None, None)
+                if raised:
+                    self.marked[name]["raised"] = True
                 return
             if not isinstance(owner, FrameType):
                 return  # a builtin's end always meets its own beginning at the top

@@ -19,6 +19,7 @@ from ptexplore.model.observed import (
     PythonPlace,
     RaisedError,
     SavedTensorWrites,
+    SteppedCalls,
     ThrownError,
     UserCall,
     records,
@@ -38,7 +39,7 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.resolve.causes import cause_of
-from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.error_message import (
@@ -69,7 +70,12 @@ NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
+RAISED = "an exception left this call: which kernels of the operator that raised were come to is not known"
 ON_STACK = "C++'s stack held it when the error was thrown"
+
+
+# Of a call, by its event's number: how many of its keys were come to, and which functions of the last one's kernel.
+Plan = Mapping[int, tuple[int, frozenset[str] | None]]
 
 
 def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, int]) -> Ending | None:
@@ -252,14 +258,17 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     An operator call that was left has called on once for each at::_ops::NAME::redispatch on C++'s stack, and has come
     to every kernel that is on it: a redispatch may be compiled into the kernel that makes it. Of what its last kernel
     calls by its text, what is on the stack ran, and the meta function before it. Where a call goes on boxed, nothing is
-    taken out. Where no run asked for the stack (--once), what is certain of the last calls ends at their first key.
+    taken out. Where no run asked for the stack (--once), what is certain of the last calls ends at their first key; so
+    it does in a builtin that an exception left which was caught.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
     if raised and thrown is None and context.session.options.once:
-        return _certain(claims)
+        return tuple(_cut(claim, _certain(claims)) for claim in claims)
     if thrown is None:
-        return claims
+        return _without_caught(context, claims, None)
+    step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))
+    claims = _without_caught(context, claims, step)
     step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))
     left = _operators_left(claims, step)
     if step is not None and step.hop.kind == "node" and any(f.name.startswith(UNPACK) for f in thrown.stack):
@@ -278,12 +287,29 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return tuple(_cut(claim, plan) for claim in claims)
 
 
-def _certain(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The claims, of the last operator call, and those around it, without what follows from their first key."""
+def _certain(claims: Sequence[Claim]) -> Plan:
+    """What of the last operator call, and of those around it, is certain: what does not follow from their first key."""
     last = next((claim for claim in reversed(list(walk(claims))) if claim.hop.kind == "op"), None)
     around = _operators_left(claims, last)
-    plan = {claim.event.event: (1, frozenset[str]() if claim is last else None) for claim in around}
-    return tuple(_cut(claim, plan) for claim in claims)
+    return {claim.event.event: (1, frozenset[str]() if claim is last else None) for claim in around}
+
+
+def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | None) -> tuple[Claim, ...]:
+    """The claims, of each builtin that an exception left, with what is certain; `step` is what the last error left.
+
+    A stepped run tells what ran.
+    """
+    if any(calls.part != "operator" for calls in records(context.session.observations, "calls", SteppedCalls)):
+        return claims
+    left = [c for c in walk(claims) if c.event.raised and not any(inner is step for inner in c.walk())]
+    plan = {number: told for claim in left for number, told in _certain((claim,)).items()}
+    whose = {claim.event.event for claim in left}
+
+    def told(claim: Claim) -> Claim:
+        is_left = claim.event.raised and claim.event.event in whose
+        return claim.but(claim.hop, RAISED) if is_left else claim
+
+    return rewrite(tuple(_cut(claim, plan) for claim in claims), told) if left else claims
 
 
 def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Claim, str, Sequence[CppFunction]]]:
@@ -397,9 +423,6 @@ def _before_formulas(claims: tuple[Claim, ...], node: Claim) -> tuple[Claim, ...
         else replace(claim, children=_before_formulas(claim.children, node))
         for claim in claims
     )
-
-
-Plan = Mapping[int, tuple[int, frozenset[str] | None]]
 
 
 def _cut(claim: Claim, plan: Plan) -> Claim:

@@ -1533,3 +1533,18 @@ def test_a_tensors_slot_holds_nothing_that_the_other_operand_did(
     assert (first["kind"] == "python") == bool(names)
     inside = [hop["name"] for hop in hops if hop["parent"] == first["id"]]
     assert inside == (["__array__", "__array_wrap__"] if outer.startswith("ndarray") else ["aten::mul.Tensor"])
+
+
+def test_of_a_call_whose_exception_was_caught_only_the_first_key_is_told(command: InProcess) -> None:
+    """The meta function of mm raises, so its impl is never reached; that of the call before is."""
+    setup = "def f(x):\n try: torch.mm(x, x)\n except RuntimeError: return x.mm(x.t())"
+    given = ("f(x)", "--setup", setup, "--var", "x=torch.ones(2, 3)", "--no-native")
+    bindings = [hop for hop in command("trace", *given, "--json").tree[0]["children"] if hop["kind"] == "binding"]
+    caught, whole = (hop for hop in bindings if hop["name"].endswith("_mm"))
+    told = [
+        [(hop["kind"], hop["key"]) for hop in below(binding) if hop["op"] == "aten::mm"] for binding in (caught, whole)
+    ]
+    assert [kind for kind, _ in told[0]] == ["op", "key", "kernel"]
+    assert [kind for kind, _ in told[1]] == ["op", "key", "kernel", "key", "kernel", "impl", "impl"]
+    assert "an exception left this call" in " ".join(caught["why"])
+    assert "left by an exception" in command("trace", *given, "--view", "path").out

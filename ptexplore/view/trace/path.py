@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
+from ptexplore.resolve.raising import RAISED
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error
@@ -528,8 +529,9 @@ class _Steps:
             told = (f"keys {keys}" if keys else "") if is_namesake else f"{told}{f': {keys}' if keys else ''}"
         elif calls:
             told += ", …"
-        made = self._step(hop, python, "binding" + (f"; {told}" if told else ""), replace(around, binding=hop))
-        made.opened = "binding"
+        kind = "binding, left by an exception" if RAISED in hop.why else "binding"
+        made = self._step(hop, python, kind + (f"; {told}" if told else ""), replace(around, binding=hop))
+        made.opened = kind
         return made
 
     def _operator(self, hop: Hop, around: _Around) -> _Step:
