@@ -29,22 +29,31 @@ from ptexplore.model.trace import (
     TraceOptions,
 )
 
+DEPTH = "at Python's recursion limit, for which its own frames count"
 AGAIN = "again"  # the ops pass run a second time, which the probe does only where passes differ
 
 
 def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
-    "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does.
+    "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
+    where the recursion limit ends a run: the recorder's own frames count.
     `passes` are the probe's messages by recorder, the first pass first.
     """
     names = {recorder: operators(message["observations"]) for recorder, message in passes.items()}
     reference = next(iter(names), None)
     if reference is None:
         return []
-    kind = "perturbed" if names.get(AGAIN) == names[reference] else "nondeterministic"
+    is_deep = any(
+        o["kind"] == "raised" and o["data"]["exception"] == RecursionError.__name__
+        for message in passes.values()
+        for o in message["observations"]
+    )
+    kind = "perturbed" if is_deep or names.get(AGAIN) == names[reference] else "nondeterministic"
+    cause = "two runs called different operators" if kind == "nondeterministic" else "the recorder changed what ran"
+    cause += f" ({DEPTH})" if is_deep else ""
     return [
-        (kind, _difference(kind, reference, recorder, names[reference], seen))
+        (kind, _difference(cause, reference, recorder, names[reference], seen))
         for recorder, seen in names.items()
         if seen != names[reference]
     ]
@@ -56,11 +65,10 @@ def operators(observations: list[dict[str, Any]]) -> list[str]:
     return [str(e["name"]) for e in events if e["type"] in ("op", "node")]
 
 
-def _difference(kind: str, reference: str, recorder: str, first: list[str], second: list[str]) -> dict[str, Any]:
+def _difference(cause: str, reference: str, recorder: str, first: list[str], second: list[str]) -> dict[str, Any]:
     pairs = zip(first, second, strict=False)
     position = next((n for n, (name, other) in enumerate(pairs) if name != other), min(len(first), len(second)))
     name, other = (names[position] if position < len(names) else None for names in (first, second))
-    cause = "two runs called different operators" if kind == "nondeterministic" else "the recorder changed what ran"
     seen = f"{name or 'the end'} in the {reference} pass, {other or 'the end'} in {recorder}"
     text = f"{cause}: number {position + 1} was {seen}"
     return {"passes": [reference, recorder], "position": position, "operators": [name, other], "text": text}

@@ -328,6 +328,7 @@ class RaisedError(Recorded, frozen=True):
     exception: str  # the name of its class
     message: str  # its own words
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
+    further: Count = 0  # how many more it left, outermost of all, that are not told
     calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
     close: tuple[str, ...] = ()  # names near the one that was not found
     module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class

@@ -417,6 +417,7 @@ class Ending:
     cause: Cause | None = None  # what the message means in plain words, where it is a usual one
     handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
     module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
+    further: int = 0  # how many more Python functions it left, outermost of all, that are not told
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,8 @@ class FrameRecorder:
         if self._cut:
             yield f"Python frames are told up to the {LIMIT}th"
         if self.lost:
-            yield "the traced code took the profile hook away: some Python frames are not told"
+            why = "the traced code took the profile hook away, or came to the recursion limit in it"
+            yield f"{why}: some Python frames are not told"
         others = self._threads - {threading.get_ident()}
         if others and not api.records_all_threads():
             yield f"{len(others)} more threads called torch; this torch's profiler records only one"

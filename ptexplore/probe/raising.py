@@ -30,12 +30,14 @@ class Raised(Exception):
 
     def told(self, calls: Sequence[int] = ()) -> dict[str, Any]:
         """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first."""
+        frames = frames_of(self.error)
         return {
             "stage": self.stage,
             "exception": type(self.error).__name__,
             "message": text_of(self.error).partition(IN_TEXT)[0][:TEXT_LIMIT],
             "close": near_names(self.error),
-            "frames": frames_of(self.error),
+            "frames": frames[-FRAMES:],
+            "further": max(0, len(frames) - FRAMES),
             "calls": list(calls),
             "module": module_of(self.error),
         }
@@ -44,8 +46,7 @@ class Raised(Exception):
 def frames_of(error: BaseException) -> list[dict[str, Any]]:
     """The Python functions that an error left, outermost first: file, first line, name, and the line that was at work.
 
-    Of each whether it was at a `raise` there. Without those of the recorders. Of more than there is room for, the
-    innermost.
+    Of each whether it was at a `raise` there. Without those of the recorders.
     """
     told = []
     for step in _left(error):
@@ -54,7 +55,7 @@ def frames_of(error: BaseException) -> list[dict[str, Any]]:
             at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name}
             raises = dis.opname[code.co_code[step.tb_lasti]] == "RAISE_VARARGS"
             told.append({**at, "line": step.tb_lineno, "raises": raises})
-    return told[-FRAMES:]
+    return told
 
 
 def _left(error: BaseException) -> Iterator[TracebackType]:

@@ -110,6 +110,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         call=call.source if call is not None else None,
         given=_given(tensors, _skipped(operator) if operator is not None else ()),
         python=python,
+        further=raised.further,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=missing,
         modified=_modified(context, modified) if modified is not None else None,

@@ -267,3 +267,13 @@ def test_a_long_run_is_cut_alike_in_every_pass(warm: Runtime) -> None:
         assert any(str(limit) in str(cut) for cut in cuts)
     assert not seen(session, "compare", "perturbed")
     assert not seen(session, "compare", "nondeterministic")
+
+
+def test_what_ends_at_the_recursion_limit_is_told_as_that(warm: Runtime) -> None:
+    """The recorders' own frames count for the limit: how deep each pass comes is nothing of the expression's."""
+    told = trace(warm, "f(a)", setup=("def f(t):\n return f(t.view(3, 3))",))
+    (raised, *_) = seen(told, "ops", "raised")
+    frames = raised["frames"] + [None] * raised["further"]
+    assert len(frames) > 900, "torch's own traceback has a thousand"
+    texts = [o.data["text"] for o in told.observations if o.kind in ("perturbed", "nondeterministic", "cut")]
+    assert all("recursion limit" in text for text in texts), texts

@@ -20,6 +20,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.view.line import Line
 
+COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 STAGES = {
     "expression": "the expression",
     "backward": "its backward",
@@ -86,7 +87,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if ending.handed is not None:
         yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
     if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
-        yield from _left("Python left", ending.python)
+        yield from _left("Python left", ending.python, ending.further)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
@@ -161,7 +162,7 @@ def named(left: LeftFunction) -> str:
     return left.name if left.name.startswith("<") or not left.name else f"{left.name}()"
 
 
-def _left(label: str, python: Sequence[LeftFunction]) -> Iterator[Line]:
+def _left(label: str, python: Sequence[LeftFunction], further: int = 0) -> Iterator[Line]:
     """The Python functions that were left, innermost first, without those by which a module comes to its forward.
 
     Of many the innermost and your own: what is neither is counted.
@@ -176,8 +177,10 @@ def _left(label: str, python: Sequence[LeftFunction]) -> Iterator[Line]:
             yield Line("text", f"{'':12}  … {number - before - 1} more", indent=1)
         left, before = told[number], number
         yield _at(f"{label if not number else '':12}  {named(left)}", "", "", left.source)
-    if before < len(told) - 1:
-        yield Line("text", f"{'':12}  … {len(told) - 1 - before} more: --explain error", indent=1)
+    rest = len(told) - 1 - before
+    if rest or further:
+        where = ": --explain error" if not further else ""  # which has no more than those
+        yield Line("text", f"{'':12}  … {rest + further} more{where}", indent=1)
 
 
 def compared_value(value: ComparedValue) -> str:
@@ -253,6 +256,8 @@ def which_record(operators: Sequence[str]) -> str:
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
     """Who saved it and who wrote to it since: as a run of its own saw it, else by the operators that ran."""
     node = saver.node or "a node"
+    if node.rpartition("::")[2] == COPY_SLICES:  # which saves nothing itself (torch/csrc/autograd/functions/tensor.h)
+        node = f"the node inside of {node}"
     recorded = which_record(saver.operators) if saver.operators else ""
     yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source, exact=saver.exact)
     if not modified.certain and modified.writers:

@@ -11,8 +11,8 @@ from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
-from ptexplore.view.trace.ending import ending_lines
-from ptexplore.view.trace.expression_parts import COPY_SLICES, Unit, expression_parts, how_timed, unit_of
+from ptexplore.view.trace.ending import COPY_SLICES, ending_lines
+from ptexplore.view.trace.expression_parts import Unit, expression_parts, how_timed, unit_of
 from ptexplore.view.trace.modules import (
     COLUMNS,
     IN_SLICES,

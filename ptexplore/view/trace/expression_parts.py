@@ -15,6 +15,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.ending import COPY_SLICES
 from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, sum_of_own, with_inside
 from ptexplore.view.trace.screen import as_called, bare, counted_parts, outermost_counted, place_of
 
@@ -276,7 +277,6 @@ def _called(hop: Hop) -> str:
     return hop.op or hop.name
 
 
-COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 CALLED = ("python", "binding", "op", "node")  # the kinds of what an expression calls itself
 
 

@@ -99,7 +99,7 @@ def a_trail() -> Trail:
     ending = Ending(
         "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),
         (LeftFunction("backward", place),), ("f()",), missing, modified, ("seen",), ("sum",),
-        module="b (Linear) of Net",
+        module="b (Linear) of Net", further=3,
         handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
     )  # fmt: skip
     return Trail(
