@@ -271,7 +271,8 @@ def test_a_long_run_is_cut_alike_in_every_pass(warm: Runtime) -> None:
 
 def test_what_ends_at_the_recursion_limit_is_told_as_that(warm: Runtime) -> None:
     """The recorders' own frames count for the limit: how deep each pass comes is nothing of the expression's."""
-    told = trace(warm, "f(a)", setup=("def f(t):\n return f(t.view(3, 3))",))
+    request = TraceRequest(expression="f(a)", cwd="/", setup=("def f(t):\n return f(t.view(3, 3))",))
+    told = capture(request, warm, raising=True)
     (raised, *_) = seen(told, "ops", "raised")
     frames = raised["frames"] + [None] * raised["further"]
     assert len(frames) > 900, "torch's own traceback has a thousand"
