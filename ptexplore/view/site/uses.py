@@ -19,7 +19,15 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, is_own, scopes_by_line
+from ptexplore.view.link_targets import (
+    DefinitionsByName,
+    LinkTarget,
+    Meaning,
+    by_qualified,
+    count_definitions,
+    is_own,
+    scopes_by_line,
+)
 from ptexplore.view.search.calls import MOST, rank
 from ptexplore.view.search.refs import VALUES, asked_exactly, fits, spelling
 from ptexplore.view.site.site import source_url
@@ -308,7 +316,8 @@ class SiteUses:
             for path, keys in listed
         ]
         outside = _listed(others, near)
-        rows = [self._row(place.path, place.definition, spellings, counts) for place in definitions]
+        same = _Same(self._names.places(name))
+        rows = [self._row(place.path, place.definition, spellings, counts, same) for place in definitions]
         return NameEntry(name, files, more, counts.all, rows, list(spellings.resolved), *outside)
 
     def _line(self, path: str, key: tuple[int, int], kind: str, way: Way) -> LineOfUse:
@@ -316,7 +325,9 @@ class SiteUses:
         inside, text = self._rows[path, line, way] if way.is_row else self._lines[path][line]
         return LineOfUse(line, kind, number, inside, text)
 
-    def _row(self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts) -> DefinitionRow:
+    def _row(
+        self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts, same: _Same
+    ) -> DefinitionRow:
         at = (path, definition.line)
         container = definition.container.rstrip(":.")
         member = self._names.is_class(container) if container else True
@@ -330,7 +341,7 @@ class SiteUses:
             definition.qualified, definition.kind, at, definition.declared,
             fitting, counts.of(fitting, only), certain, counts.of(certain, only) if certain is not None else None,
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
-            bool(only), self._reader.definitions(definition.name, (definition.qualified,), only),
+            bool(only), same.count(definition.qualified, only),
             self._bases.get(at, []), self._derived.get(at, []),
             *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
@@ -523,6 +534,18 @@ class _Counts:
         ways = set(fitting)
         twice = sum(max(0, len(numbers & ways) - 1) * lines for numbers, lines in self._several.items())
         return sum(self._lines[number] for number in ways) - twice
+
+
+class _Same:
+    """How many definitions of one name are called just so; on the site or not."""
+
+    def __init__(self, places: Sequence[LinkTarget]) -> None:
+        self._by_name = by_qualified(places) if len(places) > 1 else {}
+
+    @remembered  # one file may define a name a thousand times
+    def count(self, qualified: str, only: str) -> int:
+        """Of a qualified name; `only` is the file that alone sees the one that is asked about, if one does."""
+        return count_definitions(self._by_name.get(qualified, ()), only) or 1
 
 
 class DefinitionRow(NamedTuple):
