@@ -104,6 +104,7 @@ class Event(Recorded, frozen=True):
     tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then, or if Python dispatches: what its caller holds
     module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
+    is_getter: bool = False  # of a `frame`: the one around it was reading an attribute, which led to it
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 
     def __post_init__(self) -> None:

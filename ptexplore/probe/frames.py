@@ -41,6 +41,7 @@ SYNTAX = frozenset(
     or name in ("LOAD_ATTR", "STORE_ATTR", "TO_BOOL", "LOAD_METHOD")
 )
 
+READING = frozenset(dis.opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in dis.opmap)
 COMPUTING = frozenset(
     number
     for number in SYNTAX
@@ -70,6 +71,7 @@ class FrameRecorder:
         self._prefix = api.TORCH_DIR + os.sep
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
+        self._instructions: dict[CodeType, bytes] = {}
         self._mine = threading.local()
         self._named = named  # by address: what the expression calls its modules
         self._roots: dict[int, tuple[int, Any]] = {}  # modules that no other called, by address: a number, itself
@@ -139,6 +141,13 @@ class FrameRecorder:
         if self._in_c and self._in_c[-1] is caller:
             return True
         return caller.f_code.co_code[caller.f_lasti] in SYNTAX if caller.f_lasti >= 0 else False
+
+    def _is_reading(self, frame: FrameType) -> bool:
+        """Whether a frame is reading an attribute: what it calls then is a property's, or `__getattr__`."""
+        code = frame.f_code
+        if code not in self._instructions:
+            self._instructions[code] = code.co_code  # which Python makes anew each time
+        return frame.f_lasti >= 0 and self._instructions[code][frame.f_lasti] in READING
 
     def _is_callback(self, frame: FrameType) -> bool:
         """Whether C++ may have called a frame that is not told of: inside of a builtin of torch's, or of an operator.
@@ -276,6 +285,7 @@ class FrameRecorder:
             "qualname": getattr(code, "co_qualname", code.co_name),  # co_qualname is new in Python 3.11
             "caller_line": back.f_lineno if back is not None else None,
             **({"resumed": True} if goes_on(frame) else {}),
+            **({"is_getter": True} if back is not None and self._is_reading(back) else {}),
             **({"tensors": _layers(None, frame)} if given else {}),
             **({"module": module} if module is not None else {}),
         }

@@ -48,7 +48,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             return _backward_node(context, claim, forward, graph)
         if claim.event.type == "engine":
             return _reached(context, claim)
-        if claim.hop.kind == "op" and id(claim.event) in saved:
+        if id(claim.event) in saved:
             return claim.but(replace(claim.hop, saved=saved[id(claim.event)]))
         return claim
 
@@ -61,13 +61,14 @@ OperatorCallKey = tuple[str | None, tuple[int, ...]]  # of a call the operator a
 def _recording_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
     """Operator calls by sequence number, which they have where gradients are recorded.
 
-    The outer calls of a composite share the number of the call that recorded.
+    The outer calls of a composite share the number of the call that recorded. A torch.autograd.Function is a range,
+    with the number of its node (THPFunction_apply of torch/csrc/autograd/python_function.cpp).
     """
     calls: dict[int, list[Claim]] = {}
     for top in claims:
         for claim in top.walk():
             number = claim.event.sequence
-            if claim.hop.kind == "op" and number is not None and number >= 0:
+            if (claim.hop.kind == "op" or claim.event.type == "op") and number is not None and number >= 0:
                 calls.setdefault(number, []).append(claim)
     return calls
 

@@ -34,7 +34,7 @@ KINDS: Mapping[str, HopKind] = {
 
 NO_SOURCE = {
     "op": "a range marked for the profiler, in C++ by RECORD_FUNCTION or in Python by _RecordFunctionFast",
-    "user": "a range that Python code marks for the profiler (record_function)",
+    "user": "a range marked for the profiler (record_function): it begins here, and its end is not told",
     "script": "a function that TorchScript's interpreter runs",
     "engine": "the engine reached a node and did not run it",
 }

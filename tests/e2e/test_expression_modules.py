@@ -113,3 +113,18 @@ def test_a_module_opens_natively(command: InProcess) -> None:
     assert "1  ReLU.forward()" in shown
     assert "aten::relu" in shown
     assert "aten::addmm" not in shown
+
+
+def test_what_a_function_of_yours_saves_is_of_no_operator_before_it(command: InProcess, tmp_path: Path) -> None:
+    """argmax records no node, and the profiler gives it the number of the next one: the Function's."""
+    forward = "def forward(ctx, i):\n  r = i * i\n  ctx.save_for_backward(i, r)\n  return r"
+    backward = "def backward(ctx, g):\n  return 2 * ctx.saved_tensors[0] * g"
+    setup = f"class Sq(torch.autograd.Function):\n @staticmethod\n {forward}\n @staticmethod\n {backward}"
+    file = str(tmp_path / "x.trail")
+    given = ("(a.argmax(), Sq.apply(a))[1]", "--setup", setup, "--grad", "--backward", "--save", file)
+    hops = command("trace", *given, "--json").hops
+    saved = {hop["name"]: hop["saved"] for hop in hops if hop["saved"]}
+    assert saved == ({} if TARGET else {"Sq": 9 * 4}), "r of 3x3; a is a leaf"
+    shown = command("trace", "--load", file, "--view", "modules", "--plain").out.splitlines()
+    assert "backward" in next(row for row in shown if "Function.apply" in row)
+    assert "backward" not in next(row for row in shown if "argmax" in row and row.startswith("level"))

@@ -1482,6 +1482,9 @@ def test_a_custom_operator_that_writes_goes_on_below_its_versions_kernel(compile
     versions = next(hop for hop in hops if hop["kind"] == "key" and hop["key"] == "ADInplaceOrView")
     inside = [hop["name"] for hop in below(versions)]
     assert inside.index("adinplaceorview_impl") < inside.index("CPU") < inside.index("clear")
+    # `redispatch` of torch/_ops.py reads `self._handle`, a property, before it calls the dispatcher.
+    around = {hop["parent"] for hop in hops if hop["name"] == "_handle"}
+    assert {hop["name"] for hop in hops if hop["id"] in around} <= {"redispatch"}
     begins = next(hop["key"] for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::zero_")
     assert begins == ("CPU" if excluded else "ADInplaceOrView")
 

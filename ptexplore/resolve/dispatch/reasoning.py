@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from msgspec import structs
 
@@ -163,18 +164,19 @@ def _through_python(
     """
     outer = _inside_steps(context, call.state, call.steps[: number + 1], call.steps[number].key)
     gap = Claim(Hop(0, "key", "", "observed", NOT_YET))
-    sending = replace(passing, children=(gap,))
+    first = tuple(takewhile(lambda child: child.event.is_getter, passing.children))  # it reads the operator's handle
+    sending = replace(passing, children=(*first, gap))
     emptied = tuple(_swapped(child, passing, sending) for child in children)
     held = [_descend(context, tensors, child, outer) for child in emptied]
     again = _frame_inside(passing, *REDISPATCH) if number + 2 < len(call.steps) else None
     if again is not None:
-        further = _through_python(context, tensors, call, passing.children, again, number + 1)
+        further = _through_python(context, tensors, call, passing.children[len(first) :], again, number + 1)
     else:
         inner = _inside_steps(context, call.state, call.steps, call.steps[-1].key)
-        called = [_descend(context, tensors, child, inner) for child in passing.children]
+        called = [_descend(context, tensors, child, inner) for child in passing.children[len(first) :]]
         further = _chain(context, call, {(len(call.steps) - 1, False): called}, number + 1)
-    first = _chain(context, replace(call, steps=call.steps[: number + 1]), {(number, False): held}, number)
-    return rewrite((first,), lambda claim: further if claim.hop is gap.hop else claim)[0]
+    outermost = _chain(context, replace(call, steps=call.steps[: number + 1]), {(number, False): held}, number)
+    return rewrite((outermost,), lambda claim: further if claim.hop is gap.hop else claim)[0]
 
 
 def _swapped(claim: Claim, old: Claim, new: Claim) -> Claim:

@@ -70,6 +70,10 @@ class _Gathered:
             part = part.outer
 
 
+# The part that a call recorded a node in, and of an operator its name and which call of that name in the part it is.
+_Recorder = tuple[_Gathered, str | None, int]
+
+
 def expression_parts(trail: Trail, session: Session | None) -> Part:
     """The parts of an expression, itself outermost, in the order in which they were first called."""
     gathering = _Gathering(trail, session)
@@ -83,7 +87,7 @@ class _Gathering:
         self.root = _Gathered("program", trail.expression, calls=1)
         self.met = 0  # parts and operator calls, in order
         # By sequence number: the part that called what has it last, and which of its calls that is.
-        self.recorders: dict[int, tuple[_Gathered, str, int]] = {}
+        self.recorders: dict[int, _Recorder] = {}
         wanted = {number for hop in walk(trail.hops) if hop.kind == "op" for number in hop.evidence[:1]}
         seen = session.observations if session is not None else ()
         self.events = {o.id: record_of(o, Event) for o in seen if o.kind == "event" and o.id in wanted}
@@ -133,6 +137,10 @@ class _Gathering:
         if hop.kind == "node" and not (hop.node is not None and hop.node.recorded):
             self.of_backward(hop, owner)  # torch.autograd.grad, or backward(), in the expression itself
             return
+        if hop.kind == "native" and hop.sequence is not None:  # the range of a torch.autograd.Function
+            self.recorders[hop.sequence] = owner, None, 0
+            for part in owner.outwards():
+                part.saved += hop.saved or 0
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
         for child in hop.children:
@@ -182,7 +190,7 @@ class _Gathering:
     def records(self, hop: Hop, owner: _Gathered, name: str) -> None:
         """Remember the numbers of what a call ran: nodes that these record are those of the last call of that name."""
         for inner in walk([hop]):
-            if inner.kind == "op" and inner.sequence is not None:
+            if inner.kind in ("op", "native") and inner.sequence is not None:
                 self.recorders[inner.sequence] = owner, name, len(owner.own[name]) - 1
 
     def sizes(self, hop: Hop) -> object:
@@ -213,12 +221,13 @@ class _Gathering:
         recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder
-            calls = recording.own[of]
-            calls[number] = replace(calls[number], backward=calls[number].backward + cost)
+            if of is not None:
+                calls = recording.own[of]
+                calls[number] = replace(calls[number], backward=calls[number].backward + cost)
             for part in recording.outwards():
                 part.backward += cost
 
-    def recorder(self, hop: Hop) -> tuple[_Gathered, str, int] | None:
+    def recorder(self, hop: Hop) -> _Recorder | None:
         """The call that recorded a node; None where no call has its number.
 
         What was written to in place through a view has a node CopySlices around that of the call
@@ -260,7 +269,7 @@ def _sizes(value: object) -> object:
 
 def _called(hop: Hop) -> str:
     """How a call of the expression is named: a function of Python by its qualified name, else as Python calls it."""
-    if hop.kind == "python":
+    if hop.kind == "python" and not native.is_range(hop):
         return f"{hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name}()"
     if hop.kind == "binding":
         return hop.binding.python if hop.binding is not None else bare(hop.name)

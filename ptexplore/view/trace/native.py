@@ -20,6 +20,7 @@ COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
 )
+RANGE = "a range marked for the profiler"  # so begins the reason why it has no place
 GEMM = ("transa", "transb", "m", "n", "k")
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
@@ -300,6 +301,11 @@ def problem(entry: LibraryEntry) -> str:
     if entry.library != "MKL" or not entry.what.endswith("GEMM") or len(told) != len(GEMM):
         return entry.problem
     return " ".join(f"{name}={value}" for name, value in zip(GEMM, told, strict=True))
+
+
+def is_range(hop: Hop) -> bool:
+    """Whether a step is a range that code marks for the profiler, and no call of a function."""
+    return hop.kind in ("python", "native") and hop.native is None and (hop.source.reason or "").startswith(RANGE)
 
 
 def entered(hop: Hop) -> str:

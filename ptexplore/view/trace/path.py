@@ -46,7 +46,6 @@ ELSEWHERE = "in another thread"  # such a call stands behind all others: what ca
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
-RANGE = "a range marked for the profiler"  # so begins the reason why it has no place
 ORDER_UNKNOWN = "order unknown"
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
@@ -367,7 +366,7 @@ class _Steps:
 
     def _is_idle(self, hop: Hop) -> bool:
         """Whether a function of Python ran no operator and no node, and no error left it: a helper."""
-        is_python = hop.kind in ("python", "binding") and hop.id not in self.left
+        is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
         return is_python and not any(part.kind in ("op", "node") for part in walk(hop.children))
 
     def _idle(self, hops: Iterable[Hop], around: _Around) -> dict[int, list[_Step]]:
@@ -432,7 +431,7 @@ class _Steps:
         """The step that is a hop."""
         if hop.kind == "op":
             return self._operator(hop, around)
-        if hop.kind == "python":
+        if hop.kind == "python" and not native.is_range(hop):
             qualname = hop.python.qualname if hop.python is not None else None
             kind = "Python, goes on" if hop.python is not None and hop.python.resumed else "Python"
             made = self._step(
@@ -462,6 +461,7 @@ class _Steps:
             return made
         asked = self._asked(hop)
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if hop.id in self.kernels else ""
+        name = hop.name if native.is_range(hop) else name
         made = self._step(
             hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
         )
@@ -638,8 +638,8 @@ class _Steps:
             return _status(hop, "sets up the result" if is_new else "works out shapes")
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _status(hop, "computes")
-        if hop.kind == "native" and hop.native is None and (hop.source.reason or "").startswith(RANGE):
-            return RANGE
+        if native.is_range(hop):
+            return f"{native.RANGE}{' begins' if hop.kind == 'python' else ''}"
         return _status(hop, role_of(hop) if hop.kind == "native" else "")
 
     def _capability(self, kernel: Hop) -> str:

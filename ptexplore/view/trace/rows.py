@@ -408,7 +408,7 @@ def title(hop: Hop, *, entry: bool = False) -> str:
     if hop.kind == "op" and hop.operator is not None and hop.operator.entry:
         return f"{hop.name} → {hop.operator.entry}" if entry else hop.name
     if hop.kind == "python":
-        return f"{hop.name}()" if hop.name.isidentifier() else hop.name
+        return f"{hop.name}()" if hop.name.isidentifier() and not native.is_range(hop) else hop.name
     if hop.kind == "launch":
         through = hop.launch.through if hop.launch is not None else None
         return f"{through} → {kernel_name(hop.name)}" if through else kernel_name(hop.name)

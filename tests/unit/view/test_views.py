@@ -33,10 +33,12 @@ from ptexplore.model.trace import (
 )
 from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
 from ptexplore.render.terminal.screen import bar, place_text, print_screen
+from ptexplore.resolve.merge import NO_SOURCE
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
 from ptexplore.view.trace.path import MOST
+from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
 
@@ -180,6 +182,20 @@ def test_only_a_new_result_is_set_up(kind: str, told: str) -> None:
     meta = Hop(9, "impl", "at::meta::structured_gt_Scalar::meta", "observed", ref(9), instructions=10, children=inside)
     rows = view(a_trail(an_operator(1, "aten::gt.Scalar", meta, instructions=20)), Options(view="path")).table
     assert next(row.what for row in rows if row.name.endswith("::meta")) == told
+
+
+def test_a_range_that_is_marked_is_no_function() -> None:
+    """Of record_function, whose range begins in its __enter__ and ends in its __exit__, and of RECORD_FUNCTION."""
+
+    def marked(number: int, kind: str, event: str) -> Hop:
+        at = SourceRef(None, None, None, "unknown", reason=NO_SOURCE[event])
+        return Hop(number, kind, "mine", "observed", at)  # type: ignore[arg-type]
+
+    ranges = (marked(2, "python", "user"), marked(3, "native", "op"))
+    rows = view(a_trail(*ranges, an_operator(5)), Options(view="path")).table
+    told = [(row.name, row.what) for row in rows if row.name.startswith("mine")]
+    assert told == [("mine", "a range marked for the profiler begins"), ("mine", "a range marked for the profiler")]
+    assert [title(hop) for hop in ranges] == ["mine", "mine"]
 
 
 @pytest.mark.parametrize(

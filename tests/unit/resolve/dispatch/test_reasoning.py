@@ -373,11 +373,10 @@ def test_an_operator_of_unknown_overload_has_no_keys_and_its_inside_is_a_predict
 # --- kernels that Python runs ---
 
 
-def python_kernel(*inside: Event) -> Event:
+def python_kernel(*inside: Event, first: tuple[Event, ...] = ()) -> Event:
     """A custom operator's autograd kernel: Python, whose `redispatch` (torch/_ops.py) leads to the CPU kernel."""
-    sending = frame(
-        "redispatch", frame("backend_impl", *inside, file="/l/k.py", line=3), file="/l/torch/_ops.py", line=9
-    )
+    kernel = frame("backend_impl", *inside, file="/l/k.py", line=3)
+    sending = frame("redispatch", *first, kernel, file="/l/torch/_ops.py", line=9)
     forward = builtin("torch", "apply", frame("forward", sending, file="/l/torch/_library/autograd.py", line=5))
     return op("aten::blend", frame("autograd_impl", forward, file="/l/torch/_library/autograd.py", line=1), inputs=TWO)
 
@@ -389,6 +388,14 @@ def test_the_next_key_is_inside_the_python_that_sends_the_call_on(small: Small) 
         "aten::blend(AutogradCPU(AutogradCPU::aten::blend(autograd_impl(torch.apply(forward(redispatch("
         "CPU(CPU::aten::blend(backend_impl(aten::mirror(CPU(CPU::aten::mirror))))))))))))"
     )
+
+
+def test_what_the_python_that_sends_the_call_on_reads_first_is_in_no_kernel(small: Small) -> None:
+    """As OpOverload.redispatch, whose line reads `self._handle`, a property, before it calls the dispatcher."""
+    handle = frame("_handle", file="/l/torch/_ops.py", line=7, is_getter=True)
+    inner = frame("helper", file="/l/k.py", line=8, is_getter=True)  # of the kernel's own
+    claims = reasoned(small, python_kernel(inner, first=(handle,)))
+    assert "redispatch(_handle CPU(CPU::aten::blend(backend_impl(helper)" in shape(claims[:1])
 
 
 def test_python_that_redispatches_another_operator_is_that_ones(small: Small) -> None:
