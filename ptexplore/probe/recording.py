@@ -680,7 +680,7 @@ class Recorder:
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
         if self.clock.stop():
-            self._cut(f"{clock.TEXT}: of what ran then both may be wrong")
+            self._cut(clock.CUT)
         self._fold.take(profile, self._marks, self.root, self._workers)
 
     def _workers(self) -> Path:

@@ -74,6 +74,8 @@ def site(mini, noted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_site_has_its_pages_and_every_link_leads_somewhere(site: Path) -> None:
     assert {"index.html", "about.html", "concepts.html", ".nojekyll", "ptexplore-site.json"} <= set(hashes(site))
     assert (site / "tours/mine/here.html").is_file()
+    native = (site / "src/aten/src/ATen/native/index.html").read_text(encoding="utf-8")
+    assert '<a href="native_functions.yaml.html"><code>native_functions.yaml</code></a> declares' in native
     assert not (site / ".ptexplore-aside").exists()
 
 

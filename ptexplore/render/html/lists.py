@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -47,12 +48,12 @@ def folders(site: Site, out: Output, pages: FolderPages, library: NoteLibrary) -
         page = render(
             site, "folder.html", folder_url(folder), kind="folder", id=folder, folders=parents,
             title=written.title if written is not None else parts[-1] if parts else "Source", page=written,
-            intro=_prose(written.intro if written is not None else ""),
-            build=_prose(written.build if written is not None else ""),
-            newer=[(version, _prose(text)) for version, text in written.newer] if written is not None else [],
+            intro=_prose(written.intro if written is not None else "", site, folder),
+            build=_prose(written.build if written is not None else "", site, folder),
+            newer=[(at, _prose(text, site, folder)) for at, text in written.newer] if written is not None else [],
             start=_start(site, folder, written),
             map=map_of(site, pages) if not folder else [],
-            inside=_inside(pages, sorted(inside[folder]), count),
+            inside=_inside(pages, sorted(inside[folder]), count, site, folder),
             files=[(path.rsplit("/", 1)[-1], site.sources[path]) for path in files[folder]],
             tours=tours_through(folder, library),
         )  # fmt: skip
@@ -66,9 +67,18 @@ def map_of(site: Site, pages: FolderPages) -> list[tuple[MapRow, str]]:
     return [(row, folder_url(row.folder) if row.folder in folders else "") for row in map_rows(pages)]
 
 
-def _prose(text: str) -> Markup:
-    """A page's Markdown, which has no pictures; its links lead out of the site alone."""
-    return html_of(text, lambda url: url if url.startswith("http") else None, lambda _url: None) if text else Markup()
+def _prose(text: str, site: Site, folder: str) -> Markup:
+    """A folder's Markdown, which has no pictures; its links lead out of the site alone, names of files to these."""
+    if not text:
+        return Markup()
+    named = partial(_file_named, site, folder)
+    return html_of(text, lambda url: url if url.startswith("http") else None, lambda _url: None, named)
+
+
+def _file_named(site: Site, folder: str, code: str) -> str | None:
+    """The way to a file that a folder's page names: from the folder on, or from the root ("/torch/csrc/...")."""
+    inside = f"{folder}/{code}" if folder else code
+    return site.place(folder_url(folder), code[1:] if code.startswith("/") else inside, None)
 
 
 def _start(site: Site, folder: str, page: FolderPage | None) -> list[tuple[FileToRead, str | None, Markup]]:
@@ -79,18 +89,18 @@ def _start(site: Site, folder: str, page: FolderPage | None) -> list[tuple[FileT
     for entry in page.start:
         indexed = site.trees[site.owner.get(entry.path, 0)]
         line = line_named(indexed, entry) if entry.path in site.sources else None
-        ways.append((entry, site.place(folder_url(folder), entry.path, line), _prose(entry.why)))
+        ways.append((entry, site.place(folder_url(folder), entry.path, line), _prose(entry.why, site, folder)))
     return ways
 
 
 def _inside(
-    pages: FolderPages, paths: Sequence[str], count: Mapping[str, int]
+    pages: FolderPages, paths: Sequence[str], count: Mapping[str, int], site: Site, folder: str
 ) -> list[tuple[str, str, str, Markup, bool]]:
     """The folders inside: name, page, how many files are on the site, what was written, whether it is rarely needed."""
     rows = []
     for path in paths:
         sentence = pages.sentence(path)
-        text = _prose(sentence.text) if sentence is not None else Markup()
+        text = _prose(sentence.text, site, folder) if sentence is not None else Markup()
         rare = sentence is not None and sentence.rare
         rows.append((path.rpartition("/")[2], folder_url(path), f"{count[path]:,}", text, rare))
     return sorted(rows, key=lambda row: row[4])

@@ -26,8 +26,11 @@ _ACTIVE = re.compile(
 )
 
 
-def html_of(text: str, lead: Lead, picture: Picture) -> Markup:
-    """`text` as HTML. Headings begin at the third level; a link that leads nowhere is its text."""
+def html_of(text: str, lead: Lead, picture: Picture, named: Lead = lambda _code: None) -> Markup:
+    """`text` as HTML. Headings begin at the third level; a link that leads nowhere is its text.
+
+    `named` says where what stands as code leads, if it names a place.
+    """
     reader = parser()
     tokens = reader.parse(clean_lines(text))
     for number, token in enumerate(tokens):
@@ -40,7 +43,7 @@ def html_of(text: str, lead: Lead, picture: Picture) -> Markup:
             if drawn is not None:
                 token.type, token.content = "html_block", drawn
         if token.children:
-            token.children = _inline(token.children, lead, picture)
+            token.children = _inline(token.children, lead, picture, named)
     # What Markdown writes as an entity (&#x202e;) is there only now.
     return Markup(clean_document(reader.renderer.render(tokens, reader.options, {})))
 
@@ -60,9 +63,9 @@ def _anchor(title: str) -> str:
     return f"part-{words[:60]}" if words else ""
 
 
-def _inline(children: list[Token], lead: Lead, picture: Picture) -> list[Token]:
+def _inline(children: list[Token], lead: Lead, picture: Picture, named: Lead) -> list[Token]:
     out: list[Token] = []
-    dropped = 0
+    dropped = linked = 0
     for token in children:
         if token.type == "link_open":
             where = lead(str(token.attrGet("href") or ""))
@@ -72,8 +75,14 @@ def _inline(children: list[Token], lead: Lead, picture: Picture) -> list[Token]:
             token.attrSet("href", where)
             if where.startswith("http"):
                 token.attrSet("rel", "noopener noreferrer")
+            linked += 1
         elif token.type == "link_close" and dropped:
             dropped -= 1
+            continue
+        elif token.type == "link_close":
+            linked -= 1
+        elif token.type == "code_inline" and not linked and (place := named(token.content)) is not None:
+            out += [Token("link_open", "a", 1, {"href": place}), token, Token("link_close", "a", -1)]
             continue
         out.append(_picture(token, picture) if token.type == "image" else token)
     return out

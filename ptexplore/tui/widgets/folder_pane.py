@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
-from ptexplore.tui.messages import Fetch, GoHome, OpenPlace, OpenTour, Trace
+from ptexplore.tui.messages import Fetch, GoHome, OpenPlace, OpenTour, Tell, Trace
 from ptexplore.tui.places import FOLDER, Place
 from ptexplore.view.notes.folder import MAP_IN_WORDS, map_rows
 
@@ -215,6 +215,11 @@ class FolderPane(Links):
         self._everything = not self._everything
         if self._view is not None:
             self.fill(list(self._page_lines(self._view)), keep=True)
+            folders, files = len(self._view.folders), len(self._view.files)
+            counted = (
+                f"all folders ({folders:,}) and files ({files:,}) are listed below; a leaves out what is rarely needed"
+            )
+            self.post_message(Tell(counted if self._everything else "what is rarely needed, and files, are left out"))
 
 
 def _inside(path: str, folder: str) -> str:

@@ -20,6 +20,7 @@ from ptexplore.view.search.symbol_facts import (
     caller_lines,
     head_lines,
     hop_lines,
+    is_structured,
     operator_lines,
     otherwise_told,
     seen_in,
@@ -195,7 +196,7 @@ class SymbolPane(Links):
                 further = f"  below each: {'who calls that' if called else 'what that calls'}" if deeper else ""
                 yield _heading(title, f"{further}{maybe}")
                 yield from (self._line(line, self._to(ref)) for line, ref in some)
-            if called and more:  # their numbers stand above, where uses are counted
+            if called and more and not is_structured(calls.symbol):  # their numbers stand above, where uses are counted
                 text = "and others" if some else "\ncalls of that name: whether they mean it is not known"
                 yield Leads(
                     Content.styled(f"{text}; r lists every use", "$text-accent"), OpenUses(calls.symbol.qualified)

@@ -141,9 +141,14 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
         yield Line("text", facts.comment)
 
 
+def is_structured(symbol: Symbol) -> bool:
+    """Whether it is a structured kernel, whose calls are written as thousands of others: its name tells of none."""
+    return symbol.macro is not None and symbol.name in ("impl", "meta")
+
+
 def uses_in_words(facts: SymbolFacts) -> str:
     """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name"."""
-    if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
+    if is_structured(facts.symbol):
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if facts.symbol.kind in VALUES:
         sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
@@ -164,7 +169,8 @@ def uses_in_words(facts: SymbolFacts) -> str:
 
 def otherwise_told(facts: SymbolFacts) -> str:
     """What is said, behind all else, of the lines with its name that are not counted; "" where nothing is."""
-    return otherwise_in_words(facts.otherwise) if facts.lines and facts.otherwise else ""
+    counted = facts.lines and facts.symbol.kind not in VALUES and not is_structured(facts.symbol)
+    return otherwise_in_words(facts.otherwise) if counted and facts.otherwise else ""
 
 
 def _counted(count: int, group: str) -> str:
@@ -189,8 +195,8 @@ def operator_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def caller_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
-    """Who calls it, with who calls those set in; each leads to the call."""
-    for node in calls.callers:
+    """Who calls it, with who calls those set in; each leads to the call. None where its name tells of none."""
+    for node in calls.callers if not is_structured(calls.symbol) else ():
         yield _call_line(node, 0), node.call.ref
         yield from ((_call_line(further, 2), further.call.ref) for further in node.further[:_NEXT])
 

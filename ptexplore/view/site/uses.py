@@ -19,7 +19,16 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, is_own, scopes_by_line
+from ptexplore.view.link_targets import MOST as CHOICES
+from ptexplore.view.link_targets import (
+    DefinitionsByName,
+    LinkTarget,
+    Meaning,
+    by_qualified,
+    count_definitions,
+    is_own,
+    scopes_by_line,
+)
 from ptexplore.view.search.calls import MOST, rank
 from ptexplore.view.search.refs import VALUES, asked_exactly, fits, spelling
 from ptexplore.view.site.site import source_url
@@ -101,9 +110,14 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
     file = reader.of_file(path, text)
     shown = text is not None and on_site
     local = file.local_names() if shown else frozenset()  # all of them at once: the calls ask, too
-    gathered.uses = [
-        (use.name, _LETTERS[use.kind], *way) for use in uses if use.name in wanted for way in _ways(file, path, use)
-    ]
+    soles: dict[At, str] = {}  # the one thing that a name on a line can mean, where it is called
+    for use in uses:
+        if use.name not in wanted:
+            continue
+        for way, numbers in _ways(file, path, use):
+            gathered.uses.append((use.name, _LETTERS[use.kind], way, numbers))
+            if use.kind == "call" and way.reading.sole is not None:
+                soles.update(((use.name, line), way.reading.sole) for line in numbers)
     if text is None or not shown:
         return gathered
     lines = text.split("\n")
@@ -111,7 +125,7 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
     around = _around(symbols, _CALLER, len(lines) + 2)
     used = {line for _name, _letter, _way, numbers in gathered.uses for line in numbers}
     gathered.lines = {line: (_qualified(around, line), _shown(lines, line)) for line in sorted(used)}
-    _add_calls(gathered, names, uses, local, symbols, around)
+    _add_calls(gathered, names, uses, local, symbols, around, soles)
     _add_bases(gathered, names, uses, symbols, len(lines) + 2)
     return gathered
 
@@ -148,9 +162,12 @@ def _shortened(line: str) -> str:
 
 def _add_calls(
     gathered: UsesOfFile, names: DefinitionsByName, uses: Sequence[SiteUse], local: Collection[str],
-    symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None],
+    symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None], soles: Mapping[At, str],
 ) -> None:  # fmt: skip
-    """The first call of each definition in each function."""
+    """The first call of each definition in each function.
+
+    Where no link says what a call means, what it alone can mean does (`soles`, by name and line): so a base's members.
+    """
     path = gathered.path
     scopes = [] if path.endswith(_PYTHON) else scopes_by_line(symbols, len(around))
     seen: set[tuple[int, tuple[At, ...]]] = set()
@@ -165,6 +182,9 @@ def _add_calls(
                 meaning = names.meant(use, path, scope)
                 known[scope] = (meaning, _places(meaning)) if meaning is not None else None
             meant_there = known[scope]
+            sole = soles.get((use.name, line))
+            if sole is not None and (meant_there is None or not meant_there[0].sure):
+                meant_there = _only(names, use.name, sole) or meant_there
             if meant_there is None:
                 continue
             meant, places = meant_there
@@ -177,6 +197,14 @@ def _add_calls(
                 gathered.calls.append(
                     (CallingPlace(name, at, line, sure), _called(use, meant, line, sure=sure), places)
                 )
+
+
+def _only(names: DefinitionsByName, name: str, qualified: str) -> tuple[Meaning, tuple[At, ...]] | None:
+    """The definitions of a qualified name, if they are few enough to choose among."""
+    places = [place for place in names.places(name) if place.definition.qualified == qualified]
+    places = [place for place in places if not place.definition.declared] or places
+    meant = Meaning(tuple(places), len(places) == 1)
+    return (meant, _places(meant)) if 0 < len(places) <= CHOICES else None
 
 
 def _add_bases(
@@ -308,7 +336,8 @@ class SiteUses:
             for path, keys in listed
         ]
         outside = _listed(others, near)
-        rows = [self._row(place.path, place.definition, spellings, counts) for place in definitions]
+        same = _Same(self._names.places(name))
+        rows = [self._row(place.path, place.definition, spellings, counts, same) for place in definitions]
         return NameEntry(name, files, more, counts.all, rows, list(spellings.resolved), *outside)
 
     def _line(self, path: str, key: tuple[int, int], kind: str, way: Way) -> LineOfUse:
@@ -316,7 +345,9 @@ class SiteUses:
         inside, text = self._rows[path, line, way] if way.is_row else self._lines[path][line]
         return LineOfUse(line, kind, number, inside, text)
 
-    def _row(self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts) -> DefinitionRow:
+    def _row(
+        self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts, same: _Same
+    ) -> DefinitionRow:
         at = (path, definition.line)
         container = definition.container.rstrip(":.")
         member = self._names.is_class(container) if container else True
@@ -330,7 +361,7 @@ class SiteUses:
             definition.qualified, definition.kind, at, definition.declared,
             fitting, counts.of(fitting, only), certain, counts.of(certain, only) if certain is not None else None,
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
-            bool(only), self._reader.definitions(definition.name, (definition.qualified,), only),
+            bool(only), same.count(definition.qualified, only),
             self._bases.get(at, []), self._derived.get(at, []),
             *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
@@ -523,6 +554,18 @@ class _Counts:
         ways = set(fitting)
         twice = sum(max(0, len(numbers & ways) - 1) * lines for numbers, lines in self._several.items())
         return sum(self._lines[number] for number in ways) - twice
+
+
+class _Same:
+    """How many definitions of one name are called just so; on the site or not."""
+
+    def __init__(self, places: Sequence[LinkTarget]) -> None:
+        self._by_name = by_qualified(places) if len(places) > 1 else {}
+
+    @remembered  # one file may define a name a thousand times
+    def count(self, qualified: str, only: str) -> int:
+        """Of a qualified name; `only` is the file that alone sees the one that is asked about, if one does."""
+        return count_definitions(self._by_name.get(qualified, ()), only) or 1
 
 
 class DefinitionRow(NamedTuple):

@@ -50,6 +50,12 @@ def test_a_block_of_a_note_is_drawn_and_its_headings_are_linked() -> None:
     assert headings(["### What it is\n\ntext"]) == [("What it is", "part-what-it-is")]
 
 
+def test_code_that_names_a_place_leads_there_but_not_inside_of_a_link() -> None:
+    page = html_of("`a.h`, `b.h`, [`a.h` too](https://x.org)", str, lambda _: None, {"a.h": "../a.h.html"}.get)
+    assert page.startswith('<p><a href="../a.h.html"><code>a.h</code></a>, <code>b.h</code>, ')
+    assert page.count("<a ") == 2
+
+
 def test_a_picture_says_how_large_it_is() -> None:
     assert picture_size(b'<svg xmlns="x" viewBox="0 0 640 220.5">') == (640, 220)
     assert picture_size(b'<svg width="30px" height="20">') == (30, 20)

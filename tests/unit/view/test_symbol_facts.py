@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.view.search.calls import CallReader
 from ptexplore.view.search.symbol_facts import (
     SymbolFacts,
+    caller_lines,
     head_lines,
     operator_lines,
+    otherwise_told,
     seen_in,
     symbol_facts,
     uses_in_words,
@@ -63,6 +68,18 @@ def test_uses_are_counted_by_what_they_are(tree):
     # two calls on one line are one use
     assert uses_in_words(of(tree, "at::native::unsaid")) == "used on 1 line: it can only mean this (1 call)"
     assert uses_in_words(of(tree, "at::native::said")) == "no use of it was found in these trees"
+
+
+def test_of_a_structured_kernel_no_caller_is_told_by_its_name(tree):
+    """`op.impl(…)` is written thousands of times, for thousands of kernels."""
+    facts = of(tree, "at::native::unsaid")
+    calls = CallReader([tree]).around(facts.symbol, "mini")
+    assert [line.text for line, _ref in caller_lines(calls)] == ["native::said"]
+    kernel = facts.symbol._replace(name="impl", macro="TORCH_IMPL_FUNC")
+    assert list(caller_lines(replace(calls, symbol=kernel))) == []
+    assert uses_in_words(replace(facts, symbol=kernel)).endswith("by its name alone no use can be told")
+    assert otherwise_told(replace(facts, symbol=kernel, otherwise=9)) == ""
+    assert otherwise_told(replace(facts, otherwise=9)).startswith("9 more lines have the name")
 
 
 def test_a_kernel_is_registered_for_the_stub_of_its_own_file(tree):

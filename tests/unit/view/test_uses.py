@@ -25,6 +25,9 @@ int far(int a) { return mix(a) + other::mix(a) + at::native::mix(a); }
 int farther(int a) { return far(a); }
 struct Held { explicit Held(int held) : held_(held) {} int held_; };
 struct Keeper { explicit Keeper(int held) : held_(held) {} int held_; };
+struct Deeper : FastMixer {
+  int deep(int a) { return turn(a); }
+};
 void bind(py::module m) { py::class_<Own>(m, "Own").def("mix", &Own::mix); }
 """ + "".join(f"int many_{n}(int a) {{ return farther(a); }}\n" for n in range(LISTED + 20)) + "}\n"  # fmt: skip
 
@@ -136,6 +139,12 @@ def test_calls_go_both_ways_and_a_choice_is_one(uses: SiteUses) -> None:
     )
     _entry, row = row_of(uses, "at::native::farther")
     assert len(row.callers) + row.more_callers == LISTED + 20
+
+
+def test_who_calls_a_member_of_a_base_is_a_caller(uses: SiteUses) -> None:
+    """As on the screen: no link leads from there, and the call can mean nothing else."""
+    _entry, row = row_of(uses, "at::native::FastMixer::turn")
+    assert [(caller.name, caller.sure) for caller in row.callers] == [("at::native::Deeper::deep", True)]
 
 
 def test_what_is_not_listed_is_counted(uses: SiteUses) -> None:
