@@ -1548,3 +1548,16 @@ def test_of_a_call_whose_exception_was_caught_only_the_first_key_is_told(command
     assert [kind for kind, _ in told[1]] == ["op", "key", "kernel", "key", "kernel", "impl", "impl"]
     assert "an exception left this call" in " ".join(caught["why"])
     assert "left by an exception" in command("trace", *given, "--view", "path").out
+
+
+def test_a_comparison_that_answers_notimplemented_is_told_once(command: InProcess) -> None:
+    """Its wrapper's type names the binding; nothing that has an event ran in it (python_variable_methods.cpp)."""
+    assert torch_says("print(json.dumps(torch.ones(2).__eq__(None) is NotImplemented))")
+    hops = command("trace", "(t == None, t == 1, t == None)", "--setup", "t = torch.ones(2)", "--json").hops
+    by_id = {hop["id"]: hop for hop in hops}
+    bindings = [hop for hop in hops if hop["kind"] == "binding"]
+    around = [by_id[hop["parent"]] for hop in bindings]
+    assert [hop["name"].rpartition("::")[2] for hop in around] == ["TypeError_to_NotImplemented_"] * 3
+    assert len({hop["id"] for hop in around}) == 3
+    compared = [any(inner["op"] == "aten::eq.Scalar" for inner in below(hop)) for hop in bindings]
+    assert compared == [False, True, False]

@@ -20,7 +20,7 @@ from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
-from ptexplore.resolve.native.chain import ChainStep, steps
+from ptexplore.resolve.native.chain import CALLS, ChainStep, steps
 from ptexplore.resolve.native.seen import Seen
 
 PREDICTED = ("impl", "stub", "native")
@@ -472,7 +472,7 @@ class Conclusions:
         """Find a place for a draft and all below it: around what it holds, else beside its neighbours."""
         if draft.branch is None:
             anchors = _anchors(draft)
-            held = span(parent, anchors) if anchors else None
+            held = span(parent, anchors) if anchors else self._wrapper(draft, parent)
             # A builtin, like a binding, leaves no function of Python's: the interpreter calls what it holds.
             is_builtin = draft.claim.hop.kind == "binding" or draft.claim.event is UNSEEN
             if held and draft.claim.hop.kind in ("binding", "python"):
@@ -482,6 +482,22 @@ class Conclusions:
         for child in draft.children:
             last = self._insert(child, draft.branch, last)
         return draft.branch
+
+    def _wrapper(self, draft: Draft, parent: Branch) -> list[Branch] | None:
+        """The first frame beside a binding's place that its type is compiled into, and that called no operator.
+
+        So it is where a comparison answers NotImplemented: nothing that the binding called has an event.
+        """
+        name = draft.claim.hop.name.rpartition("::")[2]
+        if draft.claim.hop.kind != "binding" or draft.children:
+            return None
+        for branch in parent.children:
+            is_free = branch.frame is not None and branch.claim is None and not any(c.claim for c in branch.children)
+            if branch.frame is None or not is_free or self.seen.wrapped(branch.frame) != name:
+                continue
+            if not any(frame.function.landmark.kind in CALLS for frame in branch.frame.descendants()):
+                return [branch]
+        return None
 
 
 def _anchors(draft: Draft) -> list[Branch]:

@@ -11,6 +11,7 @@ _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
     "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     "node": "a node of the graph that backward runs",
+    "→ ?": "which key the call goes on to is not known",
     "order unknown": "whether it ran before, behind or inside of rows beside it is not known: they follow from a text, "
     "or from an error's stack, or another thread ran it",
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",

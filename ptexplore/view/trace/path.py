@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
+from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.raising import RAISED
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
@@ -740,8 +741,11 @@ def _is_recorded(hop: Hop) -> bool:
 
 
 def keys_of(call: Hop) -> str:
-    """The dispatch keys that a call of an operator went through, in order."""
-    return " → ".join(dict.fromkeys(key.key or key.name for key in of_call(call) if key.kind == "key"))
+    """The dispatch keys that a call of an operator went through, in order; "?" behind them where more are not known."""
+    parts = list(of_call(call))
+    keys = list(dict.fromkeys(key.key or key.name for key in parts if key.kind == "key"))
+    is_open = any(text.startswith(NO_KEY) for part in parts for text in part.why)
+    return " → ".join([*keys, *["?"][: is_open and bool(keys)]])
 
 
 def _is_body_alone(kernel: Hop) -> bool:

@@ -33,11 +33,12 @@ from ptexplore.model.trace import (
 )
 from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
 from ptexplore.render.terminal.screen import bar, place_text, print_screen
+from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.merge import NO_SOURCE
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
-from ptexplore.view.trace.path import MOST
+from ptexplore.view.trace.path import MOST, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
@@ -330,6 +331,15 @@ def test_a_call_of_another_thread_says_so() -> None:
     told = {row.name: row.what for row in rows}
     assert told["aten::empty.memory_format"] == "operator, in another thread, order unknown"
     assert told["aten::add.Tensor"] == "operator"
+
+
+def test_keys_after_which_more_are_not_known_end_openly() -> None:
+    """As aten::_neg_view below ADInplaceOrView, where the tensor may carry Negative."""
+    whole = an_operator(1)
+    kernel = replace(whole.children[0].children[0], why=(f"{NO_KEY} after AutogradCPU is not known: …",))
+    cut = replace(whole, children=(replace(whole.children[0], children=(kernel,)),))
+    assert (keys_of(whole), keys_of(cut)) == ("AutogradCPU", "AutogradCPU → ?")
+    assert keys_of(replace(cut, children=())) == ""
 
 
 def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
