@@ -12,6 +12,7 @@ import time
 LEAST = 1_000_000  # nanoseconds by which a clock is set that matters; what keeps a clock right changes less at a time
 TRIES = 5
 TEXT = "the machine's clock was set meanwhile, which torch's profiler tells time and order by"
+CUT = f"{TEXT}: of what ran then both may be wrong"
 
 
 class ClockWatch:
@@ -20,9 +21,10 @@ class ClockWatch:
     def __init__(self) -> None:
         self.saw_it_set, self._offset = False, 0
 
-    def start(self) -> None:
-        """A profile is about to start."""
+    def start(self) -> ClockWatch:
+        """A profile is about to start: the watch itself."""
         self._offset = _offset()
+        return self
 
     def stop(self) -> bool:
         """A profile has ended: whether the clock was set since it started."""

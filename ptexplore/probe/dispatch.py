@@ -440,19 +440,50 @@ def of_builtin(function: Any, given: tuple[Any, ...]) -> dict[str, Any] | None:
 
 
 def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[dict[str, Any] | None, Any, Any]:
-    """What a binary operator or comparison calls first, with its `self` and `other`; None where no tensor is in it.
+    """What a binary operator or comparison computes with, its `self` and `other`; None where no tensor is in it.
 
     The right operand goes first where its class is derived from the left's and overrides the reflected method.
     A left operand that is no tensor (a number) answers NotImplemented to a tensor, so the right one is called; a text
-    that a tensor is formatted into (`"%f" % t`) does not.
+    that a tensor is formatted into (`"%f" % t`) does not, and what a class of Python answers only its frame tells.
+    A tensor answers NotImplemented to what it does not take as an operand, whose own method is then called.
     """
     mine, theirs = type(left), type(right)
+    is_tensor = issubclass(mine, api.TENSOR_BASE)
+    if is_tensor or issubclass(theirs, api.TENSOR_BASE):
+        own = _of_class(reflected, theirs) if is_tensor and not _is_operand(theirs) else None
+        own = _of_class(name, mine, written=True) if not is_tensor and not _is_operand(mine) else own
+        if own is not None:
+            return own, left, right
     if name == "__mod__" and issubclass(mine, (str, bytes, bytearray)):
         return {"kind": "other", "qualname": f"{mine.__name__}.__mod__"}, left, right
-    reflects = not issubclass(mine, api.TENSOR_BASE) or (
+    reflects = not is_tensor or (
         mine is not theirs and issubclass(theirs, mine) and _find(theirs, reflected) != _find(mine, reflected)
     )
     return (of_slot(reflected, right), right, left) if reflects else (of_slot(name, left), left, right)
+
+
+def _is_operand(kind: type) -> bool:
+    """Whether a tensor's operators take values of a class: tensors, numbers, what overrides torch's functions.
+
+    Source: THPUtils_checkScalar of torch/csrc/utils/python_numbers.h, and check_has_torch_function.
+    """
+    if issubclass(kind, (api.TENSOR_BASE, *api.NUMBERS)) or hasattr(kind, "__torch_function__"):
+        return True
+    return any((base.__module__, base.__name__) == ("numpy", "generic") for base in kind.__mro__)
+
+
+def _of_class(name: str, kind: type, *, written: bool = False) -> dict[str, Any] | None:
+    """A method that a class which is no tensor's has for an operator; with `written` one that is written in Python.
+
+    One in Python may answer NotImplemented, too: it has no name then, but for the place by which its frame is known.
+    """
+    base, value = _find(kind, name)
+    if base is None or base is object or value is None:
+        return None
+    place = _place(value)
+    if place:
+        return {"kind": "python", **place}
+    return {"kind": "other", "qualname": f"{kind.__qualname__}.{name}"} if not written else None
 
 
 def of_slot(name: str, operand: Any) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import autograd, dispatch, events, frames
+from . import autograd, clock, dispatch, events, frames
 from . import torch_api as api
 from .expression import Namespace, Refused, check_attributes, parse, read, text_of
 from .raising import Raised
@@ -143,11 +143,14 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
         if not running.request.get("first"):
             api.begin_device(_texts(running.request))
         profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
+        watch = clock.ClockWatch().start()
         with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
             with api.no_other_profiler(_refuse_profiler):
                 result, starts = _evaluated(running)
+    if watch.stop():
+        cuts.append(clock.CUT)
     running.device = api.launching_device()
     if profile.use_device != running.device:
         cuts.append(events.BEGAN_LATE)

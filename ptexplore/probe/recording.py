@@ -32,6 +32,7 @@ import sysconfig
 import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -679,7 +680,7 @@ class Recorder:
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
         if self.clock.stop():
-            self._cut(f"{clock.TEXT}: of what ran then both may be wrong")
+            self._cut(clock.CUT)
         self._fold.take(profile, self._marks, self.root, self._workers)
 
     def _workers(self) -> Path:
@@ -1180,14 +1181,7 @@ class Fold:
         self.rows: list[Row] = [Row()]  # 0 is END
         self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
         # What is told of saved tensors beside the rows, by the names of the program's fields.
-        self.kept = {
-            "saved_backwards": 0,
-            "saved_elsewhere": 0,
-            "saved_packed": 0,
-            "saved_unread": 0,
-            "saved_slices": 0,
-            "saved_silent": 0,
-        }
+        self.kept: Counter[str] = Counter()
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1610,10 +1604,7 @@ class Fold:
         """
         kept = api.saved_storages(nodes)
         told = self.kept
-        told["saved_packed"] += kept.packed
-        told["saved_unread"] += kept.unread
-        told["saved_slices"] += kept.slices
-        told["saved_silent"] += kept.silent
+        told.update({f"saved_{name}": count for name, count in kept.uncounted().items()})
         told["saved_backwards"] += api.tells_saved_unread()
         counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
         self._kept.update((sequence, address) for sequence, address, _ in kept.told)

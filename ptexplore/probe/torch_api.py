@@ -15,7 +15,7 @@ import os
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, ClassVar
@@ -36,6 +36,8 @@ TABLES = {
 }
 
 TENSOR_BASE = torch._C.TensorBase
+_SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymBool"))  # torch 2.1 has the last one
+NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))
 
 MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 
@@ -861,6 +863,10 @@ class SavedStorages:
     slices: int = 0
     silent: int = 0
 
+    def uncounted(self) -> dict[str, int]:
+        """How much there was whose bytes are not told, by the reason."""
+        return {name: getattr(self, name) for name in ("packed", "unread", "slices", "silent")}
+
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
     """What the nodes of a graph saved for backward. No node over `limit` is looked at.
@@ -906,7 +912,7 @@ def _storages(tensor: torch.Tensor) -> list[tuple[int, int]] | None:
     if parts is not None and type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         return None  # to ask a wrapper for its parts would run what it wraps
     try:
-        with _unobserved():
+        with _unobserved() if parts is not None else nullcontext():  # a dense tensor's storage is asked of no operator
             held = [tensor] if parts is None else [getattr(tensor, name)() for name in parts]
             storages = [TENSOR_BASE.untyped_storage(part) for part in held]
             return [(int(storage._cdata), int(storage.nbytes())) for storage in storages]
@@ -916,7 +922,10 @@ def _storages(tensor: torch.Tensor) -> list[tuple[int, int]] | None:
 
 @contextmanager
 def _unobserved() -> Iterator[None]:
-    """Operators called here are seen by no profiler, no autograd and no mode of Python."""
+    """Operators called here are seen by no profiler, no autograd and no mode of Python.
+
+    Nothing in Python tells whether a profiler may see operators: it may again afterwards, as where nobody forbade it.
+    """
     torch._C._autograd._enable_record_function(False)
     try:
         with torch._C._DisableTorchDispatch(), torch._C._AutoDispatchBelowAutograd():

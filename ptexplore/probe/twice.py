@@ -31,8 +31,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     running = passes.prepared(RECORDER, request)
     # Without sizes: telling them keeps a gradient a little longer, which can make AccumulateGrad copy it.
     profile = api.profiler(shapes=False) if int(request["operators"]) <= MOST else None
-    watch = clock.ClockWatch()
-    watch.start()
+    watch = clock.ClockWatch().start()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         if profile is not None:

@@ -249,12 +249,21 @@ RULES = (
             r"mat1 and mat2 must have the same dtype|expected m1 and m2 to have the same dtype"
             r"|Input type \((torch\.(?:cuda\.)?)(\w+Tensor)\) and (?:weight|bias) type \(\1(?!\2)\w+Tensor\)"
             r"|Input type \(([a-z]\w+)\) and (?:weight|bias) type \((?!\3\))[a-z]\w+\)"
-            r"|Found dtype \w+ but expected \w+|expected scalar type (?:Float|Double|Half"
-            r"|BFloat16) but found (?:Float|Double|Half|BFloat16)"
+            r"|Found dtype \w+ but expected \w+"
         ),
         Cause(
             "the tensors have different dtypes, and this operator converts none; numpy makes "
             "float64 and modules are float32, if nobody says otherwise",
+            ".float() on the data, or both in one dtype: x.to(module.weight.dtype)",
+        ),
+    ),
+    CauseRule(
+        re.compile(
+            r"expected scalar type (?:Float|Double|Half|BFloat16) but found (?:Float|Double|Half|BFloat16)"
+        ),
+        Cause(
+            "a tensor has another dtype than this operator takes: that of the tensor beside it, or the one that it"
+            " knows; numpy makes float64 and modules are float32, if nobody says otherwise",
             ".float() on the data, or both in one dtype: x.to(module.weight.dtype)",
         ),
     ),

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 
 from ptexplore.lazy import remembered
-from ptexplore.model.observed import UNSEEN, Event, GraphNode, HeldTensors, UserCall, operators, records
+from ptexplore.model.observed import UNSEEN, Event, GraphNode, HeldTensors, RaisedError, UserCall, operators, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
@@ -145,6 +145,16 @@ class Context:
         if any(raw & bit for raw in read) or any("names" in text for text in self._texts):
             return True
         return any(event.name in NAMING and len(event.inputs) >= NAMING[event.name] for event in self.base)
+
+    @cached_property
+    def may_be_left(self) -> Event | None:
+        """The operator call of the base that an error may have left before it called anything; None without an error.
+
+        What such a call was given need not fit it: names of dimensions that no tensor has are refused so.
+        """
+        if not records(self.session.observations, "raised", RaisedError):
+            return None
+        return next((event for event in reversed(self.base) if event.type == "op"), None)
 
     @cached_property
     def held(self) -> tuple[HeldTensors, ...]:

@@ -1500,3 +1500,36 @@ def test_the_head_tells_the_names_as_they_are_when_the_expression_runs(command: 
     said = told.index("the expression or --setup or --var printed:")
     assert told[said + 1 : said + 3] == ["  hello", "  (1, 3)"]
     assert re.search(r"x, y: +Tensor\[1, 3\]", " ".join(run.out.split()))
+
+
+TWICE = "class Twice:\n def __mul__(self, other): return other * 2\n __radd__ = __mul__\nn = np.ones(3)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "outer"),
+    [
+        ("Twice() * t", "__mul__"),
+        ("t + Twice()", "__mul__"),
+        ("t + n", "ndarray.__radd__"),
+        ("n[0] * t", "torch.Tensor.__rmul__"),
+    ],
+)
+def test_a_tensors_slot_holds_nothing_that_the_other_operand_did(
+    command: InProcess, expression: str, outer: str
+) -> None:
+    """Python asks the left operand first, and a tensor's slot answers NotImplemented to what it does not take."""
+    called = torch_says(
+        f"import sys, numpy as np\n{TWICE}\nt = torch.ones(3)\nseen = []\n"
+        "sys.setprofile(lambda frame, event, _: seen.append(frame.f_code.co_name) if event == 'call' else None)\n"
+        f"{expression}\nsys.setprofile(None)\n"
+        "print(json.dumps([seen, [x is NotImplemented for x in (t.__add__(n), t.__add__(Twice()))]]))"
+    )
+    names, refuses = called
+    assert refuses == [True, True]
+    setup = f"import numpy as np\n{TWICE}\nt = torch.ones(3)"
+    hops = command("trace", expression, "--setup", setup, "--no-native", "--json").hops
+    (first,) = [hop for hop in hops if hop["parent"] is None]
+    assert (first["binding"]["python"] if first["kind"] == "binding" else first["name"]) == outer
+    assert (first["kind"] == "python") == bool(names)
+    inside = [hop["name"] for hop in hops if hop["parent"] == first["id"]]
+    assert inside == (["__array__", "__array_wrap__"] if outer.startswith("ndarray") else ["aten::mul.Tensor"])

@@ -40,6 +40,16 @@ def test_a_node_that_has_the_apply_of_a_base_class_stands_in_the_engine(
         assert nodes[1]["native"]["symbol"].startswith("torch::autograd::Error::apply")
 
 
+def test_an_operator_that_refuses_what_it_was_given_is_no_other_overload(command: InProcess) -> None:
+    """No tensor here has names: what takes names of dimensions raises, and C++'s stack has its entry point."""
+    ending = ending_of(command, "a.sum(dim='N')", "--no-native")
+    entries = {name.split("(")[0].split("::")[-2] for name in ending["stack"] if name.startswith("at::_ops::")}
+    assert entries == ({"sum_dim_DimnameList"} if torch_version().startswith("2.6") else set()), "or no names are taken"
+    called = [hop for hop in ending["hops"] if hop["kind"] == "op"]
+    assert [hop["op"] for hop in called] in (["aten::sum.dim_DimnameList"], [None], [])
+    assert not [hop for hop in ending["hops"] if "dim_IntList" in hop["name"]]
+
+
 THROWS = re.compile(r"\b(?:TORCH|AT|C10)_\w*(?:CHECK|ASSERT|ERROR)\w*|\bthrow\b")
 
 

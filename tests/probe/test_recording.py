@@ -389,8 +389,17 @@ def test_a_clock_that_is_set_meanwhile_is_told(monkeypatch: Any) -> None:
     real, back = time.clock_gettime_ns, [0]
     read = {time.CLOCK_REALTIME: lambda: real(time.CLOCK_REALTIME) - back[0]}
     monkeypatch.setattr(time, "clock_gettime_ns", lambda which: read.get(which, lambda: real(which))())
-    (cut,) = recorded(lambda: back.append(back.pop() + 100_000_000)).cuts
+
+    def set_back() -> None:
+        back[0] += 100_000_000
+
+    (cut,) = recorded(set_back).cuts
     assert "the machine's clock was set meanwhile" in cut
+    monkeypatch.setattr(torch, "set_back", set_back, raising=False)
+    request = {"expression": "torch.set_back()", "script": None, "variables": [], "setup": [], "contexts": [],
+               "grad": False, "backward": False, "once": True, "seed": 0}  # fmt: skip
+    told = importlib.import_module("ptexplore.probe.passes").run("once", request, {})["observations"]
+    assert cut in [seen["data"]["text"] for seen in told if seen["kind"] == "cut"]
 
 
 def test_overhead_is_part_of_the_run() -> None:

@@ -86,7 +86,9 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
         names = ", ".join(o.name for o in matching if o != nameless[0])
         reason = f"{names} takes names of dimensions, which no tensor here has"
         return _called(context, known(context, claim, nameless[0].name, reason), by_python)
-    told = by_calls(context, claim, matching) if context.lookup.sources and boxed is None else matching
+    is_whole = context.may_be_left is None or all(inner.event is not context.may_be_left for inner in claim.walk())
+    is_told = context.lookup.sources and boxed is None and is_whole  # what an error left called less than its text
+    told = by_calls(context, claim, matching) if is_told else matching
     if len(told) == 1:
         names = ", ".join(o.name for o in matching if o != told[0])
         reason = f"{names} would have called other operators than ran inside, by the text of its kernel"
@@ -119,6 +121,7 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
 def _nameless(context: Context, claim: Claim, around: _Around, matching: Sequence[Operator]) -> Sequence[Operator]:
     """Those of several overloads that take no names of dimensions, where no tensor has any.
 
+    A call that takes names of a tensor without any raises before it calls anything.
     An empty list of names needs no tensor with names. The profiler tells it from no other list. Only torch.ops and
     TorchScript can give one, and the overload with names then calls the operator anew, by positions.
     """
@@ -126,7 +129,8 @@ def _nameless(context: Context, claim: Claim, around: _Around, matching: Sequenc
     inside = [called for called in _operators(claim) if called.event.name == claim.event.name]
     anew = any(fits(o.schema, called.event.inputs) for o in left for called in inside)
     asked = around.scripted or (around.frame is not None and _is_ops_call(around.frame))
-    return matching if context.may_have_names or anew or asked else left
+    refused = claim.event is context.may_be_left
+    return matching if context.may_have_names or anew or asked or refused else left
 
 
 def _takes_names(operator: Operator) -> bool:

@@ -16,7 +16,7 @@ from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, sum_of_own, with_inside
-from ptexplore.view.trace.screen import bare, counted_parts, outermost_counted, place_of
+from ptexplore.view.trace.screen import as_called, bare, counted_parts, outermost_counted, place_of
 
 Unit = Literal["instructions", "nanoseconds", ""]
 PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
@@ -270,7 +270,7 @@ def _sizes(value: object) -> object:
 def _called(hop: Hop) -> str:
     """How a call of the expression is named: a function of Python by its qualified name, else as Python calls it."""
     if hop.kind == "python" and not native.is_range(hop):
-        return f"{hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name}()"
+        return as_called(hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name)
     if hop.kind == "binding":
         return hop.binding.python if hop.binding is not None else bare(hop.name)
     return hop.op or hop.name

@@ -11,8 +11,8 @@ _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
     "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     "node": "a node of the graph that backward runs",
-    "order unknown": "it ran in the kernel, node or function that it stands in: whether before, behind or inside of "
-    "the rows beside it that follow from a text, or from an error's stack, is not known",
+    "order unknown": "whether it ran before, behind or inside of rows beside it is not known: they follow from a text, "
+    "or from an error's stack, or another thread ran it",
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",

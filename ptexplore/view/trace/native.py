@@ -246,7 +246,8 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     observations = session.observations if session else ()
     parts = records(observations, "calls", SteppedCalls)
     if parts:
-        yield _stepped(parts, cold=trail.captured.cold)
+        asked = session is not None and session.options.native_op is not None
+        yield _stepped(parts, cold=trail.captured.cold, asked=asked)
     elif frames(trail.hops):
         how = f"the first call was stepped, {COLD}" if trail.captured.cold else f"frames were stepped warm, {WARM}"
         yield f"native pass: {how}"
@@ -327,8 +328,8 @@ def _which_call(captured: Captured) -> Iterator[str]:
         yield f"the first run imports {modules}; what is shown is {shown}"
 
 
-def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
-    """How much was stepped, in words."""
+def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:
+    """How much was stepped, in words; `asked`: one call alone was asked for."""
     counts: list[str] = []
     if any(part.event is not None for part in parts):  # of a program
         total = f"{sum(part.instructions for part in parts):,} instructions"
@@ -337,7 +338,8 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
     for part in parts:
         what = {"forward": "stepped", "backward": "of backward"}.get(part.part, f"of {part.op}")
         call = f"call {part.number}" if part.number else "one call"
-        alone = f" ({call} of it alone{too_long(part)})" if part.part == "operator" else ""
+        why = too_long(part) if not asked else ""
+        alone = f" ({call} of it alone{why})" if part.part == "operator" else ""
         cut = f", cut: {part.cut}" if part.cut else ""
         counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
     how = f"{'no' if cold else parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' * (parts[0].threads != 1)}"
@@ -345,7 +347,7 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
 
 
 def too_long(part: SteppedCalls) -> str:
-    """Why one call alone was stepped, in words that go behind what was; "" where that was asked for."""
+    """Why one call alone was stepped that nobody asked for, in words that go behind what was."""
     return f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
 
 

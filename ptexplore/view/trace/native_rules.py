@@ -199,7 +199,7 @@ _LIBRARIES = (
 _PYTHON = (
     Rule("fold", "the first call alone: reads the Python signatures of all overloads",
          exact=("torch::PythonArgParser::PythonArgParser",)),
-    Rule("fold", "finds the overload: the one that the Python arguments fit, and unpacks them",
+    Rule("fold", "looks for the overload: one that the Python arguments fit; and unpacks them",
          exact=("torch::PythonArgParser::raw_parse", "torch::PythonArgParser::parse")),
     Rule("hide", "part of finding the overload that the Python arguments fit, or of saying why none does",
          prefix=("torch::PythonArgParser::",)),

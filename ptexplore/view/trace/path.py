@@ -20,6 +20,7 @@ from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.screen import (
+    as_called,
     bare,
     call_numbers,
     counted_parts,
@@ -42,11 +43,11 @@ SHARES = "share: of all instructions, callees included; self: without the rows i
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
-ELSEWHERE = "in another thread"  # such a call stands behind all others: what called it there is not known
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
 ORDER_UNKNOWN = "order unknown"
+ELSEWHERE = f"in another thread, {ORDER_UNKNOWN}"  # it stands behind all others: what called it there is not known
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
@@ -290,6 +291,7 @@ class _Around:
     engine: bool = False  # the engine that runs the graph
     recording: bool = True  # whether a graph may be recorded: not in backward, of which no graph was asked for
     depth: int = 0  # how many operators that is inside of
+    thread: int = 0  # the thread that runs it: 0 is the expression's
 
 
 class _Steps:
@@ -414,8 +416,11 @@ class _Steps:
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
+        within = replace(around, thread=hop.thread or around.thread)
+        is_away = hop.thread and not around.thread
         if hop.module is not None:
-            return [self._module(hop, around)]
+            module = self._module(hop, within)
+            return [_with(module, ELSEWHERE) if is_away else module]
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
             return [self._engine(hop, around)]
         if _is_through(hop):
@@ -424,8 +429,10 @@ class _Steps:
             return [self._key(hop, around)]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
             return []
-        step = self._step_of(hop, around)
-        return [_unordered(step) if hop.unknown_order else step]
+        step = self._step_of(hop, within)
+        if is_away:
+            return [_with(step, ELSEWHERE)]
+        return [_with(step, ORDER_UNKNOWN) if hop.unknown_order else step]
 
     def _step_of(self, hop: Hop, around: _Around) -> _Step:
         """The step that is a hop."""
@@ -436,7 +443,7 @@ class _Steps:
             kind = "Python, goes on" if hop.python is not None and hop.python.resumed else "Python"
             made = self._step(
                 hop,
-                f"{qualname or hop.name}()",
+                as_called(qualname or hop.name),
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
@@ -529,12 +536,11 @@ class _Steps:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         keys = keys_of(hop)
-        what = f"operator, called {ELSEWHERE}" if hop.thread and around.op is None else "operator"
-        row = self._row(hop, (hop.op or hop.name), what + (f"; keys {keys}" if keys else ""))
+        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
-        made.opened = what
+        made.opened = "operator"
         made.is_uncounted = bool(self.whole) and not made.cost
         made.is_call = around.op is None
         return made
@@ -714,16 +720,16 @@ def _holding(kind: str, operators: int, nodes: int) -> str:
     return f"{kind}; {told}{IN_IT}" if told else kind
 
 
-def _unordered(step: _Step) -> _Step:
-    """The step, whose row says that its order is not known."""
-    step.row = replace(step.row, what=_with_order(step.row.what))
-    step.opened = step.opened and _with_order(step.opened)
+def _with(step: _Step, words: str) -> _Step:
+    """The step, whose row says this beside its kind."""
+
+    def told(what: str) -> str:
+        kind, mark, more = what.partition(";")
+        return f"{kind}{', ' if kind else ''}{words}{mark}{more}"
+
+    step.row = replace(step.row, what=told(step.row.what))
+    step.opened = step.opened and told(step.opened)
     return step
-
-
-def _with_order(what: str) -> str:
-    kind, mark, more = what.partition(";")
-    return f"{kind}{', ' if kind else ''}{ORDER_UNKNOWN}{mark}{more}"
 
 
 def _is_recorded(hop: Hop) -> bool:

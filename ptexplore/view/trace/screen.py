@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -17,6 +18,14 @@ from ptexplore.view.trace.rows import facts_of, stops_to_read
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 ROLE = 26  # characters of what a function does: more would cost its row a second line
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
+
+
+_EXPRESSION = re.compile(r"[^\w.<>]|<(?!\w+>)")  # what no qualified name of Python's has
+
+
+def as_called(name: str) -> str:
+    """A function of Python's with brackets; an expression, which stands where no function is known, as it is."""
+    return name if _EXPRESSION.search(name) else f"{name}()"
 
 
 def bare(name: str) -> str:
@@ -122,7 +131,8 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         if part.part == "operator":
             call = f"call {part.number}" if part.number else "one call"
             count = f"{part.instructions:,} instructions"
-            why = native.too_long(part)
+            is_asked = session is not None and session.options.native_op is not None
+            why = native.too_long(part) if not is_asked else ""
             yield f"only {call} of {part.op} was stepped, {count}{why}; --native-op NAME#N steps another"
     if not parts and native.frames(trail.hops):
         yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"

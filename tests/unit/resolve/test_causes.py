@@ -72,6 +72,10 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
     "targets of floats": (lambda: nn.CrossEntropyLoss()(ones(4, 5), ones(4)), ".long()"),
     "batches of two sizes": (lambda: nn.CrossEntropyLoss()(ones(4, 5), torch.zeros(8).long()), "flatten(1)"),
     "dtypes": (lambda: nn.Linear(3, 2)(ones(4, 3).double()), ".float()"),
+    "a dtype that an operator lacks": (
+        lambda: torch.choose_qparams_optimized(ones(4).double(), 4, 1, 0.1, 8),
+        ".float()",
+    ),
     "dtypes in a loss": (lambda: nn.BCELoss()(torch.rand(3), ones(3).double()), ".float()"),
     "numpy": (lambda: nn.Linear(3, 2)(ones(4, 3).numpy()), "from_numpy"),
     "one value a channel": (lambda: nn.BatchNorm1d(8)(ones(1, 8)), "drop_last"),
@@ -128,6 +132,8 @@ def test_sizes_that_a_cause_names_are_those_of_the_modules() -> None:
     assert "the weight's second size" in told(plain)
     assert transposed.weight.shape[0] == 6
     assert "the weight's first size" in told(transposed)
+    one_tensor = cause_of("expected scalar type Float but found Double")
+    assert "the tensors have different dtypes" not in str(one_tensor), "as of choose_qparams_optimized"
     assert "derivatives.yaml" not in str(cause_of("derivative for aten::floor_divide is not implemented"))
 
 

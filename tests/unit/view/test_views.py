@@ -328,7 +328,7 @@ def test_a_call_of_another_thread_says_so() -> None:
     away = replace(an_operator(20, "aten::empty.memory_format"), thread=1)
     rows = view(a_trail(an_operator(1), away), Options(view="path")).table
     told = {row.name: row.what for row in rows}
-    assert told["aten::empty.memory_format"] == "operator, called in another thread"
+    assert told["aten::empty.memory_format"] == "operator, in another thread, order unknown"
     assert told["aten::add.Tensor"] == "operator"
 
 
