@@ -20,9 +20,11 @@ from ptexplore.lazy import remembered
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 from ptexplore.view.link_targets import (
     CLASSES,
+    MOST,
     NESTED,
     DefinitionsByName,
     LinkTarget,
+    Meaning,
     agree,
     by_qualified,
     count_definitions,
@@ -317,6 +319,14 @@ class UseReader:
         if name not in self._named:
             self._named[name] = by_qualified(self.names.places(name))
         return count_definitions(self._named[name].get(qualified, ()), only)
+
+    @remembered
+    def meaning(self, name: str, qualified: str) -> Meaning | None:
+        """The definitions of a qualified name; None where they are too many to choose among."""
+        known = self.bearers(name).places.get(qualified, ())
+        places = [LinkTarget(path, self.names.owner[path][0], definition) for path, definition in known]
+        places = [place for place in places if not place.definition.declared] or places
+        return Meaning(tuple(places), len(places) == 1) if 0 < len(places) <= MOST else None
 
     def of_file(self, path: str, text: str | None) -> FileReader:
         """Reads the uses in one file; without its text only what the index says of it is known."""

@@ -89,6 +89,10 @@ def test_nothing_moves_and_nothing_overflows(make_reader: Callable[..., Reader],
         below = page.evaluate(BELOW_ITS_LINE)
         assert below, "a line of it has a stop"
         assert max(below) <= 0, "the sign of a stop lies over the next line"
+        page = reader.open(f"{MIX}#u34")
+        page.click("#uses button:text-is('Calls')")
+        page.wait_for_selector("#uses .in-words[open]")  # the drawing is wider than the screen
+        assert page.is_visible("#uses .in-words a:has-text('made_')")
 
 
 def test_a_page_of_two_thousand_lines_is_quick_and_small(file_reader: Reader, site: Path) -> None:

@@ -19,7 +19,6 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import MOST as CHOICES
 from ptexplore.view.link_targets import (
     DefinitionsByName,
     LinkTarget,
@@ -125,7 +124,7 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
     around = _around(symbols, _CALLER, len(lines) + 2)
     used = {line for _name, _letter, _way, numbers in gathered.uses for line in numbers}
     gathered.lines = {line: (_qualified(around, line), _shown(lines, line)) for line in sorted(used)}
-    _add_calls(gathered, names, uses, local, symbols, around, soles)
+    _add_calls(gathered, reader, uses, local, symbols, around, soles)
     _add_bases(gathered, names, uses, symbols, len(lines) + 2)
     return gathered
 
@@ -161,14 +160,14 @@ def _shortened(line: str) -> str:
 
 
 def _add_calls(
-    gathered: UsesOfFile, names: DefinitionsByName, uses: Sequence[SiteUse], local: Collection[str],
+    gathered: UsesOfFile, reader: UseReader, uses: Sequence[SiteUse], local: Collection[str],
     symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None], soles: Mapping[At, str],
 ) -> None:  # fmt: skip
     """The first call of each definition in each function.
 
     Where no link says what a call means, what it alone can mean does (`soles`, by name and line): so a base's members.
     """
-    path = gathered.path
+    path, names = gathered.path, reader.names
     scopes = [] if path.endswith(_PYTHON) else scopes_by_line(symbols, len(around))
     seen: set[tuple[int, tuple[At, ...]]] = set()
     for use in uses:
@@ -184,7 +183,8 @@ def _add_calls(
             meant_there = known[scope]
             sole = soles.get((use.name, line))
             if sole is not None and (meant_there is None or not meant_there[0].sure):
-                meant_there = _only(names, use.name, sole) or meant_there
+                only = reader.meaning(use.name, sole)
+                meant_there = (only, _places(only)) if only is not None else meant_there
             if meant_there is None:
                 continue
             meant, places = meant_there
@@ -197,14 +197,6 @@ def _add_calls(
                 gathered.calls.append(
                     (CallingPlace(name, at, line, sure), _called(use, meant, line, sure=sure), places)
                 )
-
-
-def _only(names: DefinitionsByName, name: str, qualified: str) -> tuple[Meaning, tuple[At, ...]] | None:
-    """The definitions of a qualified name, if they are few enough to choose among."""
-    places = [place for place in names.places(name) if place.definition.qualified == qualified]
-    places = [place for place in places if not place.definition.declared] or places
-    meant = Meaning(tuple(places), len(places) == 1)
-    return (meant, _places(meant)) if 0 < len(places) <= CHOICES else None
 
 
 def _add_bases(

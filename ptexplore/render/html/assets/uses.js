@@ -230,12 +230,13 @@
       node.next.length || beyond(node) ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), ...end(beyond(node))) : null)), ...end(rest));
     requestAnimationFrame(() => { // what was asked about is in the middle
       const drawn = body.querySelector(".drawn"), own = body.querySelector("rect.own");
+      if (drawn?.scrollWidth > 1.5 * drawn?.clientWidth) body.querySelector(".in-words").open = true; // a phone has the middle of it alone
       if (drawn) drawn.scrollTo(own.x.baseVal.value - (drawn.clientWidth - WIDE) / 2, own.y.baseVal.value - (drawn.clientHeight - HIGH) / 2);
     });
     return [
       make("figure", { class: "calls" }, make("div", { class: "drawn", tabindex: "0", role: "region", "aria-label": "Calls" }, drawing(row, callers, callees)),
         make("figcaption", { class: "w" }, ["left: who calls it; right: what it calls. Dashed: a choice, or only the name speaks for it", ...told].join("; "))),
-      make("details", {}, make("summary", {}, "the same in words"), make("h3", {}, "Called by"), words(callers, "callers", unnamed), make("h3", {}, "Calls"), words(callees, "callees", inside ? `and ${inside.toLocaleString("en")} more` : "")),
+      make("details", { class: "in-words" }, make("summary", {}, "the same in words"), make("h3", {}, "Called by"), words(callers, "callers", unnamed), make("h3", {}, "Calls"), words(callees, "callees", inside ? `and ${inside.toLocaleString("en")} more` : "")),
       make("ul", { class: "w remarks" }, make("li", {}, table.matched.replace("{}", ""))),
     ];
   }
