@@ -214,7 +214,7 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
 def _next_steps(trail: Trail, options: Options, ordered: list[_Calls]) -> tuple[NextStep, ...]:
     """The costliest call opened, and everything."""
     frames = native.frames(trail.hops)
-    count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
+    count = f"{frames:,} function calls" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
     whole = typed(options, f"all {count}", "--view", "tree")
     if not ordered:
         return (whole,)

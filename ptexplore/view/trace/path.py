@@ -813,7 +813,7 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
 def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextStep, ...]:
     """The two commands most worth typing next."""
     frames = native.frames(trail.hops)
-    count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
+    count = f"{frames:,} function calls" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
     whole = typed(options, f"all {count}", "--view", "tree")
     if options.opened is not None:
         return (typed(options, "everything in it", "--open", options.opened, "--view", "tree"), whole)
