@@ -87,8 +87,10 @@ ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for
 # memory of it that is gone (onFunctionExit of torch/csrc/autograd/profiler_kineto.cpp keeps a pointer): it is ended
 # before, and begun anew under the next one.
 RANGE = torch.autograd.profiler.record_function
+ONLY_KEPT = 3  # references to a range that nobody but the recorder has: of its list, a loop and the call that counts
 RANGE_BEGINS, RANGE_ENDS = RANGE.__enter__.__code__, RANGE.__exit__.__code__
-# Folders of torch's compiler, which marks ranges by a class of C++ that `with` enters unseen (_RecordFunctionFast).
+# Folders of torch's compiler, which marks ranges by a class of C++ that `with` enters unseen (api.FAST_RANGE). What it
+# compiles enters and leaves one by calls, which are seen (record_pregraph_bytecode_enter of torch/_dynamo/utils.py).
 COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
     for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
@@ -98,6 +100,7 @@ PROCESSES = "the program started processes of its own: what they ran is not reco
 SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
+FAST_RANGE = api.FAST_RANGE
 _set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -152,8 +155,9 @@ class Recorder:
 
     # The profile function reads and writes some at each call, which takes twice as long in a dict of so many.
     __slots__ = (
-        "_backwards", "_before", "_budget", "_builtins", "_called_before", "_failed", "_find_and_load", "_fold",
-        "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time", "_labels", "_left", "_loaded",
+        "_backwards", "_before", "_budget", "_builtins", "_called_before", "_failed", "_fast_ranges",
+        "_find_and_load", "_fold", "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time",
+        "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_own_fork",
         "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped", "_threads", "_threw",
         "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "clock", "cuts", "device", "ended",
@@ -198,6 +202,7 @@ class Recorder:
         self._left = SLICE
         # `_ranges_at_work`: ranges of the program's that just begin or end.
         self._ticked = self._hook_calls_before = self._ranges_at_work = 0
+        self._fast_ranges: list[Any] = []  # those of C++'s that are open
         self._stopped = threading.Event()
         self._failed: Path | None = None  # the builtin that has just raised
         self.is_over = self._own_fork = False  # the second one: it is we who fork
@@ -213,8 +218,8 @@ class Recorder:
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_time = self.slicing = self._timed_next = 0  # times in nanoseconds
-        self._backwards = 0
+        # Times in nanoseconds.
+        self._backwards = self._hook_calls = self._hook_time = self.slicing = self._timed_next = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
 
@@ -289,7 +294,10 @@ class Recorder:
             thread = self._new_thread()
         if event == "c_call":
             owner = getattr(argument, "__self__", None)
-            key = argument if owner is None or type(owner) is ModuleType else (type(owner), argument.__name__)
+            kind = type(owner)
+            key = argument if owner is None or kind is ModuleType else (kind, argument.__name__)
+            if kind is FAST_RANGE:
+                self._fast_range(owner, argument.__name__)
             try:
                 label = self._builtins[key]
             except KeyError:
@@ -351,6 +359,13 @@ class Recorder:
             last = next((n for n, (_, known) in reversed(list(enumerate(thread.ranges))) if known is range_), None)
             if last is not None:
                 del thread.ranges[last]
+
+    def _fast_range(self, range_: Any, method: str) -> None:
+        """A range of C++'s begins or ends by a call; it is kept meanwhile, so that its end is not missed."""
+        if method == "__enter__":
+            self._fast_ranges.append(range_)
+        elif method == "__exit__":
+            self._fast_ranges = [known for known in self._fast_ranges if known is not range_]
 
     def _builtin_left(self, thread: Thread, path: Path) -> None:
         """A builtin has ended: what is to be done then beside closing its slot."""
@@ -624,6 +639,10 @@ class Recorder:
 
     def _can_end_ranges(self) -> bool:
         """Whether every open range of the program's can be ended and begun anew, unseen by the program."""
+        if any(sys.getrefcount(range_) > ONLY_KEPT for range_ in self._fast_ranges):
+            return False
+        while self._fast_ranges:  # the program gave them up, as where an error came between
+            self._fast_ranges.pop().__exit__(None, None, None)
         for thread in self._threads:
             for _, range_ in thread.ranges:
                 if thread is not self._local.thread or not range_.run_callbacks_on_exit or api.has_modes():

@@ -341,9 +341,12 @@ def kind_and_sizes(tensor: Any) -> str:
     return f"{kind} {list(tensor.shape)}"
 
 
+FAST_RANGE = torch._C._profiler._RecordFunctionFast  # a range marked for the profiler, of C++
+
+
 def marker(name: str) -> AbstractContextManager[Any]:
     """An event of ours in the profiler's tree; it calls no operator."""
-    return torch._C._profiler._RecordFunctionFast(f"{MARK}{name}")  # type: ignore[no-any-return]
+    return FAST_RANGE(f"{MARK}{name}")  # type: ignore[no-any-return]
 
 
 def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
@@ -728,7 +731,7 @@ def identify(builtin: Any) -> tuple[str, str] | None:
     if owner is None and any(builtin is static for static in _statics()):
         return "Tensor", name
     kind = type(owner)
-    if kind is torch._C._profiler._RecordFunctionFast:
+    if kind is FAST_RANGE:
         return None  # a marker of our own
     if kind.__name__ == "module":
         module = str(owner.__name__)

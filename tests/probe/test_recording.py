@@ -383,6 +383,45 @@ def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recordi
     assert [text for text in program.cuts if "an interrupt came inside of the profile function" in text]
 
 
+def test_no_profile_ends_inside_of_a_range_of_cpp(monkeypatch: Any) -> None:
+    """The range's end would write to memory of that profile: torch.compile's own code opens such a range by a call."""
+    x, slices, open_range = torch.ones(2), [], [False]
+    fold = recorder().Recorder._fold_profile
+
+    def folded(self: Any) -> None:
+        slices.append(open_range[0])
+        fold(self)
+
+    def ranged(end: bool) -> None:
+        range_ = torch._C._profiler._RecordFunctionFast("range of a program")
+        range_.__enter__()
+        open_range[0] = True
+        for _ in range(20):
+            torch.neg(x)
+        if end:
+            range_.__exit__(None, None, None)
+        open_range[0] = False
+
+    def run() -> None:
+        ranged(end=True)
+        for _ in range(20):
+            torch.neg(x)
+        ranged(end=False)  # given up, as where an error came between
+        for _ in range(20):
+            torch.neg(x)
+
+    monkeypatch.setattr(recorder(), "SLICE", 8)
+    monkeypatch.setattr(recorder().Recorder, "_fold_profile", folded)
+    program = recorded(run)
+    assert len(slices) > 4
+    assert not any(slices)
+    negs = [
+        calls.calls for calls in program.calls if program.kinds[program.routes[calls.route].kind].name == "aten::neg"
+    ]
+    assert sum(negs) == 80, negs
+    assert not program.cuts
+
+
 def test_a_clock_that_is_set_meanwhile_is_told(monkeypatch: Any) -> None:
     """Set back by more than a profile lasts, it turns the order of torch's events round. No test sets the real one."""
     assert not recorded(lambda: torch.neg(torch.ones(2))).cuts
