@@ -218,8 +218,8 @@ class Recorder:
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        # Times in nanoseconds.
-        self._backwards = self._hook_calls = self._hook_time = self.slicing = self._timed_next = 0
+        # `_hook_time`, `slicing`: nanoseconds; the others are counts of calls.
+        self._backwards = self._hook_calls = self._timed_next = self._hook_time = self.slicing = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
 

@@ -265,7 +265,8 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
     if raised and thrown is None and context.session.options.once:
-        return tuple(_cut(claim, _certain(claims)) for claim in claims)
+        certain = _certain(claims)
+        return tuple(_cut(claim, certain) for claim in claims)
     if thrown is None:
         return _without_caught(context, claims, None)
     step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))

@@ -745,7 +745,9 @@ def keys_of(call: Hop) -> str:
     parts = list(of_call(call))
     keys = list(dict.fromkeys(key.key or key.name for key in parts if key.kind == "key"))
     is_open = any(text.startswith(NO_KEY) for part in parts for text in part.why)
-    return " → ".join([*keys, *["?"][: is_open and bool(keys)]])
+    if keys and is_open:
+        keys.append("?")
+    return " → ".join(keys)
 
 
 def _is_body_alone(kernel: Hop) -> bool:
