@@ -164,12 +164,16 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
 
 
 def _broadcast(message: str, given: Given) -> Iterator[ComparedValue]:
-    """Operands are broadcast one after the other; the message is of the first that does not fit what came before."""
+    """Operands are broadcast one after the other; the message is of the first that does not fit what came before.
+
+    An operator may hand two of them on the other way round, as masked_fill does.
+    """
     told = _BROADCAST.search(message)
     if told is None:
         return
     first, second, dimension = told[1], told[2], int(told[3])
-    for operands in (given, [operand for operand in given if operand[0] != "out"]):
+    turned = [given[::-1]] if len(given) == 2 else []
+    for operands in (given, [operand for operand in given if operand[0] != "out"], *turned):
         shape: list[int] = []
         for number, (name, tensor) in enumerate(operands):
             sizes = list(tensor.sizes)
@@ -190,8 +194,8 @@ def _broadcast(message: str, given: Given) -> Iterator[ComparedValue]:
             if at is not None:
                 break
             shape = broadcast
-    yield ComparedValue(first, f"a size at dimension {dimension} of the result")
-    yield ComparedValue(second, f"a size at dimension {dimension} of the result")
+    yield ComparedValue(first, f"a size at dimension {dimension} of the shape that they broadcast to")
+    yield ComparedValue(second, f"a size at dimension {dimension} of the shape that they broadcast to")
 
 
 def _fitted(shape: list[int], sizes: list[int]) -> tuple[list[int], int | None]:

@@ -33,6 +33,14 @@ def test_broadcast_sizes_are_counted_from_the_right() -> None:
     ]
 
 
+def test_two_operands_may_have_been_handed_on_the_other_way_round() -> None:
+    """As masked_fill hands its mask on first."""
+    given = (("self", tensor(3, 2)), ("mask", tensor(3, 3)))
+    assert told(BROADCAST.format(3, 2, 1), *given) == [("3", "mask"), ("2", "self")]
+    neither = compared(BROADCAST.format(3, 2, 1), [("self", tensor(5)), ("mask", tensor(7))])
+    assert {value.what for value in neither} == {"a size at dimension 1 of the shape that they broadcast to"}
+
+
 def test_a_size_that_two_operands_have_is_said_to_be_neithers() -> None:
     given = (("self", tensor(3, 3)), ("end", tensor(3, 3)), ("weight", tensor(2)))
     assert told(BROADCAST.format(3, 2, 1), *given) == [("3", None), ("2", "weight")]
