@@ -67,6 +67,7 @@ UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
 NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
+LIST_NOT_TOLD = "not told (a list of optional tensors)"
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
@@ -108,7 +109,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         function=thrown.function if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
         call=call.source if call is not None else None,
-        given=_given(tensors, _skipped(operator) if operator is not None else ()),
+        given=_given(tensors, _untold(operator) if operator is not None else {}),
         python=python,
         further=raised.further,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
@@ -477,14 +478,14 @@ def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
                 yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
 
 
-def _given(tensors: Sequence[tuple[str, RecordedTensor]], skipped: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Each argument with what it was: "float32[3, 3] cpu"; `skipped` are those of which the profiler tells nothing."""
+def _given(tensors: Sequence[tuple[str, RecordedTensor]], untold: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Each argument with what it was: "float32[3, 3] cpu"; of those that the profiler tells nothing of, the reason."""
     told: dict[str, list[str]] = {}
     for name, tensor in tensors:
         told.setdefault(name.partition("[")[0], []).append(_described(tensor))
     of_list = {name.partition("[")[0] for name, _ in tensors}
-    untold = ((name, NOT_TOLD) for name in skipped if name not in of_list)
-    return (*((name, "; ".join(words)) for name, words in told.items()), *untold)
+    rest = ((name, why) for name, why in untold.items() if name not in of_list)
+    return (*((name, "; ".join(words)) for name, words in told.items()), *rest)
 
 
 def _written(operator: Claim) -> tuple[str, ...]:
@@ -629,6 +630,16 @@ def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str
     is_read = all(argument.name in read for argument in wanted if "Tensor" in argument.type)
     if is_read and "device" in [argument.name for argument in wanted]:
         yield from ("layout", "device") if key.startswith(OF_LAYOUTS) else ("device",)
+
+
+def _untold(operator: Claim) -> dict[str, str]:
+    """The tensors, and lists of some, that an operator call was given and the profiler tells nothing of, with why."""
+    told = dict.fromkeys(_skipped(operator), NOT_TOLD)
+    if operator.hop.operator is not None:
+        text = operator.hop.operator.schema
+        lists = schema.optional_lists(schema.arguments(text), schema.own_inputs(text, operator.event.inputs))
+        told |= dict.fromkeys(lists, LIST_NOT_TOLD)
+    return told
 
 
 def _skipped(operator: Claim) -> tuple[str, ...]:
