@@ -79,7 +79,7 @@ class Event(Recorded, frozen=True):
 
     event: Count  # its number in the tree
     parent: Count | None  # the number of the event that it is inside of
-    type: str  # `op`, `node`, `engine`, `user`, `script`, `launch`, `frame`, `builtin`, `callback`, `sets`, `call`
+    type: str  # op, node, engine, user, script, launch, frame, builtin, callback, sets, call; cut: frames end there
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # which half of the run
     name: str | None = None  # of an `op`, `node`, `engine`, `user`, `script` or `launch`
