@@ -362,6 +362,9 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames, entries))
     segment = next((held for claim, _, held in _segments(left, thrown) if claim is left[-1]), ())
     if not left or not segment:
+        step = innermost(claims, thrown.stack, raised[0].frames, entries)
+        if step is not None:
+            claims = _with_stack(context, claims, step, _inside(step, thrown.stack, raised[0].frames), thrown)
         return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
     inside, rest = left[-1], list(segment)
     for number, function in enumerate(segment):
@@ -371,14 +374,34 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             inner = inside if inner is None and inside.hop.kind == "kernel" and kind(function.name, inside) else inner
             if inner is not None:
                 inside, rest = inner, list(segment[number + 1 :])
+    claims = _with_stack(context, claims, inside, rest, thrown)
+    return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
+
+
+def _inside(step: Claim, stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Sequence[CppFunction]:
+    """What was on C++'s stack inside of the innermost step that an error left, outermost first.
+
+    Of the innermost function of Python that is what Python called last.
+    """
+    inner: int | None = None
+    if step.hop.kind in ("node", "binding"):
+        inner = next((n for n, function in enumerate(stack) if function.name and _is_of(function.name, step)), None)
+    elif frames and _is_frame(frames[-1], step):
+        inner = next((n + 1 for n, function in enumerate(stack) if function.entered), None)
+    return stack[:inner][::-1] if inner is not None else ()
+
+
+def _with_stack(
+    context: Context, claims: tuple[Claim, ...], inside: Claim, functions: Sequence[CppFunction], thrown: ThrownError
+) -> tuple[Claim, ...]:
+    """The claims, with functions that C++'s stack held, outermost first, behind all else that is inside of one."""
     sites = Sites(context.lookup)
     made: tuple[Claim, ...] = ()
-    for function in reversed(rest):
+    for function in reversed(functions):
         seen = _on_stack(function, thrown.observation, inside, sites)
         if seen is not None and not (made and made[0].hop.name == seen.hop.name and seen.hop.why != made[0].hop.why):
             made = (replace(seen, children=made),)
-    claims = _with(claims, inside, replace(inside, children=(*inside.children, *made)))
-    return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
+    return _with(claims, inside, replace(inside, children=(*inside.children, *made))) if made else claims
 
 
 def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim | None) -> tuple[Claim, ...]:
