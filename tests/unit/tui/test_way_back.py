@@ -358,3 +358,37 @@ def test_the_first_build_reads_the_generated_code_once_and_goes_on_without_a_tor
     job.stop()
     with pytest.raises(PtexploreError):
         build(refuses=True)
+
+
+@pytest.mark.parametrize("size", [(160, 48), (80, 24)])
+def test_a_file_that_is_opened_is_named_before_it_is_read_and_nothing_of_the_last_is_seen(drive, monkeypatch, size):
+    painted: list[str] = []
+    while_read: list[str] = []
+
+    async def reading(app, pilot):
+        reader = app.reader
+        display, read = app._display, reader._file
+
+        def paint(shown, renderable):
+            painted.append(screen(app))
+            display(shown, renderable)
+
+        def slow(tree, path):
+            while_read.append(painted[-1])
+            return read(tree, path)
+
+        await until(pilot, lambda: "blend_kernel" in screen(app))
+        monkeypatch.setattr(app, "_display", paint)
+        monkeypatch.setattr(reader, "_file", slow)
+        await pilot.press("ctrl+p", *"tall.cpp", "enter")
+        await until(pilot, lambda: "line_1(int a)" in screen(app))
+        assert reader.place.path == TALL
+        first, *below = while_read[0].split("\n")
+        assert first.split() == ["opening", TALL, "…"]
+        assert "blend_kernel" not in "".join(below)
+        closed = next(n for n, frame in enumerate(painted) if while_read[0] in frame)
+        assert not any("BlendKernel.cpp" in frame and "tall.cpp" not in frame for frame in painted[closed:])
+        await pilot.press("r")  # the keys are the source's, at once
+        await until(pilot, lambda: reader.uses.display)
+
+    drive(KERNEL, reading, size=size)
