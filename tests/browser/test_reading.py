@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from tests.browser.conftest import Reader, bare
+from tests.browser.conftest import PHONE, Reader, bare
 
 MIX = "src/aten/src/ATen/native/Mix.cpp.html"
 ENTRY = "tours/blending/entry.html"
@@ -174,6 +174,32 @@ def test_where_one_is_stands_above_and_beside_the_source(file_reader: Reader) ->
     assert page.locator(".crumb").bounding_box()["y"] < 60
     assert "thousands.cpp" in page.inner_text(".crumb")
     assert page.locator(".outline [aria-current]").inner_text() in page.inner_text("#inside")
+
+
+def test_an_outline_tells_apart_what_is_called_alike_and_a_phone_opens_it_from_the_menu(
+    make_reader: Callable[..., Reader],
+) -> None:
+    reader = make_reader(**PHONE)
+    page = reader.open(MIX)
+    reader.until("() => document.querySelectorAll('.outline ol li').length > 5")
+    assert not page.is_visible(".outline")
+    page.tap("#menu")
+    page.tap("text=Outline of this file")
+    shown = [one.strip() for one in page.locator(".outline ol li").all_inner_texts()]
+    assert shown[:4] == ["native::mix(T a, T b)", "native::mix(int a)", "choose(int a):16", "choose(int a):18"]
+    assert {"Mixer", "turn", "use", "other::mix", "through"} <= set(shown)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert not page.is_visible("body > header nav")
+    page.tap(".outline li:has-text('through') a")
+    assert reader.at == f"{MIX}#L34"
+    assert not page.is_visible(".outline")
+    page.tap("#menu")
+    page.tap("text=Outline of this file")
+    page.keyboard.press("Escape")
+    assert not page.is_visible(".outline")
+    page.set_viewport_size({"width": 1400, "height": 900})
+    assert page.is_visible(".outline")
+    assert not page.is_visible(".outline .shut")
 
 
 def test_a_name_of_several_things_is_a_choice(file_reader: Reader) -> None:

@@ -261,19 +261,52 @@
     outlined = rows.filter((row) => SHOWN_KINDS.includes(row[2])).sort((a, b) => a[0] - b[0]);
     const shown = outlined.length > OUTLINED ? outlined.filter((row) => row[5]) : outlined; // of many, those with a body
     const parents = [];
-    outline.replaceChildren(...shown.slice(0, OUTLINED).map((row) => {
-      const [line, name, kind, signature, , end] = row;
-      while (parents.length && parents.at(-1) < line) parents.pop();
-      const depth = Math.min(parents.length, 3);
-      if (kind === "c" && end) parents.push(end);
-      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, /(?:^|::)(operator\b.*)$/.exec(name)?.[1] ?? name.split(/::|\./).pop());
-      return make("li", { "data-depth": depth || null, "data-line": line }, link);
+    const entries = shown.slice(0, OUTLINED).map((row) => {
+      const [line, name, kind, , , end] = row;
+      while (parents.length && parents.at(-1)[5] < line) parents.pop();
+      const parent = parents.at(-1)?.[0] ?? 0, depth = Math.min(parents.length, 3);
+      if (kind === "c" && end) parents.push(row);
+      return { row, parent, depth, short: /(?:^|::)(operator\b.*)$/.exec(name)?.[1] ?? name.split(/::|\./).pop() };
+    });
+    const count = (key) => entries.reduce((counts, entry) => counts.set(key(entry), (counts.get(key(entry)) || 0) + 1), new Map());
+    const shortOf = (entry) => entry.short, nameOf = ({ row, parent }) => `${parent} ${row[1]}`, whole = (entry) => nameOf(entry) + entry.row[3].replace(/\s/g, "");
+    const shorts = count(shortOf), names = count(nameOf), wholes = count(whole);
+    outline.replaceChildren(...entries.map((entry) => {
+      const [line, name, kind, signature] = entry.row;
+      const before = name.slice(0, name.length - entry.short.length), scope = /[^:.]+(?:::|\.)$/.exec(before)?.[0] ?? "";
+      /* What is called as another entry is told from it: by its scope, its parameters, else its line. */
+      const foreign = !entry.depth && kind !== "c" && shorts.get(entry.short) > names.get(nameOf(entry)) ? scope : "";
+      const told = signature.length < CUT ? signature : `${signature}…`;
+      const more = names.get(nameOf(entry)) < 2 ? "" : wholes.get(whole(entry)) < 2 ? told : `${told}:${line}`;
+      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, foreign + entry.short, more ? make("small", {}, more) : null);
+      return make("li", { "data-depth": entry.depth || null, "data-line": line, class: more ? "more" : null }, link);
     }));
     if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${shown.length - OUTLINED} more: j and k step through them`));
     else if (!shown.length) outline.append(make("li", { class: "w" }, "nothing is known to be defined here"));
     whereAmI();
   }
-  const OUTLINED = 600;
+  const OUTLINED = 600, CUT = 160; // characters that a row has of a signature
+  /* Where there is no room beside the source, the menu opens the outline over the page's lower half. */
+  let opener = null;
+  function offerOutline() {
+    const outline = $(".outline"), nav = $("body > header nav");
+    if (!outline || !nav) return;
+    opener = make("button", { class: "only-narrow", "aria-expanded": "false" }, "Outline of this file");
+    const shut = make("button", { class: "only-narrow shut" }, "Close");
+    opener.addEventListener("click", () => { $("#menu").checked = false; showOutline(true); });
+    shut.addEventListener("click", () => showOutline(false));
+    outline.addEventListener("click", (e) => { if (e.target.closest("a")) showOutline(false); });
+    nav.prepend(opener);
+    outline.prepend(shut);
+  }
+  /* Returns whether that changed something. */
+  function showOutline(open) {
+    if (page.classList.contains("with-outline") === open) return false;
+    page.classList.toggle("with-outline", open);
+    opener.setAttribute("aria-expanded", String(open));
+    if (open) { current = null; whereAmI(); $(".outline .shut").focus({ preventScroll: true }); }
+    return true;
+  }
   /* The line at the top of the window, or at a part of its height. */
   function topLine(part = 0) {
     const code = $("#code").getBoundingClientRect(), bar = $(".crumb").getBoundingClientRect();
@@ -646,7 +679,7 @@
       if (inside) { back?.focus({ preventScroll: true }); hideCard(); }
       return;
     }
-    if (e.key === "Escape" && ptx.closeUses?.()) return;
+    if (e.key === "Escape" && (showOutline(false) || ptx.closeUses?.())) return;
     if (e.target.closest?.("input, textarea, select, [contenteditable]")) return;
     if (e.target.closest?.("dialog[open]") && e.key !== "?") return; // one just closed may still be where the key went
     const pressed = before === "g" ? `g ${e.key}` : e.key;
@@ -676,6 +709,7 @@
     addEventListener("resize", placeNotes);
     watchScrolling();
     readOutline();
+    offerOutline();
     watchFilter();
     watchPrinting();
     doc.addEventListener("click", (e) => { // one who asks again for what the address says already
