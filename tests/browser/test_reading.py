@@ -347,7 +347,7 @@ def test_a_flowchart_is_drawn_and_told_in_words(file_reader: Reader) -> None:
     page = file_reader.open(ENTRY)
     assert page.locator("figure.flow svg text").all_text_contents() == ["entry", "kernel"]
     page.click("figure.flow summary")
-    assert page.inner_text("figure.flow pre") == "entry\n  --> kernel"
+    assert page.inner_text("figure.flow pre") == "1. entry --> 2\n2. kernel"
 
 
 def test_on_paper_what_is_folded_stands_open(file_reader: Reader) -> None:
