@@ -202,6 +202,49 @@ def test_an_outline_tells_apart_what_is_called_alike_and_a_phone_opens_it_from_t
     assert not page.is_visible(".outline .shut")
 
 
+NAME_AT = r"""([line, name]) => {
+  const li = document.querySelectorAll('#code li')[line - 1];
+  const walker = document.createTreeWalker(li, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const at = text.data.search(new RegExp(`\\b${name}\\b`));
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + name.length);
+    const box = range.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  }
+}"""
+
+
+def test_a_click_on_a_name_that_is_no_link_tells_what_is_called_so(file_reader: Reader) -> None:
+    page = file_reader.open(MIX)
+    page.wait_for_function("document.querySelectorAll('.outline ol li').length")
+
+    def click(line: int, name: str) -> None:
+        page.mouse.click(*page.evaluate(NAME_AT, [line, name]))
+
+    click(30, "Mixer")  # a parameter's type
+    page.wait_for_selector("#card:not([hidden])")
+    shown = page.inner_text("#card")
+    assert "only the name speaks for it" in shown
+    assert "at::native::Mixer" in shown
+    page.keyboard.press("Enter")
+    file_reader.until("() => location.hash === '#L21'")
+    click(9, "return")
+    page.wait_for_timeout(400)
+    assert page.is_hidden("#card"), "a word of the language"
+    click(12, "a")
+    page.wait_for_selector("#card:has-text('nothing of this file is known as a')")
+    page.click("#card button")
+    assert page.input_value("#q") == "a"
+    page.keyboard.press("Escape")
+    page.mouse.dblclick(*page.evaluate(NAME_AT, [30, "Mixer"]))
+    page.wait_for_timeout(400)
+    assert page.is_hidden("#card"), "two clicks select a word"
+    assert page.evaluate("getSelection().toString()").strip() == "Mixer"
+
+
 def test_a_name_of_several_things_is_a_choice(file_reader: Reader) -> None:
     page = file_reader.open("src/torch/csrc/thousands.cpp.html")
     page.locator("#code a.q", has_text="mix").first.click()

@@ -414,20 +414,40 @@
       ...(off ? [make("p", { class: "what" }, name), make("p", { class: "doc" }, `${choice ? "it may be" : "defined at"} ${off}: not on this site`)] : []),
       ...(choice && all.length ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: which is meant here is not known`
         : "only the name speaks for this one")] : []),
-      ...known.map(([one, row]) => make("div", {},
-        make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
-          make("small", {}, [KINDS[row?.[2]], (row || name) && one.label].filter(Boolean).join(" · ")),
-          row && "fcmt".includes(row[2]) ? make("a", { href: one.href.replace(/#L/, "#u"), class: "uses" }, "uses") : null),
-        row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null)),
+      ...known.map(([one, row]) => defined(one, row, name)),
       ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the page's end")] : []),
       ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
-    card.hidden = false;
-    const at = link.getClientRects()[0] || link.getBoundingClientRect(), high = card.offsetHeight;
-    const above = at.bottom + high + 8 > innerHeight && at.top > high + 8;
-    card.style.left = `${Math.max(8, Math.min(at.left, page.clientWidth - card.offsetWidth - 8)) + scrollX}px`;
-    card.style.top = `${(above ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
+    putCard(link.getClientRects()[0] || link.getBoundingClientRect());
     link.setAttribute("aria-describedby", "card");
     if (focus) $("a", card)?.focus({ preventScroll: true });
+  }
+  const defined = (one, row, name) => make("div", {},
+    make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
+      make("small", {}, [KINDS[row?.[2]], (row || name) && one.label].filter(Boolean).join(" · ")),
+      row && "fcmt".includes(row[2]) ? make("a", { href: one.href.replace(/#L/, "#u"), class: "uses" }, "uses") : null),
+    row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null);
+  function putCard(at) {
+    card.hidden = false;
+    const high = card.offsetHeight, above = at.bottom + high + 8 > innerHeight && at.top > high + 8;
+    card.style.left = `${Math.max(8, Math.min(at.left, page.clientWidth - card.offsetWidth - 8)) + scrollX}px`;
+    card.style.top = `${(above ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
+  }
+  /* A name that is no link, as a type in a declaration: what is called so, by the name alone, is told by uses.js. */
+  let pointed;
+  function pointAt(e) {
+    clearTimeout(pointed);
+    const at = e.target;
+    if (!at.closest("#code ol.c > li") || at.closest("a, b, i, s, samp") || e.detail > 1 || e.button || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
+    pointed = setTimeout(async () => { // not where a second click, or a drag, selects
+      if (!getSelection().isCollapsed) return;
+      try { await load(address("assets/uses.js")); } catch { return; }
+      const given = ptx.nameAt(e.clientX, e.clientY, await rowsOf(here), defined);
+      if (!given) return;
+      hideCard();
+      card.replaceChildren(...given.inside);
+      putCard(given.box);
+      $("a, button", card)?.focus({ preventScroll: true });
+    }, 250);
   }
   function hideCard() {
     clearTimeout(cardTimer);
@@ -455,7 +475,7 @@
     /* One definition: straight to it. A choice: asked, never chosen. */
     doc.addEventListener("click", (e) => {
       const link = e.target.closest(named);
-      if (!link) { if (!e.target.closest("#card")) hideCard(); return; }
+      if (!link) { if (!e.target.closest("#card")) { hideCard(); pointAt(e); } return; }
       const { choice, all, off } = places(link);
       if (off) { e.preventDefault(); showCard(link); return; }
       if (!all.length || e.ctrlKey || e.metaKey || e.shiftKey) return;
