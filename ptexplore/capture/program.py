@@ -77,7 +77,7 @@ def _route(program: Program, number: int, route: OperatorRoute, events: _Events)
         name = _python_name(program, route)
         data = {"type": "builtin", "table": route.table, "method": route.method, "qualname": name, **read}
     else:
-        data = {"type": "sets", **read}
+        data = {"type": "sets", **read} | ({"guards": True} if route.guards else {})
     parent = events.add(None, phase, data)
     maker = route.recorded if is_node else number
     base = (maker + 1) * APART + (route.offset or 0 if is_node else 0) if maker is not None else None

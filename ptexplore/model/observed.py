@@ -94,6 +94,7 @@ class Event(Recorded, frozen=True):
     function: str | None = None  # of a `frame`
     caller_line: int | None = None  # of a `frame`: the line that called it
     resumed: bool = False  # of a `frame`: a generator, or a coroutine, that ran before goes on
+    guards: bool = False  # of a `frame`, `sets` or `op`: the function around names a guard that changes sets unseen
     table: str | None = None  # of a `builtin`: the PyMethodDef table that has it
     method: str | None = None  # of a `builtin`: its name in that table
     qualname: str | None = None  # of a `frame` or `builtin`: its name in Python

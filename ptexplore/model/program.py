@@ -70,6 +70,7 @@ class OperatorRoute(Struct, frozen=True):
     sets: Count  # the number of the sets
     table: str | None = None  # the PyMethodDef table of the builtin; null where Python came by operator syntax
     method: str | None = None  # the builtin's name in that table
+    guards: bool = False  # of no builtin: the function around names a guard that changes the sets unseen
     recorded: Count | None = None  # of a node: the number of the route of the call that recorded it
     offset: int | None = None  # and which of the sequence numbers of that call the node has
     observation: Count | None = None  # the first observation of the session that it was concluded from

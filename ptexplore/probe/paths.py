@@ -50,6 +50,7 @@ class Label:
     table: str | None = None  # of a builtin
     method: str | None = None
     timed: bool = False  # a function of torch's that has a row of its own
+    guards: bool = False  # whether it may change the thread-local sets without being seen to
 
     def told(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if value is not None and key != "timed"}
+        return {key: value for key, value in vars(self).items() if value is not None and key not in ("timed", "guards")}

@@ -399,12 +399,14 @@ class Recorder:
         qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
         if file.startswith(OURS) or (file.startswith("<") and not file.startswith(TYPED)):
             return None  # what a program made itself: a dataclass's methods, a compiler's functions
+        guards = api.may_guard(code)
         if file.startswith(api.TORCH_DIR + os.sep):
-            return Label("torch", qualname, file, code.co_firstlineno, timed=_is_timed(file, name))
+            is_timed = _is_timed(file, name)
+            return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
         real = os.path.realpath(file)
         if real not in self._user_files and real.startswith(LIBRARIES) and name != "forward":
             return None
-        return Label("user", qualname, file, code.co_firstlineno)
+        return Label("user", qualname, file, code.co_firstlineno, guards=guards)
 
     def _builtin(self, builtin: Any) -> Label | None:
         if getattr(builtin, "__name__", None) in SPAWNS and getattr(builtin, "__module__", None) in SPAWNING:
@@ -1650,7 +1652,8 @@ class Fold:
             label = paths[path].label
             builtin = _builtin_of(label)
             maker = (route_of[recorded[0]], recorded[1]) if recorded is not None else None
-            route = routes.setdefault((builtin, sets, kind, maker), len(routes))
+            guards = label.guards and maker is None
+            route = routes.setdefault((builtin, sets, kind, maker, guards), len(routes))
             route_of.append(route)
             represents.setdefault(route, (builtin if self.kinds[kind].first["type"] not in NODES else None, sets, kind))
             call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
@@ -1711,10 +1714,13 @@ def _read_of(value: Any, reading: dict[int, int]) -> int | None:
     return None
 
 
-def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None) -> dict[str, Any]:
+def _route(
+    builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None, guards: bool
+) -> dict[str, Any]:
     table, method = builtin or (None, None)
     recorded, offset = maker or (None, None)
     told = {"sets": sets, "kind": kind, "table": table, "method": method, "recorded": recorded, "offset": offset}
+    told |= {"guards": True} if guards else {}
     return {key: value for key, value in told.items() if value is not None}
 
 

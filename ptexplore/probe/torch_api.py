@@ -784,6 +784,22 @@ def _traces(builtin: Any, name: str) -> bool:
     return "_from_trace" in name and getattr(builtin, "__module__", None) == "torch._C"
 
 
+def may_guard(code: CodeType) -> bool:
+    """Whether a function names one of torch._C's context managers that may change the thread-local sets.
+
+    Python enters and leaves what is written in C without a profile function being told.
+    """
+    return not _guards().isdisjoint(code.co_names)
+
+
+@functools.cache
+def _guards() -> frozenset[str]:
+    """The names of the classes of torch._C that `with` enters, but for those that change no set."""
+    kinds = ((name, kind) for name, kind in vars(torch._C).items() if isinstance(kind, type))
+    others = ("Stream", "device", "TorchFunction")
+    return frozenset(n for n, kind in kinds if hasattr(kind, "__enter__") and not any(part in n for part in others))
+
+
 def is_internal(table: str) -> bool:
     """Whether a table is none of the bindings' own: torch._C itself, the profiler's, an engine's."""
     return table not in ("torch", "Tensor", *TABLES.values())

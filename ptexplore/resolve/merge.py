@@ -78,13 +78,13 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
         inside.setdefault(event.parent if event.parent in in_tree else None, []).append(event)
 
     def claims_in(
-        parent: int | None, sets: Event | None, by_python: bool = True
+        parent: int | None, sets: Event | None, by_python: bool = True, guards: bool = False
     ) -> tuple[tuple[Claim, ...], Event | None]:
         """The claims inside an event, and the thread-local sets that Python read last there; `sets` before them."""
         claims: list[Claim] = []
         for event in inside.get(parent, []):
             if event.type == "sets":
-                children, last = claims_in(event.event, event)
+                children, last = claims_in(event.event, event, guards=guards or event.guards)
                 claims += children
                 # In a frame they stay; C++ that called Python may have set others when Python has ended.
                 sets = sets if event.by_c else last if by_python else None
@@ -97,9 +97,9 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
                 claims += (replace(child, by_callback=True) for child in children)
                 continue
             goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
-            children, last = claims_in(event.event, sets if goes_on else None, goes_on)
+            children, last = claims_in(event.event, sets if goes_on else None, goes_on, event.guards)
             if event.type in KINDS and not _is_wrapper(event, children):
-                claims.append(_claim(_reading(event, sets), children, known))
+                claims.append(_claim(_reading(event, sets, guards=guards), children, known))
             else:
                 claims += children
             if goes_on and by_python and not event.by_c:
@@ -109,12 +109,19 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
     return claims_in(None, None)[0]
 
 
-def _reading(event: Event, sets: Event | None) -> Event:
-    """The event with the thread-local sets that were read last before it, if it was called from Python."""
+def _reading(event: Event, sets: Event | None, *, guards: bool) -> Event:
+    """The event with the thread-local sets that were read last before it, if it was called from Python.
+
+    `guards`: the function that called it names a guard that no reading tells of.
+    """
     if sets is None or event.tls_include is not None or sets.thread != event.thread:
         return event
     return structs.replace(
-        event, tls_include=sets.tls_include, tls_exclude=sets.tls_exclude, transforms=sets.transforms
+        event,
+        tls_include=sets.tls_include,
+        tls_exclude=sets.tls_exclude,
+        transforms=sets.transforms,
+        guards=event.guards or guards,
     )
 
 

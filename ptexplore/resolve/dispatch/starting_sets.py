@@ -551,6 +551,7 @@ TRACER = "torch/csrc/jit/frontend/tracer.cpp"
 # The boxed kernels of function transforms, which set both sets anew by what each layer wants
 # (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
+UNSEEN_GUARD = "the function around it names a guard of torch._C's, which may be on: Python tells of none"
 FRAMES_END = "no Python frame is told from there on, so what Python did to the thread-local sets is not known"
 NAMES = "whether Named is among the excluded is not known: what is around may hold a NoNamesGuard"
 VALUES = "torch/csrc/utils/tensor_new.cpp"
@@ -614,8 +615,14 @@ def state_at(context: Context, claim: Claim, state: LocalState) -> LocalState:
         read = replace(read, transforms=event.transforms)
         if event.type == "builtin":
             return read
+        if event.type == "op" and event.guards:
+            return _unseen(read)
         return replace(read, observed=False, certain=False, why="as they were when Python last made or ended a call")
     return state
+
+
+def _unseen(state: LocalState) -> LocalState:
+    return replace(state, observed=False, certain=False, known=False, why=UNSEEN_GUARD, transforms=())
 
 
 def inside_kernel(
@@ -694,6 +701,8 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
         why = f"inside {maker.name}, which holds {BELOW} and excludes {', '.join(maker.excludes)}"
         why = f"{why}; {inside.why}" if inside.include != state.include else why
         return replace(inside, exclude=inside.exclude | guards, observed=False, why=why, certain=False)
+    if binding.hop.kind == "python" and binding.event.guards and operator.hop.kind == "op":
+        return _unseen(state)
     if binding.hop.kind == "python":
         read = "as they were read at the call around this frame, which may have changed them since"
         why = read if state.observed else state.why

@@ -6,7 +6,7 @@ import pytest
 
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.merge import build
-from tests.unit.resolve.making import Event, Small, bits, builtin, event, frame, only, op, session, shape
+from tests.unit.resolve.making import Event, Small, bits, builtin, event, frame, only, op, session, shape, walk
 
 FILE = "/site/torch/_refs.py"
 
@@ -144,3 +144,14 @@ def test_what_has_no_source_says_why(small: Small) -> None:
     ranges = built(small, [op("my range"), event("user", name="x"), event("engine", name="?")])
     assert ["RECORD_FUNCTION" in str(one.hop.source.reason) for one in ranges] == [True, False, False]
     assert all(one.hop.source.precision == "unknown" and one.hop.source.reason for one in ranges)
+
+
+def test_an_operator_in_a_function_that_names_a_guard_says_so(small: Small) -> None:
+    """With `with torch._C._AutoDispatchBelowAutograd():` Python enters C, and no reading tells of what it then is."""
+    read = {"tls_include": 0, "tls_exclude": 0}
+    guarding = frame("f", event("sets", op("aten::mul"), **read), op("aten::add"), file="f.py", line=1, guards=True)
+    plain = frame("g", event("sets", op("aten::sub"), **read), file="f.py", line=9)
+    told = walk(built(small, [], [guarding, plain]))
+    assert [(one.hop.name, one.event.guards) for one in told if one.hop.kind == "op"] == [
+        ("aten::mul", True), ("aten::add", True), ("aten::sub", False),
+    ]  # fmt: skip

@@ -34,6 +34,7 @@ from tests.unit.resolve.making import (
     frame,
     number_of,
     op,
+    recorded,
     session,
     state,
     user_call,
@@ -179,6 +180,8 @@ def test_a_python_frame_may_have_changed_them_since(small: Small) -> None:
     frame = claim("python", "f", call, inner)
     assert not inside_caller(small.context(), frame, call, READ).certain
     assert inside_caller(small.context(), frame, inner, READ) is READ, "a frame inside is read for itself"
+    guarding = replace(frame, event=recorded({**FRAME, "guards": True}))
+    assert not inside_caller(small.context(), guarding, call, READ).known, "with a guard of C's that nothing tells of"
     assert inside_caller(small.context(), frame, call, READ).why.startswith("as they were read at the call around")
     assumed = first_state(small.context())
     assert inside_caller(small.context(), frame, call, assumed).why == assumed.why, "nothing was read"
