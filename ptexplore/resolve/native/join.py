@@ -141,6 +141,11 @@ def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
     aligned = align(claims, seen.part.frames, seen.operator_named)
+    absent = _absent(seen, claims, aligned)
+    if absent:
+        findings.append((Finding("other-run", _ran_otherwise(seen, absent)), None))
+        claims = _without(claims, {id(claim) for claim in absent})
+        aligned = align(claims, seen.part.frames, seen.operator_named)
     findings += _elsewhere(seen, claims, aligned)
     growth = grow(seen.part, seen.python | set(aligned.values()))
     work = Conclusions(context, seen, growth, {key: frame for key, frame in aligned.items() if frame in growth.of})
@@ -154,25 +159,75 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     return joined
 
 
+def _absent(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
+    """The operator calls, outermost ones, that the profiler saw and a whole phase that was stepped did not make at all.
+
+    Neither the operator's entry ran then, nor any of the kernels that it was concluded to go to. Of convolutions with
+    filters of one element the number of threads decides: what is stepped has one.
+    """
+    missed, ran = _missed(seen, claims, aligned)
+    if not missed or ran[UNNAMED]:
+        return []
+    named = (frame.function for frame in seen.part.frames)
+    functions = {name for f in named for name in (f.name.plain, f.landmark.kernel.plain if f.landmark.kernel else "")}
+    absent = []
+    for claim in missed:
+        kernels = {inner.hop.name for key in claim.children for inner in key.children if inner.hop.kind == "kernel"}
+        if not ran[_name(claim)] and kernels and kernels.isdisjoint(functions):
+            absent.append(claim)
+    inside = {id(inner) for claim in absent for inner in claim.walk() if inner is not claim}
+    return [claim for claim in absent if id(claim) not in inside]
+
+
+def _ran_otherwise(seen: Seen, absent: Sequence[Claim]) -> str:
+    """What a stepped run did otherwise than the run before."""
+    count = seen.part.calls.threads
+    names = ", ".join(dict.fromkeys(claim.hop.name for claim in absent))
+    stepped = f"not in the one that was stepped, on {count} thread{'s' * (count != 1)}"
+    return (
+        f"{names} ran in a run before, and {stepped} (some algorithms ask how many there are): this is the stepped one"
+    )
+
+
+def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
+    """The claims without some, and without all that is in those."""
+    kept = (claim for claim in claims if id(claim) not in taken)
+    return tuple(
+        replace(claim, children=_without(claim.children, taken))
+        if any(id(inner) in taken for inner in claim.walk())
+        else claim
+        for claim in kept
+    )
+
+
+def _missed(
+    seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]
+) -> tuple[list[Claim], Counter[str]]:
+    """The operator calls that the profiler saw in this thread and no frame of a whole phase is of; by name what ran."""
+    if seen.part.calls.cut or seen.part.calls.part == "operator":
+        return [], Counter()
+    calls = (claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
+    missed = [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
+    if not missed:
+        return [], Counter()
+    known = handles(seen.part.frames, seen.operator_named)
+    marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
+    return missed, Counter(_base(mark.name) for mark in marks if mark is not None and mark.kind == "op")
+
+
+def _name(claim: Claim) -> str:
+    return _base(claim.hop.op or claim.hop.name)
+
+
 def _elsewhere(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> Iterator[FindingOf]:
     """What a whole phase that was stepped did not call, and the profiler saw: a function that changes as it warms up.
 
     TorchScript's interpreter does: its first call records what later ones leave to one node.
     """
-    if seen.part.calls.cut or seen.part.calls.part == "operator":
-        return
-    calls = [claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op"]
-    missed = [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
-    if not missed:
-        return
-    known = handles(seen.part.frames, seen.operator_named)
-    marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
-    ran = Counter(_base(mark.name) for mark in marks if mark is not None and mark.kind == "op")
-    called = Counter(_base(claim.hop.op or claim.hop.name) for claim in calls)
+    missed, ran = _missed(seen, claims, aligned)
+    called = Counter(_name(claim) for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
     # What ran as often as it was called did run, though which call is which is not known.
-    missed = [
-        claim for claim in missed if ran[name := _base(claim.hop.op or claim.hop.name)] + ran[UNNAMED] < called[name]
-    ]
+    missed = [claim for claim in missed if ran[name := _name(claim)] + ran[UNNAMED] < called[name]]
     if missed:
         names = ", ".join(dict.fromkeys(claim.hop.name for claim in missed))
         text = f"the stepped run did not call {names}, which the profiler saw in a run before: the two differ"

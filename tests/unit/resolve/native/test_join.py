@@ -386,6 +386,22 @@ def test_an_operator_call_that_the_profiler_did_not_record(small: Small) -> None
     assert found.hop.why == ("at::_ops::mirror::call ran; the profiler recorded no event for it",)
 
 
+def test_what_another_run_called_and_the_stepped_one_did_not_holds_nothing_of_that(small: Small) -> None:
+    """As mkldnn_convolution, which a batch of 2 with filters of one element goes to on more threads than one."""
+    inside = claim("op", "aten::mirror", op="aten::mirror", event={"type": "op", "name": "aten::mirror"})
+    by_kernel = claim("key", "CPU", claim("kernel", "at::native::other", inside, op="aten::other"), op="aten::other")
+    other = claim("op", "aten::other", by_kernel, op="aten::other", event={"type": "op", "name": "aten::other"})
+    links = (("CPU", WRAPPER, (other,)),)
+    text = below("at::_ops::mirror::call(at::Tensor const&)")
+    claims, findings = stepped(small, text, blend(*chain(*links)))
+    assert "aten::other" not in shape(claims[:1])
+    assert only(claims[:1], "op", "aten::mirror").hop.status == "observed"
+    assert [finding.kind for finding in findings] == ["other-run"]
+    ran = below("at::_ops::mirror::call(at::Tensor const&)", "at::native::other(at::Tensor const&)")
+    claims, findings = stepped(small, ran, blend(*chain(*links)))
+    assert "aten::other" in shape(claims[:1]), "its kernel ran: it was called past its entry point"
+
+
 def test_an_event_whose_overload_is_not_known_is_named_by_its_frame(small: Small) -> None:
     vague = claim("op", "aten::blend", event={"type": "op", "name": "aten::blend"})
     claims, _ = stepped(small, WHOLE, vague)
