@@ -261,7 +261,8 @@ class NodeRef:
 
     recorded: bool = False  # the forward call above it recorded it
     derivatives: tuple[SourceRef, ...] = ()  # every entry of derivatives.yaml that makes such a node, where several do
-    reached: str | None = None  # the node that the engine reached here for its gradient alone, and did not run
+    reached: str | None = None  # the node that the engine reached here, and did not run: its gradient alone is wanted
+    failed: bool = False  # or an error, as of a hook, came before it ran
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from ptexplore.model.observed import GraphNode, KeptForBackward, records
+from ptexplore.model.observed import Event, GraphNode, KeptForBackward, records
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
@@ -160,8 +160,27 @@ def _reached(context: Context, claim: Claim) -> Claim:
     if cut and claim.event.observation == context.base[-1].observation:
         return claim.but(claim.hop, f"the profiler's events end here: whether {node} ran is not known")
     source = context.lookup.definition(EVALUATE)
-    hop = replace(claim.hop, name=EVALUATE, source=source, node=NodeRef(reached=node))
+    hop = replace(claim.hop, name=EVALUATE, source=source, node=NodeRef(reached=node, failed=_failed(context, claim)))
     return claim.but(hop, f"the profiler recorded the engine at {node}, and no call of its apply")
+
+
+def _failed(context: Context, claim: Claim) -> bool:
+    """Whether an exception left the engine at this node: it is the last one that the engine came to.
+
+    That is told of a builtin which Python called; where none is around, not at all.
+    """
+    events = {event.event: event for event in context.base}
+
+    def called_by(event: Event | None) -> Event | None:
+        while event is not None and event.type != "builtin":
+            event = events.get(event.parent) if event.parent is not None else None
+        return event
+
+    caller = called_by(claim.event)
+    if caller is None or not caller.raised:
+        return False
+    later = (event for event in context.base if event.type == "engine" and event.event > claim.event.event)
+    return not any(called_by(event) is caller for event in later)
 
 
 def _other_node(context: Context, name: str) -> SourceRef:

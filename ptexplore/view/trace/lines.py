@@ -149,6 +149,7 @@ def _places(hop: Hop) -> list[Line]:
     if hop.node is not None and hop.node.reached:
         node = hop.node.reached
         note = f"takes the gradient that {node} is given, which was asked for, and does not run {node}"
+        note = f"an error left it before {node} ran" if hop.node.failed else note
         return [Line("place", "", hop.source), Line("note", note)]
     if hop.kind in ("stub", "native") and hop.registration is not None:
         return [Line("place", "", hop.source), Line("place", "registered at", hop.registration)]

@@ -515,7 +515,8 @@ class _Steps:
         """The row of the engine, which goes from node to node, with the nodes in it."""
         within = replace(around, engine=True, recording=hop.phase != "backward")
         reached = hop.node.reached if hop.node is not None else None
-        does = f"{bare(reached)} not run: its gradient is taken" if reached else "the engine: runs the nodes"
+        why = "an error came first" if hop.node is not None and hop.node.failed else "its gradient is taken"
+        does = f"{bare(reached)} not run: {why}" if reached else "the engine: runs the nodes"
         row = self._row(hop, "", does)
         made = self._made(row, hop, self._all(hop.children, within), around)
         made.is_call = made.is_outline = True

@@ -14,12 +14,14 @@ import pytest
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.resolve.autograd import ACCUMULATE, link, mode
 from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.merge import build
 from ptexplore.resolve.trail import resolve
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import (
     CPU_TENSOR,
     Rows,
     Small,
+    builtin,
     call,
     claim,
     entry,
@@ -289,3 +291,18 @@ def test_a_node_that_the_engine_reached_and_did_not_run_is_no_node(small: Small)
     assert (reached.hop.kind, reached.hop.name) == ("native", "torch::autograd::Engine::evaluate_function")
     assert reached.hop.node is not None
     assert reached.hop.node.reached == NODE
+
+
+@pytest.mark.parametrize(
+    ("raised", "further", "failed"), [(False, False, False), (True, False, True), (True, True, False)]
+)
+def test_an_error_of_a_hook_keeps_the_engine_from_a_node(
+    small: Small, raised: bool, further: bool, failed: bool
+) -> None:
+    """What it reached last was left, if an exception left the call of the engine."""
+    engines = [event("engine", name=NODE)] + ([event("engine", name=NODE)] if further else [])
+    around = builtin("torch._C._EngineBase", "run_backward", *engines, raised=raised)
+    context = small.context(session(frames=[around]), rows(small), small.source())
+    (reached, *_) = [one for one in walk(link(context, build(context, ()))) if one.event.type == "engine"]
+    assert reached.hop.node is not None
+    assert reached.hop.node.failed == failed

@@ -248,6 +248,9 @@ def test_where_the_engine_ran_no_node_it_does_not_say_that_it_runs_them() -> Non
                   node=NodeRef(reached="torch::autograd::AccumulateGrad"))  # fmt: skip
     rows = view(a_trail(an_operator(10), node, reached), Options(view="path")).table
     assert rows[-1].what == "AccumulateGrad not run: its gradient is taken"
+    failed = replace(reached, node=NodeRef(reached="torch::autograd::AccumulateGrad", failed=True))
+    rows = view(a_trail(an_operator(10), node, failed), Options(view="path")).table
+    assert rows[-1].what == "AccumulateGrad not run: an error came first"
 
 
 def test_a_closed_function_of_python_says_what_is_in_it() -> None:
