@@ -261,8 +261,8 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     An operator call that was left has called on once for each at::_ops::NAME::redispatch on C++'s stack, and has come
     to every kernel that is on it: a redispatch may be compiled into the kernel that makes it. Of what its last kernel
     calls by its text, what is on the stack ran, and the meta function before it. Where a call goes on boxed, nothing is
-    taken out. Where no run asked for the stack (--once), what is certain of the last calls ends at their first key; so
-    it does in a builtin that an exception left which was caught.
+    taken out unless its last kernel is on the stack. Where no run asked for the stack (--once), what is certain of the
+    last calls ends at their first key; so it does in a builtin that an exception left which was caught.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
@@ -280,12 +280,12 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     plan: dict[int, tuple[int, frozenset[str] | None]] = {}
     for claim, entry, held in _segments(left, thrown):
         names = [function.name for function in held]
-        if any(BOXED.search(name) for name in names):
-            continue
+        kernels = [inner.hop.name for inner in _chain(claim) if inner.hop.kind == "kernel"]
         plain = frozenset(function for name in names for function in _functions_in(name))
         entered = 1 + sum(name.startswith(f"{entry.partition('::call')[0]}::redispatch(") for name in names)
         entered -= any(name.startswith(LOOKUP) for name in names)
-        kernels = [inner.hop.name for inner in _chain(claim) if inner.hop.kind == "kernel"]
+        if any(BOXED.search(name) for name in names) and not (kernels and kernels[-1] in plain):
+            continue
         come_to = [number for number, kernel in enumerate(kernels, 1) if kernel in plain]
         plan[claim.event.event] = max(entered, *come_to, 0), plain if claim is left[-1] else None
     return tuple(_cut(claim, plan) for claim in claims)
@@ -556,7 +556,16 @@ def _left(context: Context, frame: LeftFrame) -> LeftFunction:
 def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
     """Where C++ threw it, if the run that tells threw the same. Of a long message only the beginning is kept."""
     told = records(context.session.observations, "thrown", ThrownError)
-    return next((thrown for thrown in told if thrown.message[:KEPT] == raised.message[:KEPT]), None)
+    return next((thrown for thrown in told if _is_same(thrown.message, raised.message)), None)
+
+
+def _is_same(thrown: str, raised: str) -> bool:
+    """Whether two messages are of one error. TorchScript's has the words of what was thrown in it, and then behind it.
+
+    Source: InterpreterStateImpl::handleError of torch/csrc/jit/runtime/interpreter.cpp.
+    """
+    behind = thrown[len(raised) :].strip() if thrown.startswith(raised) else ""
+    return thrown[:KEPT] == raised[:KEPT] or (behind != "" and raised.rstrip().endswith(behind))
 
 
 def _why(context: Context, thrown: ThrownError | None) -> tuple[str, ...]:

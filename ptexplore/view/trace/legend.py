@@ -31,6 +31,7 @@ _OF_ROWS = {
     "highest of …": "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
     "and that is not excluded, is chosen",
     "its only key": "no other key was there to choose",
+    "the only key left": "what arguments carry besides, if anything, the thread's own sets leave out",
 }
 
 _OF_PROGRAMS = (

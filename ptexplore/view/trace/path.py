@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
+from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.raising import RAISED
 from ptexplore.view.trace import native, native_names
@@ -256,6 +256,18 @@ def _running(what: str, kernels: Sequence[str]) -> str:
         if len(told) <= LINE:
             break
     return told
+
+
+def _highest(dispatch: Dispatch) -> str:
+    """Why a call's first key is taken, by the set that it is the highest of."""
+    if left_out(dispatch):
+        known = f"{dispatch.set} and of " if dispatch.set else ""
+        return f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
+    if ", " in dispatch.set:
+        return f"the highest of {dispatch.set}"
+    if dispatch.tls_exclude:
+        return EXCLUDED if "Autograd" in dispatch.tls_exclude else "its only key"
+    return "the only key left"  # what the thread's own sets left out is not known: that is the set that was seen
 
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
@@ -590,15 +602,7 @@ class _Steps:
         dispatch = hop.dispatch
         if dispatch is None:
             return _status(hop, "")
-        if around.key:
-            why = NEXT_KEY
-        elif left_out(dispatch):
-            known = f"{dispatch.set} and of " if dispatch.set else ""
-            why = f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
-        elif ", " in dispatch.set:
-            why = f"the highest of {dispatch.set}"
-        else:
-            why = EXCLUDED if "Autograd" in (dispatch.tls_exclude or "") else "its only key"
+        why = NEXT_KEY if around.key else _highest(dispatch)
         name = hop.key or hop.name
         told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
         if name == "BackendSelect" and _takes_tensors(around.op):

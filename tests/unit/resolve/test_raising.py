@@ -258,6 +258,23 @@ def test_a_call_that_goes_on_boxed_is_left_as_it_is(small: Small) -> None:
     boxed = "c10::KernelFunction::make_boxed_function<&f>(c10::OperatorKernel*)"
     whole = (chain(),)
     assert raising(small, whole, boxed, *STACK[2:])[1] == whole
+    last = "wrapper_CPU_blend(at::Tensor const&)"
+    _, claims = raising(small, whole, last, boxed, *STACK[2:])
+    assert shape(claims) == "aten::blend.Pair(AutogradCPU(VariableType::blend(CPU(wrapper_CPU_blend(aten::seen)))))", (
+        "but of its last kernel, which the stack held, what had not run"
+    )
+
+
+def test_what_torchscript_says_is_of_the_error_in_it(small: Small) -> None:
+    """Its message ends with the words that were thrown, and where the stack is asked for they follow once more."""
+    told = "The following operation failed in the TorchScript interpreter.\nRuntimeError: no\n"
+    context, claims = raising(small, (an_op(),), *STACK, message=told)
+    raised, thrown = context.session.observations
+    for words, is_told in (("no", True), ("other", False)):
+        thrown = replace(thrown, data={**thrown.data, "message": f"{told}{words}"})
+        ending = conclude(replace(context, session=replace(context.session, observations=(raised, thrown))), claims, {})
+        assert ending is not None
+        assert (ending.function == "check") == is_told
 
 
 def test_without_cpps_stack_nothing_is_taken_out(small: Small) -> None:
