@@ -79,7 +79,7 @@ class Event(Recorded, frozen=True):
 
     event: Count  # its number in the tree
     parent: Count | None  # the number of the event that it is inside of
-    type: str  # `op`, `node`, `engine`, `user`, `script`, `launch`, `frame`, `builtin`, `callback`, `sets`, `call`
+    type: str  # op, node, engine, user, script, launch, frame, builtin, callback, sets, call; cut: frames end there
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # which half of the run
     name: str | None = None  # of an `op`, `node`, `engine`, `user`, `script` or `launch`
@@ -340,6 +340,7 @@ class CppFunction(Struct, frozen=True):
     library: str  # the library's file name
     name: str  # demangled; empty where the library does not tell
     unit: str = ""  # the source file, without folders, of what is local to one
+    entered: bool = False  # whether what called it is none of torch's C++: Python, as a rule
 
 
 class ThrownError(Recorded, frozen=True):

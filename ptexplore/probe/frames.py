@@ -239,11 +239,17 @@ class FrameRecorder:
         """A marker for something that was seen, and its name; None where there are too many."""
         number = next(self._numbers)
         if number >= LIMIT:
-            self._cut = True
+            if not self._cut:
+                self._cut = True
+                with self._told(number, {"type": "cut"})[1]:
+                    pass
             return None
+        self._threads.add(threading.get_ident())
+        return self._told(number, data)
+
+    def _told(self, number: int, data: dict[str, Any]) -> tuple[str, Any]:
         name = f"f:{number}"
         self.marked[name] = data
-        self._threads.add(threading.get_ident())
         return name, api.marker(name)
 
     def _enter(self, owner: object, data: dict[str, Any]) -> None:

@@ -221,7 +221,7 @@ def phases(
 
 def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
     """The events that concern one recorder; others' markers are taken out and their children hoisted."""
-    own = {"frames": ("frame", "builtin", "callback", "sets"), "dispatch": ("call",)}.get(recorder, ())
+    own = {"frames": ("frame", "builtin", "callback", "sets", "cut"), "dispatch": ("call",)}.get(recorder, ())
     foreign = set(events.MARKERS) - set(own)
     parents = {e["event"]: e["parent"] for e in tree if e["type"] in foreign}
     for event in tree:

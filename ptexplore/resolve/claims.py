@@ -85,6 +85,11 @@ class Context:
         return self.events("frames") or self.events("ops")
 
     @cached_property
+    def frames_end(self) -> int | None:
+        """The number of the event of the base behind which no Python frames are told; None where all are."""
+        return next((event.event for event in self.base if event.type == "cut"), None)
+
+    @cached_property
     def dispatched(self) -> list[Event] | None:
         """The operators of the dispatch pass, in order; None if it ran other operators than the base."""
         dispatched = operators(self.events("dispatch"))

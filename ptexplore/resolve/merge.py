@@ -89,6 +89,9 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
                 # In a frame they stay; C++ that called Python may have set others when Python has ended.
                 sets = sets if event.by_c else last if by_python else None
                 continue
+            if event.type == "cut":
+                sets = None
+                continue
             if event.type == "callback":  # its sets are told as if it were not there
                 children, sets = claims_in(event.event, sets, by_python)
                 claims += (replace(child, by_callback=True) for child in children)

@@ -130,11 +130,16 @@ _CAT = re.compile(
 )
 
 
-def compared(message: str, given: Given, written: Sequence[str] = ()) -> tuple[ComparedValue, ...]:
+def compared(
+    message: str, given: Given, written: Sequence[str] = (), *, indexed: bool = False
+) -> tuple[ComparedValue, ...]:
     """The values that a message tells of, in its order; () for a message that no rule knows.
 
-    `given` are the tensors of the operator call that was left, `written` the arguments that it writes to.
+    `given` are the tensors of the operator call that was left, `written` the arguments that it writes to; it is
+    `indexed` if it takes a list of tensors that index self.
     """
+    if indexed and (values := tuple(_indexed(message))):
+        return values
     for reader in (_broadcast, _expand, _wrapped, _bounds, _cat):
         values = tuple(reader(message, given))
         if values:
@@ -164,12 +169,16 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
 
 
 def _broadcast(message: str, given: Given) -> Iterator[ComparedValue]:
-    """Operands are broadcast one after the other; the message is of the first that does not fit what came before."""
+    """Operands are broadcast one after the other; the message is of the first that does not fit what came before.
+
+    An operator may hand two of them on the other way round, as masked_fill does.
+    """
     told = _BROADCAST.search(message)
     if told is None:
         return
     first, second, dimension = told[1], told[2], int(told[3])
-    for operands in (given, [operand for operand in given if operand[0] != "out"]):
+    turned = [given[::-1]] if len(given) == 2 else []
+    for operands in (given, [operand for operand in given if operand[0] != "out"], *turned):
         shape: list[int] = []
         for number, (name, tensor) in enumerate(operands):
             sizes = list(tensor.sizes)
@@ -190,8 +199,8 @@ def _broadcast(message: str, given: Given) -> Iterator[ComparedValue]:
             if at is not None:
                 break
             shape = broadcast
-    yield ComparedValue(first, f"a size at dimension {dimension} of the result")
-    yield ComparedValue(second, f"a size at dimension {dimension} of the result")
+    yield ComparedValue(first, f"a size at dimension {dimension} of the shape that they broadcast to")
+    yield ComparedValue(second, f"a size at dimension {dimension} of the shape that they broadcast to")
 
 
 def _fitted(shape: list[int], sizes: list[int]) -> tuple[list[int], int | None]:
@@ -240,6 +249,18 @@ def _bounds(message: str, given: Given) -> Iterator[ComparedValue]:
     at, size = int(told[2]), int(told[3])
     whose = [name for name, tensor in given if len(tensor.sizes) > at and tensor.sizes[at] == size]
     yield ComparedValue(told[3], f"the size of dimension {at}", whose[0] if len(whose) == 1 else None)
+
+
+def _indexed(message: str) -> Iterator[ComparedValue]:
+    """Indexing by tensors counts these, and calls the number a dimension: x[:, i] has one, which is 0.
+
+    Source: Indexer::get of aten/src/ATen/native/cpu/IndexKernelUtils.h.
+    """
+    told = _BOUNDS.search(message)
+    if told is None:
+        return
+    yield ComparedValue(told[1], "the index asked for")
+    yield ComparedValue(told[3], f"the size of the dimension of self that index tensor {told[2]} is for")
 
 
 def _cat(message: str, given: Given) -> Iterator[ComparedValue]:

@@ -27,6 +27,7 @@ from ptexplore.model.observed import (
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
+    ComparedValue,
     Ending,
     HandedError,
     Hop,
@@ -51,7 +52,7 @@ from ptexplore.resolve.error_message import (
     thrown_at,
     with_writes,
 )
-from ptexplore.resolve.mismatch import compared
+from ptexplore.resolve.mismatch import Given, compared
 from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
@@ -67,6 +68,7 @@ UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
 NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
+LIST_NOT_TOLD = "not told (a list of optional tensors)"
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
@@ -108,7 +110,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         function=thrown.function if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
         call=call.source if call is not None else None,
-        given=_given(tensors, _skipped(operator) if operator is not None else ()),
+        given=_given(tensors, _untold(operator) if operator is not None else {}),
         python=python,
         further=raised.further,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
@@ -117,7 +119,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         why=_why(context, thrown),
         close=raised.close,
         check=condition_at(context.lookup, source),
-        compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
+        compared=_compared(raised.message, tensors, operator) if operator is not None else (),
         cause=cause_of(raised.message, raised.exception) if missing is None else None,
         handed=_handed(context, raised.message),
         module=raised.module,
@@ -361,6 +363,9 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames, entries))
     segment = next((held for claim, _, held in _segments(left, thrown) if claim is left[-1]), ())
     if not left or not segment:
+        step = innermost(claims, thrown.stack, raised[0].frames, entries)
+        if step is not None:
+            claims = _with_stack(context, claims, step, _inside(step, thrown.stack, raised[0].frames), thrown)
         return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
     inside, rest = left[-1], list(segment)
     for number, function in enumerate(segment):
@@ -370,14 +375,34 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             inner = inside if inner is None and inside.hop.kind == "kernel" and kind(function.name, inside) else inner
             if inner is not None:
                 inside, rest = inner, list(segment[number + 1 :])
+    claims = _with_stack(context, claims, inside, rest, thrown)
+    return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
+
+
+def _inside(step: Claim, stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Sequence[CppFunction]:
+    """What was on C++'s stack inside of the innermost step that an error left, outermost first.
+
+    Of the innermost function of Python that is what Python called last.
+    """
+    inner: int | None = None
+    if step.hop.kind in ("node", "binding"):
+        inner = next((n for n, function in enumerate(stack) if function.name and _is_of(function.name, step)), None)
+    elif frames and _is_frame(frames[-1], step):
+        inner = next((n + 1 for n, function in enumerate(stack) if function.entered), None)
+    return stack[:inner][::-1] if inner is not None else ()
+
+
+def _with_stack(
+    context: Context, claims: tuple[Claim, ...], inside: Claim, functions: Sequence[CppFunction], thrown: ThrownError
+) -> tuple[Claim, ...]:
+    """The claims, with functions that C++'s stack held, outermost first, behind all else that is inside of one."""
     sites = Sites(context.lookup)
     made: tuple[Claim, ...] = ()
-    for function in reversed(rest):
+    for function in reversed(functions):
         seen = _on_stack(function, thrown.observation, inside, sites)
         if seen is not None and not (made and made[0].hop.name == seen.hop.name and seen.hop.why != made[0].hop.why):
             made = (replace(seen, children=made),)
-    claims = _with(claims, inside, replace(inside, children=(*inside.children, *made)))
-    return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
+    return _with(claims, inside, replace(inside, children=(*inside.children, *made))) if made else claims
 
 
 def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim | None) -> tuple[Claim, ...]:
@@ -477,14 +502,18 @@ def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
                 yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
 
 
-def _given(tensors: Sequence[tuple[str, RecordedTensor]], skipped: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Each argument with what it was: "float32[3, 3] cpu"; `skipped` are those of which the profiler tells nothing."""
+def _given(tensors: Sequence[tuple[str, RecordedTensor]], untold: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Each argument with what it was: "float32[3, 3] cpu"; of those that the profiler tells nothing of, the reason."""
     told: dict[str, list[str]] = {}
     for name, tensor in tensors:
         told.setdefault(name.partition("[")[0], []).append(_described(tensor))
     of_list = {name.partition("[")[0] for name, _ in tensors}
-    untold = ((name, NOT_TOLD) for name in skipped if name not in of_list)
-    return (*((name, "; ".join(words)) for name, words in told.items()), *untold)
+    rest = ((name, why) for name, why in untold.items() if name not in of_list)
+    return (*((name, "; ".join(words)) for name, words in told.items()), *rest)
+
+
+def _compared(message: str, given: Given, operator: Claim) -> tuple[ComparedValue, ...]:
+    return compared(message, given, _written(operator), indexed=bool(_optional_lists(operator)))
 
 
 def _written(operator: Claim) -> tuple[str, ...]:
@@ -629,6 +658,20 @@ def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str
     is_read = all(argument.name in read for argument in wanted if "Tensor" in argument.type)
     if is_read and "device" in [argument.name for argument in wanted]:
         yield from ("layout", "device") if key.startswith(OF_LAYOUTS) else ("device",)
+
+
+def _untold(operator: Claim) -> dict[str, str]:
+    """The tensors, and lists of some, that an operator call was given and the profiler tells nothing of, with why."""
+    lists = dict.fromkeys(_optional_lists(operator), LIST_NOT_TOLD)
+    return dict.fromkeys(_skipped(operator), NOT_TOLD) | lists
+
+
+def _optional_lists(operator: Claim) -> tuple[str, ...]:
+    """The lists of optional tensors that an operator call was given, by argument: the indices of index."""
+    if operator.hop.operator is None:
+        return ()
+    text = operator.hop.operator.schema
+    return schema.optional_lists(schema.arguments(text), schema.own_inputs(text, operator.event.inputs))
 
 
 def _skipped(operator: Claim) -> tuple[str, ...]:

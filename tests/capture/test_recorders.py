@@ -265,6 +265,8 @@ def test_a_long_run_is_cut_alike_in_every_pass(warm: Runtime) -> None:
         assert sum(e["type"] == "op" for e in seen(session, recorder)) == limit
         cuts = seen(session, recorder, "cut")
         assert any(str(limit) in str(cut) for cut in cuts)
+    (end,) = (e for e in seen(session, "frames") if e["type"] == "cut")
+    assert max(e["event"] for e in seen(session, "frames") if e["type"] in ("frame", "builtin")) < end["event"]
     assert not seen(session, "compare", "perturbed")
     assert not seen(session, "compare", "nondeterministic")
 

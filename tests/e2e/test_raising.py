@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ptexplore.model.places import Runtime
+from ptexplore.resolve.raising import LIST_NOT_TOLD
 from ptexplore.store.catalogue.reader import Store
 from tests.harness import TARGET, THOROUGH, InProcess, as_in_the_repository, torch_version
 
@@ -356,6 +357,12 @@ def test_a_mismatch_is_told_with_the_arguments_and_the_condition(command: InProc
     assert [(v["text"], v["argument"]) for v in told["compared"]] == [("[4, 5]", "index"), ("[3, 3]", "self")]
     assert "index" in told["check"]
     assert told["source"]["precision"] == "registered"
+
+
+def test_what_the_profiler_does_not_tell_of_is_said_to_be_given_all_the_same(command: InProcess) -> None:
+    """The indices, of which the message speaks: a list of optional tensors."""
+    given = ending_of(command, "a[0].index_put_((torch.tensor([0, 1]),), torch.ones(3))", "--no-native")["given"]
+    assert given == [["self", "float32[3] cpu"], ["values", "float32[3] cpu"], ["indices", LIST_NOT_TOLD]]
 
 
 # --- every operator without a kernel ---

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,12 @@ def thrown(text: str, cache: Path) -> dict[str, Any] | None:
     }
 
 
-def _functions(text: str, cache: Path) -> Iterator[dict[str, str]]:
+def _functions(text: str, cache: Path) -> Iterator[dict[str, Any]]:
     """The functions of torch's libraries on the stack, innermost first."""
     libraries: dict[str, Elf | None] = {}
-    for line in text.splitlines():
-        frame = _FRAME.fullmatch(line.rstrip())
-        if frame is None or not os.path.basename(frame[1]).startswith(OURS):
+    frames = [frame for line in text.splitlines() if (frame := _FRAME.fullmatch(line.rstrip())) is not None]
+    for frame, caller in zip_longest(frames, frames[1:]):
+        if not _is_ours(frame[1]):
             continue
         path = frame[1]
         if path not in libraries:
@@ -57,7 +58,13 @@ def _functions(text: str, cache: Path) -> Iterator[dict[str, str]]:
         # The address is the one that the call returns to: it may be behind the function's end.
         if elf is not None:
             function = elf.at(int(frame[2]) - 1)
-            yield {"library": function.library, "name": demangle(function.mangled), "unit": function.unit}
+            entered = caller is not None and not _is_ours(caller[1])
+            told = {"library": function.library, "name": demangle(function.mangled), "unit": function.unit}
+            yield told | ({"entered": True} if entered else {})
+
+
+def _is_ours(path: str) -> bool:
+    return os.path.basename(path).startswith(OURS)
 
 
 def _throws(name: str) -> bool:

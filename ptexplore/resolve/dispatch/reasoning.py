@@ -87,7 +87,7 @@ def _descend(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = False
 ) -> Claim:
     """The claim with the keys of every operator call in it; `by_python` if Python, or a generated binding, makes it."""
-    state = state_at(claim, state)
+    state = state_at(context, claim, state)
     if claim.hop.kind in ("binding", "python"):
         return _below_python(context, tensors, claim, state)
     if claim.hop.kind == "op" and claim.hop.op is not None:
@@ -103,7 +103,7 @@ def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: 
     """A Python frame, or a binding, with the keys of what it calls; `state`: the sets where it begins."""
     children = []
     for child in claim.children:
-        before = state_at(child, state) if claim.hop.kind == "python" else state
+        before = state_at(context, child, state) if claim.hop.kind == "python" else state
         called, around = child, inside_caller(context, claim, child, state)
         if lifted(claim, child):  # C++ between Python and the call changed what Python read
             unread = structs.replace(child.event, tls_include=None, tls_exclude=None)

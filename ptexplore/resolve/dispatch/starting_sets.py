@@ -551,6 +551,7 @@ TRACER = "torch/csrc/jit/frontend/tracer.cpp"
 # The boxed kernels of function transforms, which set both sets anew by what each layer wants
 # (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
+FRAMES_END = "no Python frame is told from there on, so what Python did to the thread-local sets is not known"
 NAMES = "whether Named is among the excluded is not known: what is around may hold a NoNamesGuard"
 VALUES = "torch/csrc/utils/tensor_new.cpp"
 ASSIGNED = "torch/csrc/autograd/python_variable_indexing.cpp"
@@ -598,9 +599,14 @@ def first_state(context: Context) -> LocalState:
     return LocalState(include, exclude, False, "not read; torch's defaults are assumed", certain=False)
 
 
-def state_at(claim: Claim, state: LocalState) -> LocalState:
-    """The sets at a claim: as they were read at it, else `state`, the sets around it."""
+def state_at(context: Context, claim: Claim, state: LocalState) -> LocalState:
+    """The sets at a claim: as they were read at it, else `state`, the sets around it.
+
+    Behind the last Python frame that is told they are not known: what Python then did to them was not seen.
+    """
     call, event = claim.call, claim.event
+    if call is None and context.frames_end is not None and event.event > context.frames_end:
+        return replace(state, observed=False, certain=False, known=False, why=FRAMES_END, transforms=())
     if call is not None:
         return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, "", (call.observation,))
     if event.tls_include is not None and event.tls_exclude is not None:

@@ -27,7 +27,7 @@ from ptexplore.view.trace.modules import (
     saved_for_backward,
     uncounted,
 )
-from ptexplore.view.trace.page import OPERATORS, OPERATORS_UNCOUNTED, NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, own_heading
 from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
@@ -56,7 +56,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         view="modules",
         table=rows,
         columns=columns,
-        told=OPERATORS if unit else OPERATORS_UNCOUNTED,
+        told=own_heading(nodes=_has_nodes(trail, root), counted=unit is not None),
         legend=legend(trail, rows),
     )
 
@@ -90,6 +90,11 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     yield "; ".join(filter(None, (timed, long, "--open NAME steps the costliest operator in NAME")))
 
 
+def _has_nodes(trail: Trail, root: Part) -> bool:
+    """Whether nodes of backward are among what the rows tell of."""
+    return runs_nodes_itself(trail) or any(part.kind == "backward" for part in root.walk())
+
+
 def _saved(session: Session | None, whole: Part) -> int:
     """The bytes that are kept for backward, those too that no operator's node kept."""
     told = sum(kept.bytes for kept in records(session.observations if session else (), "kept", KeptForBackward))
@@ -116,8 +121,7 @@ def _left_out(
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     if unit == "nanoseconds":
-        nodes = runs_nodes_itself(trail) or any(part.kind == "backward" for part in root.walk())
-        yield from how_timed(session, with_nodes=nodes)
+        yield from how_timed(session, with_nodes=_has_nodes(trail, root))
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(trail, root)

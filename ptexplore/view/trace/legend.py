@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
-from ptexplore.view.trace.page import OPERATORS, OPERATORS_UNCOUNTED, TrailView
+from ptexplore.view.trace.page import OWN_HEADINGS, TrailView
 
 _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
@@ -17,6 +17,7 @@ _OF_ROWS = {
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
+    "called by Python": "no recorder saw its function: a class, one written in C, or one of another package",
     "operator call… in": "operators that Python, or a node, calls in it, without those that operators make",
     "no operator seen in it": "no operator call was recorded in it, or in what it called: a helper; a few operators, "
     "as those that mark ranges for the profiler, are never recorded",
@@ -94,7 +95,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
     words = " ".join(row.what for row in page.table)
-    if page.told in (OPERATORS, OPERATORS_UNCOUNTED):
+    if page.told in OWN_HEADINGS:
         yield from _of_expression(page)
     elif page.columns[:1] == ("time",):
         yield from _OF_PROGRAMS

@@ -17,10 +17,6 @@ VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
 
 
-# The heading of what a module's row of an expression says, and that where no cost is known.
-OPERATORS, OPERATORS_UNCOUNTED = "operators, costliest first", "operators"
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text.
@@ -203,3 +199,13 @@ class SavedView:
 
     format: int = field(default=1, kw_only=True)
     view: TrailView
+
+
+def own_heading(*, nodes: bool, counted: bool) -> str:
+    """The heading of what a row of an expression's modules says: what it called itself, by cost where that is known."""
+    return f"operators{' and nodes' if nodes else ''}{', costliest first' if counted else ''}"
+
+
+OWN_HEADINGS = frozenset(
+    own_heading(nodes=nodes, counted=counted) for nodes in (False, True) for counted in (False, True)
+)

@@ -45,6 +45,7 @@ SHARES = "share: of all instructions, callees included; self: without the rows i
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
+CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
@@ -144,7 +145,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     if not any(row.own is not None and row.level for row in rows):
         return ()
     phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
-    functions = any(row.what.startswith("Python") for row in rows if row.level)
+    functions = any(row.what.startswith(("Python", CALLED_BY_PYTHON)) for row in rows if row.level)
     small = f"no row: most of what is under {SMALL:.0%}; a kernel, if no kernel calls it, is named or counted in one"
     return (
         SHARES,
@@ -443,6 +444,7 @@ class _Steps:
         if hop.kind == "python" and not native.is_range(hop):
             qualname = hop.python.qualname if hop.python is not None else None
             kind = "Python, goes on" if hop.python is not None and hop.python.resumed else "Python"
+            kind = kind if hop.source.line is not None else CALLED_BY_PYTHON
             made = self._step(
                 hop,
                 as_called(qualname or hop.name),

@@ -173,6 +173,7 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     page = view(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad), Options(view="modules"))
     assert any("in its time too, if it ran them itself" in told for told in page.left_out)
     assert any(told.startswith("operators and nodes by time") for told in page.left_out)
+    assert page.told == "operators and nodes, costliest first"
 
 
 def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> None:

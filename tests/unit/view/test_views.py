@@ -199,6 +199,14 @@ def test_a_range_that_is_marked_is_no_function() -> None:
     assert [title(hop) for hop in ranges] == ["mine", "mine"]
 
 
+def test_what_no_recorder_saw_the_function_of_is_not_called_python() -> None:
+    """As torch.Tensor(2), whose class is C: what is inside of it ran, but no function of Python was seen."""
+    made = Hop(2, "python", "Tensor", "observed", SourceRef(None, None, None, "unknown"), children=(an_operator(5),))
+    page = view(a_trail(made), Options(view="path"))
+    assert next(row.what for row in page.table if row.name == "Tensor()") == "called by Python"
+    assert "called by Python" in dict(whole_legend(page))
+
+
 @pytest.mark.parametrize(
     ("result", "started", "told"),
     [  # of probe/autograd.py: what it calls backward on

@@ -30,7 +30,10 @@ from tests.unit.resolve.making import (
     bits,
     call,
     claim,
+    event,
+    frame,
     number_of,
+    op,
     session,
     state,
     user_call,
@@ -59,23 +62,35 @@ def test_without_a_reading_torchs_defaults_are_assumed_and_not_certain(small: Sm
     assert (first.observed, first.certain) == (False, False)
 
 
-def test_the_sets_that_were_read_at_a_call_count_there() -> None:
+def test_the_sets_that_were_read_at_a_call_count_there(small: Small) -> None:
     read = call(1, **state(exclude=("Tracer",)))
     one = replace(claim("binding", "f"), call=user_call(9, read))
-    found = state_at(one, READ)
+    found = state_at(small.context(), one, READ)
     assert (found.exclude, found.observed, found.evidence) == (bits("Tracer"), True, (9,))
 
 
-def test_the_sets_that_a_frame_reports_count_there() -> None:
+def test_the_sets_that_a_frame_reports_count_there(small: Small) -> None:
     event = {"type": "builtin", "table": "torch", "method": "f", "tls_include": bits("Python"), "tls_exclude": 0}
-    found = state_at(claim("binding", "f", event=event, evidence=(4,)), READ)
+    found = state_at(small.context(), claim("binding", "f", event=event, evidence=(4,)), READ)
     assert (found.include, found.observed, found.evidence) == (bits("Python"), True, (4,))
     before = state_at(
+        small.context(),
         claim("op", "aten::blend", event={"type": "op", "name": "aten::blend", "tls_include": 0, "tls_exclude": 0}),
         READ,
     )
     assert (before.include, before.observed, before.certain) == (0, False, False), "read at what Python did before it"
-    assert state_at(claim("op", "aten::blend"), READ) == READ, "elsewhere those around it"
+    assert state_at(small.context(), claim("op", "aten::blend"), READ) == READ, "elsewhere those around it"
+
+
+def test_behind_the_last_frame_that_is_told_no_set_is_known(small: Small) -> None:
+    """There Python may have turned a mode on, or a level of a transform, that nothing was told of."""
+    told = session(frames=[frame("f", file="f.py", line=1), event("cut"), op("aten::blend")])
+    context = small.context(told)
+    read = {"type": "op", "name": "aten::blend", "tls_include": 0, "tls_exclude": 0}
+    ops = [claim("op", "aten::blend", event={**read, "event": number}) for number in (100, 102)]
+    assert [state_at(context, one, READ).known for one in ops] == [True, False]
+    called = replace(ops[1], call=user_call(9, call(1, **state())))
+    assert state_at(context, called, READ).known, "but where they were read for a call of yours"
 
 
 # --- inside a kernel ---
