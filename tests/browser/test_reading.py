@@ -231,6 +231,14 @@ def test_a_click_on_a_name_that_is_no_link_tells_what_is_called_so(file_reader: 
     assert "at::native::Mixer" in shown
     page.keyboard.press("Enter")
     file_reader.until("() => location.hash === '#L21'")
+    page.evaluate("document.querySelectorAll('#code li')[27].textContent = '  Mixer held;'")
+    page.evaluate("document.querySelectorAll('#code li')[28].textContent = '  held.spin();'")
+    click(29, "spin")
+    page.wait_for_selector("#card:has-text('held seems to be declared on line 28')")
+    page.keyboard.press("Escape")
+    click(29, "held")
+    page.wait_for_selector("#card a:has-text('line 28')")
+    page.keyboard.press("Escape")
     click(9, "return")
     page.wait_for_timeout(400)
     assert page.is_hidden("#card"), "a word of the language"

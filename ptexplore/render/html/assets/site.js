@@ -475,7 +475,9 @@
     /* One definition: straight to it. A choice: asked, never chosen. */
     doc.addEventListener("click", (e) => {
       const link = e.target.closest(named);
-      if (!link) { if (!e.target.closest("#card")) { hideCard(); pointAt(e); } return; }
+      const inCard = !link && e.target.closest("#card");
+      if (!inCard || e.target.closest("a, button")) hideCard(); // what a card leads to is not to stand under it
+      if (!link) { if (!inCard) pointAt(e); return; }
       const { choice, all, off } = places(link);
       if (off) { e.preventDefault(); showCard(link); return; }
       if (!all.length || e.ctrlKey || e.metaKey || e.shiftKey) return;

@@ -332,13 +332,30 @@
       range.setStart(text, index);
       range.setEnd(text, index + word.length);
       const box = [...range.getClientRects()].find((one) => one.left <= x && x <= one.right && one.top <= y && y <= one.bottom);
-      if (box) return { word, box };
+      if (box) return { word, box, range };
+    }
+    return null;
+  }
+  const ABOVE = 60; // lines in which the object of a member is looked for
+  const NO_TYPES = /^\s*(?:return|else|delete|new|throw|case|goto|using)\b/;
+  /* The line above that seems to declare what a member is of, else the name itself: `T op;`, by the text; null where none does. */
+  function objectOf(range, word) {
+    const li = range.startContainer.parentElement.closest("#code ol.c > li"), before = doc.createRange();
+    before.setStart(li, 0);
+    before.setEnd(range.startContainer, range.startOffset);
+    const object = /([A-Za-z_]\w*)(?:\.|->)$/.exec(before.toString())?.[1] ?? word;
+    if (!object) return null;
+    const declares = new RegExp(`^\\s*(?:const\\s+)?[A-Za-z_][\\w:]*(?:<.*>)?[\\s&*]+${object}\\s*[;={(]`);
+    const all = [...doc.querySelectorAll("#code ol.c > li")], own = all.indexOf(li);
+    for (let n = own - 1; n >= Math.max(0, own - ABOVE); n--) {
+      const text = all[n].textContent;
+      if (declares.test(text) && !NO_TYPES.test(text)) return { object, line: n + 1, text: text.trim() };
     }
     return null;
   }
   /* What a card says of the name at a point, and where that stands; null where no name is. `defined` draws a definition. */
   ptx.nameAt = (x, y, rows, defined) => {
-    const { word, box } = wordAt(x, y) || {};
+    const { word, box, range } = wordAt(x, y) || {};
     if (!word || OWN_WORDS.has(word)) return null;
     const called = rows.filter((row) => row[1].split(/::|\./).pop() === word && !row[1].endsWith(`${word}::${word}`)); // a class, not its constructors
     const whole = new Set(called.filter((row) => row[5]).map((row) => row[1]));
@@ -347,8 +364,10 @@
       : own.length ? "of this file only this has the name, and only the name speaks for it" : `nothing of this file is known as ${word}`;
     const search = make("button", { type: "button" }, `search for ${word}`);
     search.addEventListener("click", () => ptx.ask?.(word));
-    return { box, inside: [make("p", { class: "many" }, told), ...own.slice(0, MANY).map((row) => defined({ href: `#L${row[0]}`, label: `line ${row[0]}` }, row)),
-      own.length > MANY ? make("p", { class: "many" }, `and ${own.length - MANY} more`) : "", make("p", {}, search)] };
+    const of = objectOf(range, own.length ? null : word);
+    return { box, inside: [make("p", { class: "many" }, told),
+      of && make("p", {}, `${of.object} seems to be declared on `, make("a", { href: `#L${of.line}` }, `line ${of.line}`), ": ", make("code", {}, of.text)), ...own.slice(0, MANY).map((row) => defined({ href: `#L${row[0]}`, label: `line ${row[0]}` }, row)),
+      own.length > MANY ? make("p", { class: "many" }, `and ${own.length - MANY} more`) : null, make("p", {}, search)].filter((one) => one) };
   };
 
   ptx.showUses = show;
