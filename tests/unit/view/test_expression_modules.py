@@ -162,14 +162,15 @@ def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_w
 
 def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_them() -> None:
     # torch.autograd.grad(m(x).sum(), x, create_graph=True): what its nodes call is recorded, and backward runs that.
-    again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6)
+    again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6, saved=8)
     node = Hop(42, "node", "AddmmBackward0::apply", "observed", PLACE, sequence=12, time=9, children=(again,))
     grad = Hop(41, "python", "grad", "observed", PLACE, children=(node,))
     late = Hop(50, "node", "MmBackward0::apply", "observed", PLACE, phase="backward", sequence=20, time=4)
     whole = expression_parts(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad, late), None)
-    assert [(part.name, part.time, part.backward, part.operators) for part in whole.parts] == [
-        ("", 5, 9, 1), ("grad()", 9, 4, 1), ("backward", 4, 0, 0),
+    assert [(part.name, part.time, part.backward, part.operators, part.saved) for part in whole.parts] == [
+        ("", 5, 9, 1, 0), ("grad()", 9, 4, 1, 8), ("backward", 4, 0, 0, 0),
     ]  # fmt: skip
+    assert whole.saved == whole.parts[1].own[0].saved == 8, "the node's operator recorded what keeps it"
     page = view(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad), Options(view="modules"))
     assert any("in its time too, if it ran them itself" in told for told in page.left_out)
     assert any(told.startswith("operators and nodes by time") for told in page.left_out)
@@ -202,6 +203,16 @@ def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() ->
     assert any("at least 96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: without 2 saved tensors that a hook packed") for told in page.left_out)
     assert any(told.startswith("saved: without what nodes keep that do not tell it (1,") for told in page.left_out)
+
+
+def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_operator() -> None:
+    inside = (operator(13, sequence=2, saved=80), operator(14, sequence=3, saved=16))
+    trail = a_trail(*(module(10 * n, name, one) for n, (name, one) in enumerate(zip("ab", inside, strict=True), 1)))
+    kept = [Observation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}) for n, size in ((2, 80), (3, 16))]
+    seen = replace(session({}), observations=tuple(kept))
+    page = view(trail, Options(view="modules", opened="a"), seen)
+    assert any("96 B saved for backward" in fact for fact in page.facts)
+    assert not [told for told in page.left_out if told.startswith("saved: in no row")]
 
 
 def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
