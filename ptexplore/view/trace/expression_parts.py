@@ -96,8 +96,9 @@ class _Gathering:
         self.running: set[tuple[str, SourceRef | None]] = set()
         for hop in trail.hops:
             _note_running(hop, self.running)
+        with_python = {0, *(o.data["thread"] for o in seen if o.kind == "event" and o.data["type"] in OF_PYTHON)}
         for hop in trail.hops:
-            if hop.kind == "op" and hop.thread:
+            if hop.kind == "op" and hop.thread not in with_python:
                 continue  # a kernel computes with threads of its own, and called it there: operators' own calls
             self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False)
         if self.unit == "instructions":
@@ -279,6 +280,7 @@ def _called(hop: Hop) -> str:
     return hop.op or hop.name
 
 
+OF_PYTHON = ("frame", "builtin", "sets")  # the types of events that Python alone makes
 CALLED = ("python", "binding", "op", "node")  # the kinds of what an expression calls itself
 
 

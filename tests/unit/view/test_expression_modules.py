@@ -180,8 +180,16 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
 def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> None:
     # The backward of scaled_dot_product_attention makes a tensor in its parallel region, in another thread.
     beside = replace(operator(60, time=3), thread=1, phase="backward")
-    whole = expression_parts(a_trail(module(1, "", operator(13, time=5), type_="Net"), beside), None)
+    trail = a_trail(module(1, "", operator(13, time=5), type_="Net"), beside)
+    whole = expression_parts(trail, session({}))
     assert (whole.operators, whole.time) == (1, 5)
+    # In a thread of Python's nothing else called it: `list(executor.map(lambda t: t * t, [x]))`.
+    sets = {"event": 2, "parent": None, "type": "sets", "thread": 1, "phase": "forward",
+            "tls_include": "0x0", "tls_exclude": "0x0"}  # fmt: skip
+    told = session({})
+    told = replace(told, observations=(*told.observations, Observation(70, "frames", "event", sets)))
+    whole = expression_parts(trail, told)
+    assert (whole.operators, whole.time) == (2, 8)
 
 
 def test_what_was_raised_stands_above_the_modules() -> None:
