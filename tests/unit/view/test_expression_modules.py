@@ -123,6 +123,18 @@ def test_what_was_not_measured_has_no_share() -> None:
     assert page.columns == ("ops",)
 
 
+def test_what_was_not_stepped_beside_what_was_has_no_share() -> None:
+    """It ran in another thread, or behind a cut."""
+    inner = (module(10, "a", operator(13, instructions=100)), module(20, "b", operator(23)), operator(33))
+    rows = rows_of(a_trail(module(1, "", *inner, type_="Net", bound="m")), session({}, forward=100))
+    shares = {name: row.share for name, row in rows.items() if not name.startswith("m(x)")}
+    assert shares == {"m  Net": 1.0, "a  Linear": 1.0, "b  Linear": None, "linear": None}
+    rows = rows_of(a_trail(module(1, "", module(10, "a", operator(13)), operator(33), type_="Net")),
+                   session({}, forward=100))  # fmt: skip
+    assert [rows[name].share for name in ("Net", "a  Linear")] == [None, None]
+    assert rows["the rest: Python"].share == 1.0
+
+
 def test_a_module_is_opened_by_its_name_alone_and_its_costliest_call_is_stepped() -> None:
     one = module(10, "linear", operator(13, time=5), operator(14, time=9))
     trail = a_trail(module(1, "", one, module(20, "linear2", operator(23, time=20)), type_="Net", bound="m"))
