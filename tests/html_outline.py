@@ -6,7 +6,25 @@ from html.parser import HTMLParser
 
 _VOID = frozenset({"meta", "link", "input", "br", "hr", "img", "source", "wbr"})
 _INLINE = frozenset(
-    {"a", "b", "i", "s", "u", "code", "span", "em", "strong", "button", "label", "small", "input", "kbd", "var", "samp"}
+    {
+        "a",
+        "b",
+        "i",
+        "s",
+        "u",
+        "code",
+        "span",
+        "em",
+        "strong",
+        "button",
+        "label",
+        "small",
+        "input",
+        "kbd",
+        "var",
+        "samp",
+        "q",
+    }
 )
 _SILENT = frozenset({"html", "head", "meta"})
 _NAMED = (

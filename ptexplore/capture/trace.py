@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,8 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
     "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
-    where the recursion limit ends a run: the recorder's own frames count.
+    where the recursion limit ends a run: the recorder's own frames count. When another thread runs, beside this one,
+    nothing tells: of those only how often each operator was called is compared.
     `passes` are the probe's messages by recorder, the first pass first.
     """
     names = {recorder: operators(message["observations"]) for recorder, message in passes.items()}
@@ -59,19 +62,26 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
     ]
 
 
-def operators(observations: list[dict[str, Any]]) -> list[str]:
-    """The operators and autograd nodes of one pass, in order."""
-    events = (o["data"] for o in observations if o["kind"] == "event")
-    return [str(e["name"]) for e in events if e["type"] in ("op", "node")]
+Called = tuple[list[str], Counter[str]]  # in the expression's own thread, in order; in others, how often each
 
 
-def _difference(cause: str, reference: str, recorder: str, first: list[str], second: list[str]) -> dict[str, Any]:
-    pairs = zip(first, second, strict=False)
-    position = next((n for n, (name, other) in enumerate(pairs) if name != other), min(len(first), len(second)))
-    name, other = (names[position] if position < len(names) else None for names in (first, second))
-    seen = f"{name or 'the end'} in the {reference} pass, {other or 'the end'} in {recorder}"
-    text = f"{cause}: number {position + 1} was {seen}"
-    return {"passes": [reference, recorder], "position": position, "operators": [name, other], "text": text}
+def operators(observations: list[dict[str, Any]]) -> Called:
+    """The operators and autograd nodes of one pass."""
+    events = [o["data"] for o in observations if o["kind"] == "event" and o["data"]["type"] in ("op", "node")]
+    own = [str(event["name"]) for event in events if not event["thread"]]
+    return own, Counter(str(event["name"]) for event in events if event["thread"])
+
+
+def _difference(cause: str, reference: str, recorder: str, first: Called, second: Called) -> dict[str, Any]:
+    data: dict[str, Any] = {"passes": [reference, recorder]}
+    for position, names in enumerate(zip_longest(first[0], second[0])):
+        if names[0] != names[1]:
+            seen = f"{names[0] or 'the end'} in the {reference} pass, {names[1] or 'the end'} in {recorder}"
+            text = f"{cause}: number {position + 1} was {seen}"
+            return data | {"position": position, "operators": [*names], "text": text}
+    name = next(name for name in first[1] | second[1] if first[1][name] != second[1][name])
+    often = f"{first[1][name]} times in the {reference} pass, {second[1][name]} times in {recorder}"
+    return data | {"text": f"{cause}: {name} was called in other threads {often}"}
 
 
 # What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).

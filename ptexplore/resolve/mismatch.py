@@ -130,11 +130,16 @@ _CAT = re.compile(
 )
 
 
-def compared(message: str, given: Given, written: Sequence[str] = ()) -> tuple[ComparedValue, ...]:
+def compared(
+    message: str, given: Given, written: Sequence[str] = (), *, indexed: bool = False
+) -> tuple[ComparedValue, ...]:
     """The values that a message tells of, in its order; () for a message that no rule knows.
 
-    `given` are the tensors of the operator call that was left, `written` the arguments that it writes to.
+    `given` are the tensors of the operator call that was left, `written` the arguments that it writes to; it is
+    `indexed` if it takes a list of tensors that index self.
     """
+    if indexed and (values := tuple(_indexed(message))):
+        return values
     for reader in (_broadcast, _expand, _wrapped, _bounds, _cat):
         values = tuple(reader(message, given))
         if values:
@@ -244,6 +249,18 @@ def _bounds(message: str, given: Given) -> Iterator[ComparedValue]:
     at, size = int(told[2]), int(told[3])
     whose = [name for name, tensor in given if len(tensor.sizes) > at and tensor.sizes[at] == size]
     yield ComparedValue(told[3], f"the size of dimension {at}", whose[0] if len(whose) == 1 else None)
+
+
+def _indexed(message: str) -> Iterator[ComparedValue]:
+    """Indexing by tensors counts these, and calls the number a dimension: x[:, i] has one, which is 0.
+
+    Source: Indexer::get of aten/src/ATen/native/cpu/IndexKernelUtils.h.
+    """
+    told = _BOUNDS.search(message)
+    if told is None:
+        return
+    yield ComparedValue(told[1], "the index asked for")
+    yield ComparedValue(told[3], f"the size of the dimension of self that index tensor {told[2]} is for")
 
 
 def _cat(message: str, given: Given) -> Iterator[ComparedValue]:

@@ -27,6 +27,7 @@ from ptexplore.model.observed import (
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
+    ComparedValue,
     Ending,
     HandedError,
     Hop,
@@ -51,7 +52,7 @@ from ptexplore.resolve.error_message import (
     thrown_at,
     with_writes,
 )
-from ptexplore.resolve.mismatch import compared
+from ptexplore.resolve.mismatch import Given, compared
 from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
@@ -118,7 +119,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         why=_why(context, thrown),
         close=raised.close,
         check=condition_at(context.lookup, source),
-        compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
+        compared=_compared(raised.message, tensors, operator) if operator is not None else (),
         cause=cause_of(raised.message, raised.exception) if missing is None else None,
         handed=_handed(context, raised.message),
         module=raised.module,
@@ -511,6 +512,10 @@ def _given(tensors: Sequence[tuple[str, RecordedTensor]], untold: Mapping[str, s
     return (*((name, "; ".join(words)) for name, words in told.items()), *rest)
 
 
+def _compared(message: str, given: Given, operator: Claim) -> tuple[ComparedValue, ...]:
+    return compared(message, given, _written(operator), indexed=bool(_optional_lists(operator)))
+
+
 def _written(operator: Claim) -> tuple[str, ...]:
     """The arguments that an operator writes to, by its schema."""
     return schema.written(operator.hop.operator.schema) if operator.hop.operator is not None else ()
@@ -657,12 +662,16 @@ def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str
 
 def _untold(operator: Claim) -> dict[str, str]:
     """The tensors, and lists of some, that an operator call was given and the profiler tells nothing of, with why."""
-    told = dict.fromkeys(_skipped(operator), NOT_TOLD)
-    if operator.hop.operator is not None:
-        text = operator.hop.operator.schema
-        lists = schema.optional_lists(schema.arguments(text), schema.own_inputs(text, operator.event.inputs))
-        told |= dict.fromkeys(lists, LIST_NOT_TOLD)
-    return told
+    lists = dict.fromkeys(_optional_lists(operator), LIST_NOT_TOLD)
+    return dict.fromkeys(_skipped(operator), NOT_TOLD) | lists
+
+
+def _optional_lists(operator: Claim) -> tuple[str, ...]:
+    """The lists of optional tensors that an operator call was given, by argument: the indices of index."""
+    if operator.hop.operator is None:
+        return ()
+    text = operator.hop.operator.schema
+    return schema.optional_lists(schema.arguments(text), schema.own_inputs(text, operator.event.inputs))
 
 
 def _skipped(operator: Claim) -> tuple[str, ...]:

@@ -180,13 +180,9 @@ class Browser(App[None]):
 
     # --- what panes and screens ask for ---
 
-    def on_open_place(self, event: OpenPlace) -> None:
-        """A line of a file."""
-        reader = self.navigator.show_reader()
-        if event.origin is not None:
-            reader.go_from(event.origin, event.place)
-        else:
-            reader.go(event.place)
+    async def on_open_place(self, event: OpenPlace) -> None:
+        """A line of a file. Keys that are hit meanwhile wait: they are for what is opened."""
+        await self.navigator.show_reader().open(event.place, event.origin)
 
     def on_show_folder(self, event: ShowFolder) -> None:
         """A folder's page, if there is room for it beside the files; else what it is for, in a line."""
@@ -263,6 +259,8 @@ class Browser(App[None]):
 
     def _follow(self, message: Message | None) -> None:
         """Do what a screen ended with."""
+        if isinstance(message, OpenPlace):  # said before the screen below is painted with what is left
+            self.reader.say_opening(message.place)
         if message is not None:
             self.post_message(message)
 

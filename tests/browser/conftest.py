@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TOURS = REPOSITORY / "tests" / "data" / "tours"
 LINES = 2000
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
 def write_tree(root: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser import hostile
-from tests.browser.conftest import LINES, Reader
+from tests.browser.conftest import LINES, PHONE, Reader
 from tests.harness import REPOSITORY, THOROUGH
 
 AXE = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
@@ -17,7 +17,6 @@ SHOTS = REPOSITORY / "build" / "screenshots"  # git does not look into build/
 MIX = "src/aten/src/ATen/native/Mix.cpp.html"
 BIG = "src/torch/csrc/thousands.cpp.html"
 MADE = "src/torch/csrc/made.cpp.html"  # stands packed
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
 def pages(site: Path) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from tests.browser.conftest import Reader, bare
+from tests.browser.conftest import PHONE, Reader, bare
 
 MIX = "src/aten/src/ATen/native/Mix.cpp.html"
 ENTRY = "tours/blending/entry.html"
@@ -176,6 +176,75 @@ def test_where_one_is_stands_above_and_beside_the_source(file_reader: Reader) ->
     assert page.locator(".outline [aria-current]").inner_text() in page.inner_text("#inside")
 
 
+def test_an_outline_tells_apart_what_is_called_alike_and_a_phone_opens_it_from_the_menu(
+    make_reader: Callable[..., Reader],
+) -> None:
+    reader = make_reader(**PHONE)
+    page = reader.open(MIX)
+    reader.until("() => document.querySelectorAll('.outline ol li').length > 5")
+    assert not page.is_visible(".outline")
+    page.tap("#menu")
+    page.tap("text=Outline of this file")
+    shown = [one.strip() for one in page.locator(".outline ol li").all_inner_texts()]
+    assert shown[:4] == ["native::mix(T a, T b)", "native::mix(int a)", "choose(int a):16", "choose(int a):18"]
+    assert {"Mixer", "turn", "use", "other::mix", "through"} <= set(shown)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert not page.is_visible("body > header nav")
+    page.tap(".outline li:has-text('through') a")
+    assert reader.at == f"{MIX}#L34"
+    assert not page.is_visible(".outline")
+    page.tap("#menu")
+    page.tap("text=Outline of this file")
+    page.keyboard.press("Escape")
+    assert not page.is_visible(".outline")
+    page.set_viewport_size({"width": 1400, "height": 900})
+    assert page.is_visible(".outline")
+    assert not page.is_visible(".outline .shut")
+
+
+NAME_AT = r"""([line, name]) => {
+  const li = document.querySelectorAll('#code li')[line - 1];
+  const walker = document.createTreeWalker(li, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const at = text.data.search(new RegExp(`\\b${name}\\b`));
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + name.length);
+    const box = range.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  }
+}"""
+
+
+def test_a_click_on_a_name_that_is_no_link_tells_what_is_called_so(file_reader: Reader) -> None:
+    page = file_reader.open(MIX)
+    page.wait_for_function("document.querySelectorAll('.outline ol li').length")
+
+    def click(line: int, name: str) -> None:
+        page.mouse.click(*page.evaluate(NAME_AT, [line, name]))
+
+    click(30, "Mixer")  # a parameter's type
+    page.wait_for_selector("#card:not([hidden])")
+    shown = page.inner_text("#card")
+    assert "only the name speaks for it" in shown
+    assert "at::native::Mixer" in shown
+    page.keyboard.press("Enter")
+    file_reader.until("() => location.hash === '#L21'")
+    click(9, "return")
+    page.wait_for_timeout(400)
+    assert page.is_hidden("#card"), "a word of the language"
+    click(12, "a")
+    page.wait_for_selector("#card:has-text('nothing of this file is known as a')")
+    page.click("#card button")
+    assert page.input_value("#q") == "a"
+    page.keyboard.press("Escape")
+    page.mouse.dblclick(*page.evaluate(NAME_AT, [30, "Mixer"]))
+    page.wait_for_timeout(400)
+    assert page.is_hidden("#card"), "two clicks select a word"
+    assert page.evaluate("getSelection().toString()").strip() == "Mixer"
+
+
 def test_a_name_of_several_things_is_a_choice(file_reader: Reader) -> None:
     page = file_reader.open("src/torch/csrc/thousands.cpp.html")
     page.locator("#code a.q", has_text="mix").first.click()
@@ -321,7 +390,7 @@ def test_a_flowchart_is_drawn_and_told_in_words(file_reader: Reader) -> None:
     page = file_reader.open(ENTRY)
     assert page.locator("figure.flow svg text").all_text_contents() == ["entry", "kernel"]
     page.click("figure.flow summary")
-    assert page.inner_text("figure.flow pre") == "entry\n  --> kernel"
+    assert page.inner_text("figure.flow pre") == "1. entry --> 2\n2. kernel"
 
 
 def test_on_paper_what_is_folded_stands_open(file_reader: Reader) -> None:

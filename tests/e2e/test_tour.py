@@ -88,7 +88,7 @@ def test_a_pipe_gets_the_whole_tour_without_prompts(reader: Reader) -> None:
         assert part in out, part
     assert "a token (stop 2) comes later" in out
     assert "the site (https://example.org/blend)" in " ".join(out.split())
-    assert "picture:\n  entry\n    --> kernel\n" in out
+    assert "picture:\n  1. entry --> 2\n  2. kernel\n" in out
     assert " 1 first\n" in out
     assert "\nA heading below\n" in out
     assert "lab sum-of-two\n  1 + 1\n" in out

@@ -17,6 +17,8 @@ from ptexplore.view.site.source_page import Link
 from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
 _LONG = 5_000  # characters of a line
+_PHONE = 36  # characters of a line that a phone has room for
+_FIRST_WORD = re.compile(r"\s+\S+")
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
 # A line feed's companion stays: a file of Windows' is shown as it is.
 _TO_SAFE = {code: "\ufffd" for code in UNSAFE if code != ord("\r")} | {ord("<"): LESS, ord("&"): AND}
@@ -75,9 +77,11 @@ def marked_lines(
 ) -> list[str]:
     """The lines of a file as HTML, with the links of words and of includes by line.
 
-    `defined` are the names that a line defines, which lead to their uses. `looks` has the look of every word.
+    `defined` are the names that a line defines, which lead to their uses. `looks` has the look of every word. The
+    arrows of long lines are elements, since no line of a phone is to end in the middle of one.
     """
     pattern = _PATTERNS.get(language)
+    long = [n for n, line in enumerate(text.split("\n")) if len(line) > _PHONE and "->" in line]
     text = text.translate(_TO_SAFE)
     if pattern is not None:
         scan = _Scan(
@@ -87,7 +91,18 @@ def marked_lines(
         while position is not None:
             position = scan.run(pattern, position)
         text = scan.rest()
-    return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
+    lines = text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
+    for n in long:
+        lines[n] = lines[n].replace("->", "<q>-></q>")
+    return lines
+
+
+def begins_long(line: str) -> bool:
+    """Whether nothing of an indented line would stand in its first row on a phone: its first word has no room there."""
+    if len(line) <= _PHONE:
+        return False
+    first = _FIRST_WORD.match(line)
+    return first is not None and len(first[0]) > _PHONE
 
 
 class _Plain(dict[str, Look]):

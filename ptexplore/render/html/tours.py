@@ -22,7 +22,7 @@ from ptexplore.annotations.records import Anchor, See, Tour
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
-from ptexplore.render.html.source_markup import marked_lines
+from ptexplore.render.html.source_markup import begins_long, marked_lines
 from ptexplore.render.html.source_pages import entry
 from ptexplore.view.link_targets import DefinitionsByName, Meaning
 from ptexplore.view.notes.folder import MapRow, on_map
@@ -182,10 +182,11 @@ class Tours:
         marked = marked_lines(excerpt.language, text, words, includes, looks=looks)[len(excerpt.before) :]
         links = _Links(self.site, data, url)
         first, last = excerpt.marked
-        rows = [
-            f"<li{' class=m' if first <= number <= last else ''}>{_LINK.sub(links.put, line)}\n"
-            for number, line in enumerate(marked, excerpt.first)
-        ]
+        rows = []
+        for number, (plain, line) in enumerate(zip(excerpt.lines, marked, strict=True), excerpt.first):
+            kinds = ["m"] * (first <= number <= last) + ["f"] * begins_long(plain)
+            shape = f' class="{" ".join(kinds)}"' if len(kinds) > 1 else f" class={kinds[0]}" if kinds else ""
+            rows.append(f"<li{shape}>{_LINK.sub(links.put, line)}\n")
         return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n"), Markup("".join(links.listed))
 
     def _names(self, excerpt: Excerpt, path: str) -> SourceData:

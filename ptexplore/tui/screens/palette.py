@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 NOTHING = "nothing fits: fewer letters, or tab for another sort"
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
 MORE = "there are more: tab shows one sort alone, more letters narrow it"
-COLLECTING = "the operators of this torch are being collected, once; they come by themselves"
+COLLECTING = "operators come in a moment: they are being collected, once"
+WITH_OPERATORS = (None, "operator")  # kinds of results: all, and these alone
 SEARCHING = "searching …; the first that fits is opened when it comes"
 NO_INDEX = "no source is indexed yet: Esc, then Enter builds the index"
 
@@ -50,9 +51,9 @@ Hear = Callable[[int, "FindView | None", str], object]
 class Searcher:
     """Searches in a thread with connections of its own. What is no longer asked for is dropped.
 
-    `last` is the number of the last question. Where nobody has collected the operators of the installed torch yet, the
-    first question has that done beside the search; `collecting` says that it goes on. The last question is answered
-    once more after it.
+    `last` is the number of the last question. Where nobody has collected the operators of the installed torch yet, that
+    is begun with the search and done beside it; `collecting` says that it goes on. The last question is answered once
+    more after it.
     """
 
     def __init__(self, library: Library) -> None:
@@ -76,11 +77,11 @@ class Searcher:
         assert job is not None
         with contextlib.suppress(PtexploreError):  # a torch that does not start has none: other sorts are found
             self.library.collect_operators(job)
-        self.collecting = False
         if not job.stopped:
             self._pool.submit(self._answer_again)
 
     def _answer_again(self) -> None:
+        self.collecting = False
         del self._opened
         if self._asked is not None:
             self._answer(self.last, *self._asked)
@@ -91,10 +92,6 @@ class Searcher:
         try:
             if number == self.last:
                 trees, catalogue = self._opened
-                if catalogue is None and self._collected is None and self.library.lacks_operators:
-                    self._collected = Job("operators", lambda _step: None)
-                    self.collecting = True
-                    Thread(target=self._collect, name="operators", daemon=True).start()
                 notes = self.library.searched_notes()
                 view = hits(trees, catalogue, notes, query, sort, lambda: number != self.last)
         except PtexploreError as error:
@@ -105,7 +102,11 @@ class Searcher:
     def _warm(self) -> None:
         """Read what every question needs, before the first one."""
         with contextlib.suppress(PtexploreError):  # whoever asks is told
-            trees, _catalogue = self._opened
+            trees, catalogue = self._opened
+            if catalogue is None and self.library.lacks_operators:  # now: that takes longer than to type a name
+                self._collected = Job("operators", lambda _step: None)
+                self.collecting = True
+                Thread(target=self._collect, name="operators", daemon=True).start()
             for indexed in trees:
                 indexed.store.search("abc", 1)
                 indexed.store.files_like("abc", 1)
@@ -207,21 +208,32 @@ class Palette(ModalScreen[Message | None]):
     def _hear(self, number: int, view: FindView | None, trouble: str) -> None:
         if number != self._number or not self.is_attached:
             return  # something else was typed meanwhile
-        self._heard = number
+        again, self._heard = self._heard == number, number
+        chosen = self._chosen if again and self._stepped else None
+        lacks_operators = self._searcher.collecting and self._sort is not None and self._sort.kind in WITH_OPERATORS
         if view is None or not (view.groups or trouble):
             nothing = NOTHING if self._searcher.library.trees else NO_INDEX
-            self._show([], trouble or (COLLECTING if self._searcher.collecting else nothing))
+            self._show([], trouble or (COLLECTING if lacks_operators else nothing))
             return
         best = [HitGroup("best", view.best)] if view.best else []
         more = any(group.more != 0 for group in view.groups)
-        told = "; ".join([*view.how, *([COLLECTING] if self._searcher.collecting else []), *([MORE] if more else [])])
-        self._show([*best, *view.further], trouble or told)
-        if self._opens and self._hits:
-            self._opens = False
+        told = "; ".join([*view.how, *([MORE] if more else [])])
+        self._show([*best, *view.further], trouble or told, COLLECTING if lacks_operators else "", chosen)
+        # What comes first is not known while operators lack: the reader sees that, and says Enter to what there is.
+        opens, self._opens = self._opens and not lacks_operators, False
+        if opens and self._hits:
             self._open_chosen()
 
-    def _show(self, groups: Sequence[HitGroup], message: str) -> None:
-        options: list[Option] = []
+    @property
+    def _chosen(self) -> Candidate | None:
+        """What the cursor is on."""
+        choices = self.query_one("#found", Choices)
+        option = choices.highlighted_option
+        return self._hits[int(option.id)] if option is not None and option.id is not None else None
+
+    def _show(self, groups: Sequence[HitGroup], message: str, lacks: str = "", chosen: Candidate | None = None) -> None:
+        """List what was found below what it `lacks`, the cursor at what was `chosen` before, if that is listed."""
+        options = [Option(Content.styled(lacks, "$text-warning"), disabled=True)] if lacks else []
         self._hits = []
         room = self.query_one("#found").size.width
         groups = [group for group in groups if group.hits]  # of some sorts all that is listed is among the best
@@ -231,7 +243,11 @@ class Palette(ModalScreen[Message | None]):
             for hit in group.hits:
                 options.append(Option(_prompt(hit, room), id=str(len(self._hits))))
                 self._hits.append(hit)
-        self.query_one("#found", Choices).fill(options)
+        choices = self.query_one("#found", Choices)
+        choices.fill(options)
+        same = next((n for n, hit in enumerate(self._hits) if chosen is not None and _is_same(hit, chosen)), None)
+        if same is not None:
+            choices.highlighted = choices.get_option_index(f"{same}")
         self._tell(message)
 
     def _tell(self, message: str) -> None:
@@ -273,6 +289,11 @@ class Palette(ModalScreen[Message | None]):
             self._tell(opening.why)
         else:
             self.dismiss(message)
+
+
+def _is_same(hit: Candidate, other: Candidate) -> bool:
+    """Whether two answers mean one thing."""
+    return (hit.kind, hit.name, hit.detail, hit.spot.ref) == (other.kind, other.name, other.detail, other.spot.ref)
 
 
 def _prompt(hit: Candidate, room: int) -> Content:

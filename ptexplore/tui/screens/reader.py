@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar
@@ -45,6 +46,7 @@ _STAYS = 1.0  # seconds after which a place is one where the reader was
 WIDE = 110  # columns from which on files and notes stand beside the source
 ROOMY = 120  # columns below which what stands beside the source takes less
 NARROW = 40  # columns below which source cannot be read
+_PAINTS = 1.0  # seconds after which a screen that paints nothing is not waited for
 
 # Keys that the last line leaves out first: `?` lists every key.
 _LEAST = ("home", "find", "everything", "trail", "fetch", "word(1)", "files", "trace", "note(1)", "quit",
@@ -112,6 +114,7 @@ class ReadingScreen(Screen[None]):
         self.leave_tour: Callable[[], bool] = lambda: False  # leaves a tour that went back to where it was opened
         self._told = ""
         self._told_at: Place | None = None
+        self._hidden = False  # while a file is opened
 
     def on_mount(self) -> None:
         """Whatever is opened first, before the first paint, which shows it."""
@@ -283,6 +286,38 @@ class ReadingScreen(Screen[None]):
             self._side.display = False
 
     # --- going places ---
+
+    def say_opening(self, place: Place) -> None:
+        """Say which file is opened, before it is read; of what is left nothing is seen any more."""
+        shown = self._shown_file
+        is_shown = shown is not None and (shown.indexed.tree.info.name, shown.path) == (place.tree, place.path)
+        if is_shown or place.line < 1 or self.library.tree(place.tree) is None:
+            return
+        self.warn("")
+        self.query_one("#status", Static).update("")
+        before, after = "opening ", " …"
+        room = self.size.width - 2 - len(before) - len(after)
+        self.query_one("#crumb", Static).update(Content(f"{before}{_end_of(clean(place.path), room)}{after}"))
+        self._hide_text(True)
+
+    def _hide_text(self, hidden: bool) -> None:
+        self._hidden = hidden
+        for pane in (self.source, self.folder, self.symbol, self.notes):  # not by a class: all would be styled anew
+            pane.styles.text_opacity = 0.0 if hidden else 1.0
+
+    async def open(self, place: Place, origin: Place | None = None) -> None:
+        """Show a place, and paint first that its file is opened: to read it takes a moment."""
+        self.say_opening(place)
+        if self._hidden:
+            painted = asyncio.Event()
+            self.call_after_refresh(painted.set)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(painted.wait(), _PAINTS)
+        if origin is not None:
+            self.go_from(origin, place)
+        else:
+            self.go(place)
+        self._hide_text(False)
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
@@ -466,8 +501,7 @@ class ReadingScreen(Screen[None]):
         path, room = file.path, self.size.width - 2
         if symbol is not None and len(path) + len(around) > room:  # the end of either says most
             around = f"  ›  {symbol.qualified.rpartition('::')[2]}"
-        if len(path) + len(around) > room:
-            path = f"…{path[-max(room - len(around) - 1, 8) :]}"
+        path = _end_of(path, room - len(around))
         return Content.assemble((clean(path), "bold"), (clean(around), "$text-accent"))
 
     def on_moved(self, event: Moved) -> None:
@@ -579,3 +613,8 @@ class ReadingScreen(Screen[None]):
         self._arrange(event.size.width)
         self._crumb()
         self._status()
+
+
+def _end_of(path: str, room: int) -> str:
+    """A path, of one that is too long the end, which says most."""
+    return path if len(path) <= room else f"…{path[-max(room - 1, 8) :]}"

@@ -98,15 +98,20 @@ def edges(picture: str) -> list[Edge] | None:
 
 
 def arrows(picture: str) -> list[str] | None:
-    """Each box with its arrows under it, in the order written; None for any other picture, to be shown as it is."""
+    """Each box once, numbered, with the numbers that its arrows lead to; None for any other picture.
+
+    An arrow with words has a line of its own.
+    """
     written = edges(picture)
     if written is None:
         return None
+    words = {edge.source: edge.source_text for edge in written}  # in the order in which boxes lead on
+    words |= {edge.target: edge.target_text for edge in written}
+    number = {name: n for n, name in enumerate(words, 1)}
     lines: list[str] = []
-    before = None
-    for edge in written:
-        if edge.source != before:
-            lines.append(edge.source_text)
-        before = edge.source
-        lines.append(f"  -- {edge.label} --> {edge.target_text}" if edge.label else f"  --> {edge.target_text}")
+    for name, text in words.items():
+        leaving = [edge for edge in written if edge.source == name]
+        plain = ", ".join(str(number[edge.target]) for edge in leaving if not edge.label)
+        lines.append(f"{number[name]}. {text} --> {plain}" if plain else f"{number[name]}. {text}")
+        lines += [f"   -- {edge.label} --> {number[edge.target]}" for edge in leaving if edge.label]
     return lines

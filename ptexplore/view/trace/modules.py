@@ -350,7 +350,8 @@ def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
         )
         yield f"backward: of the nodes that a row's operators recorded; {apart}"
     if any(part.saved for part in root.walk()):
-        yield "saved: bytes kept for backward (not what leaves hold), each once, at the row that kept it first"
+        not_leaves = "not what leaves that require grad hold"
+        yield f"saved: bytes kept for backward ({not_leaves}), each once, at the row that kept it first"
     elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:
         yield "saved: not told, since this torch would run hooks for it, as those of a checkpoint"
 

@@ -30,7 +30,7 @@ def test_boxes_stand_below_what_leads_to_them_and_an_arrow_back_is_told_in_words
     boxes = _boxes(drawn)
     assert boxes["where it &lt;begins>"][1] < boxes["what comes next"][1] < boxes["c"][1]
     assert drawn.count('class="head"') == 3
-    assert "  -- not yet --> where it" in drawn
+    assert "1. where it &lt;begins> --> 2\n2. what comes next --> 3\n   -- not yet --> 1\n3. c" in drawn
     assert "style=" not in drawn
 
 

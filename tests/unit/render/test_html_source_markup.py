@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from ptexplore.render.html.source_markup import marked_lines
+from ptexplore.render.html.source_markup import begins_long, marked_lines
 from ptexplore.tui.widgets.colours import word
 from ptexplore.view.link_targets import Look
 from ptexplore.view.site.site import apart, between, safe, source_url
@@ -25,6 +25,17 @@ def test_the_text_is_all_there_and_escaped() -> None:
     assert plain == CPP
     assert lines[0] == '<var>auto</var> s = R<s>"x(a "b" // no</s>'
     assert lines[2] == "<i>lines */</i> <var>int</var> n = <samp>1'000</samp>; <i>// &lt;b>&amp;amp;</i>"
+
+
+def test_what_a_phone_must_not_break_is_marked_in_lines_that_it_breaks() -> None:
+    long = "    operands_.emplace_back(std::move(tensor), config->flags_);"
+    short, called, told = "  a->b();", "  const auto& shape = tensor->sizes();", "  // why: https://example.org/a->b"
+    lines = marked_lines("cpp", "\n".join([long, short, called, told]), {}, {})
+    assert [line.count("<q>-></q>") for line in lines] == [1, 0, 1, 0]
+    assert html.unescape(re.sub(r"<[^>]*>", "", lines[2])) == called
+    assert [begins_long(line) for line in (long, short, called, told, f"  {'x' * 40}", "x" * 60)] == [
+        True, False, False, False, True, False,
+    ]  # fmt: skip
 
 
 def test_a_name_is_linked_where_its_qualifiers_stand_before_it() -> None:
@@ -74,6 +85,7 @@ def test_words_look_as_they_do_in_the_terminals_browser() -> None:
     looks: defaultdict[str, Look] = defaultdict(lambda: "")
     looks |= {"Tensor": "type", "Blender": "type", "TORCH_CHECK": "macro"}
     lines = marked_lines("cpp", WORDS, {}, {}, looks=looks)
+    lines = [re.sub(r"</?q>", "", line) for line in lines]  # of arrows, which have no colour
     spans = Tokens(WORDS, "cpp").spans(1, len(lines))
     differ = {}
     for text, line, parsed in zip(WORDS.split("\n"), lines, spans, strict=True):

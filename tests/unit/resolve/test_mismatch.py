@@ -41,6 +41,14 @@ def test_two_operands_may_have_been_handed_on_the_other_way_round() -> None:
     assert {value.what for value in neither} == {"a size at dimension 1 of the shape that they broadcast to"}
 
 
+def test_indexing_by_tensors_counts_these_and_no_dimensions() -> None:
+    """The message of torch.ones(2, 3, 4)[:, [0, 1, 5]]: its one index tensor is number 0."""
+    given = [("self", tensor(2, 3, 4)), ("values", tensor(3, 4))]
+    values = compared("index 5 is out of bounds for dimension 0 with size 3", given, indexed=True)
+    told_of = [(value.text, value.what, value.argument) for value in values]
+    assert told_of[1:] == [("3", "the size of the dimension of self that index tensor 0 is for", None)]
+
+
 def test_a_size_that_two_operands_have_is_said_to_be_neithers() -> None:
     given = (("self", tensor(3, 3)), ("end", tensor(3, 3)), ("weight", tensor(2)))
     assert told(BROADCAST.format(3, 2, 1), *given) == [("3", None), ("2", "weight")]

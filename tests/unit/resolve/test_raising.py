@@ -172,6 +172,26 @@ def test_functions_on_the_stack_are_put_below_what_is_known(small: Small) -> Non
     assert step_left.hop.name == "at::native::blend"
 
 
+def test_what_the_stack_held_is_put_into_a_node_and_into_the_function_of_python_that_called_it(small: Small) -> None:
+    """As for a second backward, and for a backward of what requires no grad."""
+    node = claim(
+        "node", "torch::autograd::generated::ExpBackward0::apply", an_op(), event={"type": "node", "name": "n"}
+    )
+    unpack = "torch::autograd::SavedVariable::unpack(std::shared_ptr<torch::autograd::Node>) const"
+    names = (unpack, f"{node.hop.name}(std::vector<at::Tensor>&&)", "THPEngine_run_backward(_object*, _object*)")
+    context, claims = raising(small, (node,), *names)
+    [reached] = reach(context, claims)
+    assert [held.hop.name for held in reached.children] == [
+        "aten::blend.Pair",
+        "torch::autograd::SavedVariable::unpack",
+    ]
+    at = {"file": "/t/m.py", "function": "backward"}
+    caller = claim("python", "backward", event={"type": "frame", "line": 3, **at})
+    context, claims = raising(small, (caller,), names[-1], "THPOuter(_object*)", frames=[{"first": 3, "line": 4, **at}])
+    [reached] = reach(context, claims)
+    assert [held.hop.name for held in walk((reached,))] == ["backward", "THPEngine_run_backward"]
+
+
 def test_a_kernel_that_its_functor_names_was_come_to(small: Small) -> None:
     """Its redispatch left no frame of its own."""
     known = an_op(
@@ -195,7 +215,7 @@ def context_stack(context: Any) -> tuple[CppFunction, ...]:
 
 def raising(small: Small, claims: tuple[Claim, ...], *names: str, message: str = "no", **more: Any) -> tuple[Any, Any]:
     raised = {"stage": "expression", "exception": "RuntimeError", "message": message, **more}
-    functions = [{"library": "libtorch_cpu.so", "name": name} for name in names]
+    functions = [{"library": "libtorch_cpu.so", "name": name, "entered": name.startswith("THP")} for name in names]
     thrown = {
         "message": message,
         "function": "check",

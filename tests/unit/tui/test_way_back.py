@@ -321,11 +321,25 @@ def test_a_search_has_the_operators_collected_where_nobody_did(drive, library, m
 
     async def reading(app, pilot):
         await pilot.press("ctrl+p", *"blend_k")
-        await until(pilot, lambda: "at::native::blend_kernel(" in screen(app) and COLLECTING[:30] in screen(app))
+        await until(pilot, lambda: "at::native::blend_kernel(" in screen(app) and COLLECTING in screen(app))
+        line = app.screen.query_one(Input)
+        with line.prevent(Input.Changed):
+            line.value = "blend"
+        app.screen.action_open()  # before the answer: which comes first is not known yet
+        await until(pilot, lambda: "torch::blend_node(" in screen(app))
+        assert isinstance(app.screen, Palette)
+        listed = app.screen.query_one(Choices)
+        assert str(listed.get_option_at_index(0).prompt) == COLLECTING, "above what is found, and no result"
+        await pilot.press("down", "down")
+        chosen = str(listed.highlighted_option.prompt)
+        for letter, says in (("@", False), ("", True)):
+            line.value = f"{letter}blend"
+            await until(pilot, lambda says=says: (COLLECTING in screen(app)) == says)
+        await pilot.press("down", "down")
         go_on.set()
-        await until(pilot, lambda: collected and COLLECTING[:30] not in screen(app))
-        assert "at::native::blend_kernel(" in screen(app)
-        app.screen.query_one(Input).value = "%no_such_operator"
+        await until(pilot, lambda: collected and COLLECTING not in screen(app))
+        assert str(listed.highlighted_option.prompt) == chosen, "the cursor stays at what the reader went to"
+        line.value = "%no_such_operator"
         await until(pilot, lambda: NOTHING in screen(app))
         assert len(collected) == 1
 
@@ -358,3 +372,37 @@ def test_the_first_build_reads_the_generated_code_once_and_goes_on_without_a_tor
     job.stop()
     with pytest.raises(PtexploreError):
         build(refuses=True)
+
+
+@pytest.mark.parametrize("size", [(160, 48), (80, 24)])
+def test_a_file_that_is_opened_is_named_before_it_is_read_and_nothing_of_the_last_is_seen(drive, monkeypatch, size):
+    painted: list[str] = []
+    while_read: list[str] = []
+
+    async def reading(app, pilot):
+        reader = app.reader
+        display, read = app._display, reader._file
+
+        def paint(shown, renderable):
+            painted.append(screen(app))
+            display(shown, renderable)
+
+        def slow(tree, path):
+            while_read.append(painted[-1])
+            return read(tree, path)
+
+        await until(pilot, lambda: "blend_kernel" in screen(app))
+        monkeypatch.setattr(app, "_display", paint)
+        monkeypatch.setattr(reader, "_file", slow)
+        await pilot.press("ctrl+p", *"tall.cpp", "enter")
+        await until(pilot, lambda: "line_1(int a)" in screen(app))
+        assert reader.place.path == TALL
+        first, *below = while_read[0].split("\n")
+        assert first.split() == ["opening", TALL, "…"]
+        assert "blend_kernel" not in "".join(below)
+        closed = next(n for n, frame in enumerate(painted) if while_read[0] in frame)
+        assert not any("BlendKernel.cpp" in frame and "tall.cpp" not in frame for frame in painted[closed:])
+        await pilot.press("r")  # the keys are the source's, at once
+        await until(pilot, lambda: reader.uses.display)
+
+    drive(KERNEL, reading, size=size)

@@ -7,9 +7,11 @@ import pytest
 from ptexplore.view.notes.prose import arrows, plain_text
 
 
-def test_arrows_say_what_the_boxes_say() -> None:
+def test_of_a_flowchart_each_box_is_said_once_and_its_arrows_say_where_they_lead() -> None:
     picture = 'flowchart TD\n    a["one, two"] --> b["three"]\n    b -- "again" --> a\n    b --> bare\n'
-    assert arrows(picture) == ["one, two", "  --> three", "three", "  -- again --> one, two", "  --> bare"]
+    assert arrows(picture) == ["1. one, two --> 2", "2. three --> 3", "   -- again --> 1", "3. bare"]
+    fork = 'graph LR\n    a["one"] --> c\n    b["two"] --> c["three"]\n    b --> a\n'
+    assert arrows(fork) == ["1. one --> 3", "2. two --> 3, 1", "3. three"]
 
 
 @pytest.mark.parametrize(

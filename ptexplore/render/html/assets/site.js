@@ -261,19 +261,52 @@
     outlined = rows.filter((row) => SHOWN_KINDS.includes(row[2])).sort((a, b) => a[0] - b[0]);
     const shown = outlined.length > OUTLINED ? outlined.filter((row) => row[5]) : outlined; // of many, those with a body
     const parents = [];
-    outline.replaceChildren(...shown.slice(0, OUTLINED).map((row) => {
-      const [line, name, kind, signature, , end] = row;
-      while (parents.length && parents.at(-1) < line) parents.pop();
-      const depth = Math.min(parents.length, 3);
-      if (kind === "c" && end) parents.push(end);
-      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, /(?:^|::)(operator\b.*)$/.exec(name)?.[1] ?? name.split(/::|\./).pop());
-      return make("li", { "data-depth": depth || null, "data-line": line }, link);
+    const entries = shown.slice(0, OUTLINED).map((row) => {
+      const [line, name, kind, , , end] = row;
+      while (parents.length && parents.at(-1)[5] < line) parents.pop();
+      const parent = parents.at(-1)?.[0] ?? 0, depth = Math.min(parents.length, 3);
+      if (kind === "c" && end) parents.push(row);
+      return { row, parent, depth, short: /(?:^|::)(operator\b.*)$/.exec(name)?.[1] ?? name.split(/::|\./).pop() };
+    });
+    const count = (key) => entries.reduce((counts, entry) => counts.set(key(entry), (counts.get(key(entry)) || 0) + 1), new Map());
+    const shortOf = (entry) => entry.short, nameOf = ({ row, parent }) => `${parent} ${row[1]}`, whole = (entry) => nameOf(entry) + entry.row[3].replace(/\s/g, "");
+    const shorts = count(shortOf), names = count(nameOf), wholes = count(whole);
+    outline.replaceChildren(...entries.map((entry) => {
+      const [line, name, kind, signature] = entry.row;
+      const before = name.slice(0, name.length - entry.short.length), scope = /[^:.]+(?:::|\.)$/.exec(before)?.[0] ?? "";
+      /* What is called as another entry is told from it: by its scope, its parameters, else its line. */
+      const foreign = !entry.depth && kind !== "c" && shorts.get(entry.short) > names.get(nameOf(entry)) ? scope : "";
+      const told = signature.length < CUT ? signature : `${signature}…`;
+      const more = names.get(nameOf(entry)) < 2 ? "" : wholes.get(whole(entry)) < 2 ? told : `${told}:${line}`;
+      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, foreign + entry.short, more ? make("small", {}, more) : null);
+      return make("li", { "data-depth": entry.depth || null, "data-line": line, class: more ? "more" : null }, link);
     }));
     if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${shown.length - OUTLINED} more: j and k step through them`));
     else if (!shown.length) outline.append(make("li", { class: "w" }, "nothing is known to be defined here"));
     whereAmI();
   }
-  const OUTLINED = 600;
+  const OUTLINED = 600, CUT = 160; // characters that a row has of a signature
+  /* Where there is no room beside the source, the menu opens the outline over the page's lower half. */
+  let opener = null;
+  function offerOutline() {
+    const outline = $(".outline"), nav = $("body > header nav");
+    if (!outline || !nav) return;
+    opener = make("button", { class: "only-narrow", "aria-expanded": "false" }, "Outline of this file");
+    const shut = make("button", { class: "only-narrow shut" }, "Close");
+    opener.addEventListener("click", () => { $("#menu").checked = false; showOutline(true); });
+    shut.addEventListener("click", () => showOutline(false));
+    outline.addEventListener("click", (e) => { if (e.target.closest("a")) showOutline(false); });
+    nav.prepend(opener);
+    outline.prepend(shut);
+  }
+  /* Returns whether that changed something. */
+  function showOutline(open) {
+    if (page.classList.contains("with-outline") === open) return false;
+    page.classList.toggle("with-outline", open);
+    opener.setAttribute("aria-expanded", String(open));
+    if (open) { current = null; whereAmI(); $(".outline .shut").focus({ preventScroll: true }); }
+    return true;
+  }
   /* The line at the top of the window, or at a part of its height. */
   function topLine(part = 0) {
     const code = $("#code").getBoundingClientRect(), bar = $(".crumb").getBoundingClientRect();
@@ -381,20 +414,40 @@
       ...(off ? [make("p", { class: "what" }, name), make("p", { class: "doc" }, `${choice ? "it may be" : "defined at"} ${off}: not on this site`)] : []),
       ...(choice && all.length ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: which is meant here is not known`
         : "only the name speaks for this one")] : []),
-      ...known.map(([one, row]) => make("div", {},
-        make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
-          make("small", {}, [KINDS[row?.[2]], (row || name) && one.label].filter(Boolean).join(" · ")),
-          row && "fcmt".includes(row[2]) ? make("a", { href: one.href.replace(/#L/, "#u"), class: "uses" }, "uses") : null),
-        row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null)),
+      ...known.map(([one, row]) => defined(one, row, name)),
       ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the page's end")] : []),
       ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
-    card.hidden = false;
-    const at = link.getClientRects()[0] || link.getBoundingClientRect(), high = card.offsetHeight;
-    const above = at.bottom + high + 8 > innerHeight && at.top > high + 8;
-    card.style.left = `${Math.max(8, Math.min(at.left, page.clientWidth - card.offsetWidth - 8)) + scrollX}px`;
-    card.style.top = `${(above ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
+    putCard(link.getClientRects()[0] || link.getBoundingClientRect());
     link.setAttribute("aria-describedby", "card");
     if (focus) $("a", card)?.focus({ preventScroll: true });
+  }
+  const defined = (one, row, name) => make("div", {},
+    make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
+      make("small", {}, [KINDS[row?.[2]], (row || name) && one.label].filter(Boolean).join(" · ")),
+      row && "fcmt".includes(row[2]) ? make("a", { href: one.href.replace(/#L/, "#u"), class: "uses" }, "uses") : null),
+    row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null);
+  function putCard(at) {
+    card.hidden = false;
+    const high = card.offsetHeight, above = at.bottom + high + 8 > innerHeight && at.top > high + 8;
+    card.style.left = `${Math.max(8, Math.min(at.left, page.clientWidth - card.offsetWidth - 8)) + scrollX}px`;
+    card.style.top = `${(above ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
+  }
+  /* A name that is no link, as a type in a declaration: what is called so, by the name alone, is told by uses.js. */
+  let pointed;
+  function pointAt(e) {
+    clearTimeout(pointed);
+    const at = e.target;
+    if (!at.closest("#code ol.c > li") || at.closest("a, b, i, s, samp") || e.detail > 1 || e.button || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
+    pointed = setTimeout(async () => { // not where a second click, or a drag, selects
+      if (!getSelection().isCollapsed) return;
+      try { await load(address("assets/uses.js")); } catch { return; }
+      const given = ptx.nameAt(e.clientX, e.clientY, await rowsOf(here), defined);
+      if (!given) return;
+      hideCard();
+      card.replaceChildren(...given.inside);
+      putCard(given.box);
+      $("a, button", card)?.focus({ preventScroll: true });
+    }, 250);
   }
   function hideCard() {
     clearTimeout(cardTimer);
@@ -422,7 +475,7 @@
     /* One definition: straight to it. A choice: asked, never chosen. */
     doc.addEventListener("click", (e) => {
       const link = e.target.closest(named);
-      if (!link) { if (!e.target.closest("#card")) hideCard(); return; }
+      if (!link) { if (!e.target.closest("#card")) { hideCard(); pointAt(e); } return; }
       const { choice, all, off } = places(link);
       if (off) { e.preventDefault(); showCard(link); return; }
       if (!all.length || e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -646,7 +699,7 @@
       if (inside) { back?.focus({ preventScroll: true }); hideCard(); }
       return;
     }
-    if (e.key === "Escape" && ptx.closeUses?.()) return;
+    if (e.key === "Escape" && (showOutline(false) || ptx.closeUses?.())) return;
     if (e.target.closest?.("input, textarea, select, [contenteditable]")) return;
     if (e.target.closest?.("dialog[open]") && e.key !== "?") return; // one just closed may still be where the key went
     const pressed = before === "g" ? `g ${e.key}` : e.key;
@@ -676,6 +729,7 @@
     addEventListener("resize", placeNotes);
     watchScrolling();
     readOutline();
+    offerOutline();
     watchFilter();
     watchPrinting();
     doc.addEventListener("click", (e) => { // one who asks again for what the address says already

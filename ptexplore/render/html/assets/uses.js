@@ -319,6 +319,38 @@
       make("li", {}, "by name: what is declared override in a class that inherits from this one; parameters are not compared"))];
   }
 
+  /* --- a name in the source that is no link: what is called so in this file, and a search --- */
+
+  const OWN_WORDS = new Set("auto bool char double float int long short signed unsigned void".split(" "));
+  const MANY = 10;
+  function wordAt(x, y) {
+    const caret = doc.caretPositionFromPoint?.(x, y), range = caret ? doc.createRange() : doc.caretRangeFromPoint?.(x, y);
+    const text = caret ? caret.offsetNode : range?.startContainer, offset = caret ? caret.offset : range?.startOffset;
+    if (text?.nodeType !== Node.TEXT_NODE) return null;
+    for (const { 0: word, index } of text.data.matchAll(/[A-Za-z_]\w*/g)) {
+      if (offset < index || offset > index + word.length) continue;
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      const box = [...range.getClientRects()].find((one) => one.left <= x && x <= one.right && one.top <= y && y <= one.bottom);
+      if (box) return { word, box };
+    }
+    return null;
+  }
+  /* What a card says of the name at a point, and where that stands; null where no name is. `defined` draws a definition. */
+  ptx.nameAt = (x, y, rows, defined) => {
+    const { word, box } = wordAt(x, y) || {};
+    if (!word || OWN_WORDS.has(word)) return null;
+    const called = rows.filter((row) => row[1].split(/::|\./).pop() === word && !row[1].endsWith(`${word}::${word}`)); // a class, not its constructors
+    const whole = new Set(called.filter((row) => row[5]).map((row) => row[1]));
+    const own = called.filter((row) => row[5] || !whole.has(row[1])); // of what is defined here no declaration
+    const told = own.length > 1 ? `${own.length} things of this file have this name: which is meant here is not known`
+      : own.length ? "of this file only this has the name, and only the name speaks for it" : `nothing of this file is known as ${word}`;
+    const search = make("button", { type: "button" }, `search for ${word}`);
+    search.addEventListener("click", () => ptx.ask?.(word));
+    return { box, inside: [make("p", { class: "many" }, told), ...own.slice(0, MANY).map((row) => defined({ href: `#L${row[0]}`, label: `line ${row[0]}` }, row)),
+      own.length > MANY ? make("p", { class: "many" }, `and ${own.length - MANY} more`) : "", make("p", {}, search)] };
+  };
+
   ptx.showUses = show;
   ptx.closeUses = close;
 })();

@@ -1,0 +1,24 @@
+"""How the passes over one expression compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptexplore.capture.trace import AGAIN, compare
+
+
+def test_when_other_threads_run_tells_nothing_but_how_often_does() -> None:
+    """The order of two threads' events is none of what ran: of those only the counts are compared."""
+
+    def a_pass(*names: tuple[str, int]) -> dict[str, Any]:
+        seen = [{"kind": "event", "data": {"type": "op", "name": name, "thread": thread}} for name, thread in names]
+        return {"observations": seen}
+
+    first = a_pass(("mul", 0), ("ones_like", 1), ("SumBackward0", 1))
+    assert compare({"ops": first, "dispatch": a_pass(("SumBackward0", 1), ("mul", 0), ("ones_like", 1))}) == []
+    [(kind, data)] = compare({"ops": first, "frames": a_pass(("mul", 0), ("ones_like", 1)), AGAIN: first})
+    assert (kind, data["text"].partition(": ")[2]) == (
+        "perturbed", "SumBackward0 was called in other threads 1 times in the ops pass, 0 times in frames",
+    )  # fmt: skip
+    [(kind, data)] = compare({"ops": first, "frames": a_pass(("add", 0), ("ones_like", 1), ("SumBackward0", 1))})
+    assert (kind, data["operators"]) == ("nondeterministic", ["mul", "add"])
