@@ -18,7 +18,7 @@ MAX_OBSERVATIONS = 2_000_000
 MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
 MAX_LISTS = 4_000_000  # lists and objects of a whole document: an empty one, three bytes of text, takes 64 of memory
 MAX_VALUES = 20_000_000  # and its values: 300,000 hops of a native trace have 2.8 and 13.4 million of these two
-MAX_DIGITS = 20  # of a number: an address has 64 bits
+MAX_DIGITS = 21  # in a row: an address has 20, 1e-4 / 3 is written with 4 zeros and 17 digits behind its point
 _AS_ZEROS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))  # every digit, and blanks for all else
 _TOO_MANY = b"0" * (MAX_DIGITS + 1)
 _TEXTS_AND_DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"|[0-9]{%d}' % (MAX_DIGITS + 1), re.DOTALL)

@@ -206,12 +206,16 @@ class Held:
 
 @dataclass(frozen=True)
 class OpenCall:
-    """A call that has begun: what it is, its number, its marker, and how often its tensors had been written to."""
+    """A call that has begun: what it is, its number, its marker, and how often its tensors had been written to.
+
+    `held`: what Python lets go of when it has ended: as this goes behind the marker, so does whatever runs then.
+    """
 
     site: int
     number: int
     mark: Any
     versions: list[tuple[Any, int]]
+    held: tuple[Any, ...]
 
     def written(self) -> Iterator[dict[str, Any]]:
         """The tensors that were written to meanwhile."""
@@ -275,7 +279,7 @@ class CallRecorder:
         bound = attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
         owner = [("self", bound)] if issubclass(type(bound), api.TENSOR_BASE) else []
         given = [*owner, *((str(i), a) for i, a in enumerate(args)), *kwargs.items()]
-        self._begin(site, lambda: of_builtin(function, args) or of_call(function), given)
+        self._begin(site, lambda: of_builtin(function, args) or of_call(function), given, (function, args, kwargs))
         return args
 
     def keywords(self) -> dict[str, Any]:
@@ -327,7 +331,9 @@ class CallRecorder:
         self._begin(site, lambda: target, given)
         return self.end(site, perform())
 
-    def _begin(self, site: int, target: Callable[[], dict[str, Any]], given: Arguments) -> None:
+    def _begin(
+        self, site: int, target: Callable[[], dict[str, Any]], given: Arguments, held: tuple[Any, ...] = ()
+    ) -> None:
         if len(self.calls) >= CALLS:
             self.cut = True
             return
@@ -338,7 +344,7 @@ class CallRecorder:
             raise Broken(f"the dispatch recorder failed: {error!r}") from error
         mark = api.marker(f"c:{number}")
         mark.__enter__()
-        self._open.append(OpenCall(site, number, mark, versions(given)))
+        self._open.append(OpenCall(site, number, mark, versions(given), held))
 
     def _close(self) -> None:
         ended = self._open.pop()

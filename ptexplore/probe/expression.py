@@ -13,9 +13,9 @@ import random
 import re
 import symtable
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -31,7 +31,9 @@ ALL_SETUP = "<--setup>"
 A_CLONE = " (a clone, so no leaf: to write in place to a leaf that requires grad may be an error)"
 _IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|[lr]shift)__\Z")
 _NOT_IN_PLACE = {"requires_grad_", "share_memory_"}
-_WITHOUT_HISTORY = {"data", "detach"}  # what is written to these is written behind autograd's back
+_WITHOUT_HISTORY = {"data", "detach", "grad"}  # what is written to these is no write to the leaf in its history
+# Their functions with an underscore write to a leaf with grad mode off, or to its gradient alone.
+_BEHIND_AUTOGRAD = ("torch.nn.init", "torch.nn.utils")
 
 
 @dataclass(eq=False)
@@ -138,16 +140,45 @@ def attribute_chains(tree: ast.AST) -> Iterator[list[str]]:
             yield [inner.id, *reversed(parts)]
 
 
-def changed_in_place(tree: ast.AST, is_module: Callable[[str], bool]) -> set[str]:
-    """Names whose tensors the expression changes, by PyTorch's conventions: `add_`, `inplace=True`, `__setitem__`."""
-    roots = set()
+def changed_in_place(tree: ast.AST, values: Mapping[str, Any]) -> set[str]:
+    """Names whose tensors the expression changes, by PyTorch's conventions: `add_`, `inplace=True`, `__setitem__`.
+
+    Not those that it asks no gradient for (`requires_grad_(False)`): that needs a leaf, which may then be changed.
+    """
+
+    def is_module(name: str) -> bool:
+        return _is_module(values.get(name))
+
+    roots, freed = set(), set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _is_in_place(node):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Attribute) and _asks_no_gradient(node):
+            freed.add(_root(node.func.value, is_module))
+        if _is_in_place(node) and not _is_behind_autograd(node.func, values):
             target: ast.expr | None = node.args[0] if node.args else None
             if isinstance(node.func, ast.Attribute) and not _is_of_module(node.func.value, is_module):
                 target = node.func.value
             roots.add(_root(target, is_module))
-    return {root for root in roots if root is not None}
+    return {root for root in roots - freed if root is not None}
+
+
+def _asks_no_gradient(node: ast.Call) -> bool:
+    given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "requires_grad")]
+    is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
+    return is_method and any(isinstance(value, ast.Constant) and value.value is False for value in given)
+
+
+def _is_behind_autograd(node: ast.expr, values: Mapping[str, Any]) -> bool:
+    """Whether a function is one of torch's that write to a tensor where autograd does not see it."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    value = values.get(node.id) if isinstance(node, ast.Name) else None
+    for name in reversed(names):
+        value = getattr(value, name, None) if _is_module(value) else None
+    return type(value) is FunctionType and str(value.__module__).startswith(_BEHIND_AUTOGRAD)
 
 
 def _is_of_module(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
@@ -242,7 +273,7 @@ class Namespace:
         for entry in self.bound:  # a later --var may have changed what was bound before
             entry["description"] = describe(self.values[entry["name"]])
         if self.request["grad"] and tree is not None:
-            self._require_grad(changed_in_place(tree, lambda name: _is_module(self.values.get(name))))
+            self._require_grad(changed_in_place(tree, self.values))
 
     def _seed(self) -> None:
         """One seed for every source of random numbers; numpy only where it is named: it costs a tenth of a second."""

@@ -206,6 +206,11 @@ def test_too_deep_an_expression_is_traced_without_its_calls(warm: Runtime) -> No
         ("a.data.add_(1) + b", set()),
         ("a.detach().mul_(2) + b", set()),
         ("a.t().sin_() + b", {"a"}),
+        ("((a * b).sum().backward(), a.grad.zero_(), b.grad[0].mul_(2))", set()),
+        ("((a * b).sum().backward(), nn.utils.clip_grad_norm_(a, 1.0))", set()),
+        ("nn.init.zeros_(a) + b", set()),
+        ("F.relu_(a) + b", {"a"}),
+        ("a.requires_grad_(False).add_(1).requires_grad_() + b", set()),
         ("a.type_as(b).add_(1)", {"a"}),  # it returns a itself, whatever its schema says
     ],
 )

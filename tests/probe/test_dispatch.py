@@ -92,6 +92,26 @@ def test_same_meaning(expression: str) -> None:
     assert instrumented == plain
 
 
+@pytest.mark.parametrize("expression", ["len(Given())", "Given().size()", "size(given=Given())", "abs(len(Given()))"])
+def test_what_a_call_lets_go_of_goes_behind_its_marker(expression: str) -> None:
+    """As Python has it: a builtin has returned when what it was given is destroyed."""
+    open_calls = []
+
+    class Given:
+        def __len__(self) -> int:
+            return 3
+
+        size = __len__
+
+        def __del__(self) -> None:
+            open_calls.append([recorder.sites[call.site]["source"] for call in recorder._open])
+
+    tree, recorder = dispatch.rewrite(ast.parse(expression, mode="eval"), expression)
+    scope = {"Given": Given, "size": lambda given: 3, dispatch.HELPER: recorder}
+    assert eval(compile(tree, "<expression>", "eval"), scope) == 3
+    assert open_calls == [[]]
+
+
 def test_frames_are_the_expressions_own() -> None:
     def caller() -> str:
         import sys

@@ -49,7 +49,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         title=trail.expression,
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
-        left_out=tuple(_left_out(trail, session, root, unit, hidden, rows)),
+        left_out=tuple(_left_out(trail, session, root, whole, unit, hidden, rows)),
         ending=ending_lines(trail, None),
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(options, root, unit)),
@@ -114,7 +114,13 @@ def _writes_through_views(session: Session | None) -> bool:
 
 
 def _left_out(
-    trail: Trail, session: Session | None, root: Part, unit: Unit, hidden: int, rows: Sequence[ScreenRow]
+    trail: Trail,
+    session: Session | None,
+    root: Part,
+    whole: Part,
+    unit: Unit,
+    hidden: int,
+    rows: Sequence[ScreenRow],
 ) -> Iterator[str]:
     if hidden:
         yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
@@ -126,10 +132,10 @@ def _left_out(
         yield order(rows)
     yield from backward_and_saved(trail, root)
     yield from uncounted(*_uncounted(session))
-    elsewhere = _saved(session, root) - root.saved
+    elsewhere = _saved(session, whole) - whole.saved
     if elsewhere > 0:
         yield saved_elsewhere(elsewhere)
-    if _saved(session, root) and _writes_through_views(session):
+    if _saved(session, whole) and _writes_through_views(session):
         yield IN_SLICES
     yield from costliest(
         root, "instructions" if unit == "instructions" else "time", with_nodes=runs_nodes_itself(trail)

@@ -96,8 +96,9 @@ class _Gathering:
         self.running: set[tuple[str, SourceRef | None]] = set()
         for hop in trail.hops:
             _note_running(hop, self.running)
+        with_python = {0, *(o.data["thread"] for o in seen if o.kind == "event" and o.data["type"] in OF_PYTHON)}
         for hop in trail.hops:
-            if hop.kind == "op" and hop.thread:
+            if hop.kind == "op" and hop.thread not in with_python:
                 continue  # a kernel computes with threads of its own, and called it there: operators' own calls
             self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False)
         if self.unit == "instructions":
@@ -176,7 +177,7 @@ class _Gathering:
     def operator(self, hop: Hop, owner: _Gathered) -> None:
         """Count a call of an operator, with all inside of it; a module in there (of a subclass, a mode) has no row."""
         cost = self.cost(hop)
-        saved = sum(part.saved or 0 for part in walk([hop]))
+        saved = _saved(hop)
         self.met += 1
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
@@ -211,12 +212,14 @@ class _Gathering:
         name = bare(hop.name).removesuffix("::apply") if hop.kind == "node" else native.operator_name(hop)
         name = name.partition(".")[0]
         called = hop.calls if hop.kind == "op" else sum(inner.calls for inner in _outermost_operators(hop.children))
+        saved = _saved(hop)
         self.met += 1
-        owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, cost, (), called, 0, 0, self.met))
+        owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, cost, (), called, saved, 0, self.met))
         if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
             self.records(hop, owner, name)
         for part in owner.outwards():
             part.operators += called
+            part.saved += saved
             # The instructions of the whole phase are counted already.
             part.cost += 0 if owner.kind == "backward" and self.unit == "instructions" else cost
         recorder = self.recorder(hop)
@@ -277,6 +280,7 @@ def _called(hop: Hop) -> str:
     return hop.op or hop.name
 
 
+OF_PYTHON = ("frame", "builtin", "sets")  # the types of events that Python alone makes
 CALLED = ("python", "binding", "op", "node")  # the kinds of what an expression calls itself
 
 
@@ -293,6 +297,11 @@ def _note_running(hop: Hop, running: set[tuple[str, SourceRef | None]]) -> bool:
     if hop.kind in CALLED:
         running.add(_identity(hop))
     return True
+
+
+def _saved(hop: Hop) -> int:
+    """The bytes that what a hop recorded, or what it called, keeps for backward."""
+    return sum(part.saved or 0 for part in walk([hop]))
 
 
 def _outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:

@@ -159,8 +159,8 @@ class Shown:
         return (*cells, *((seconds(device) if device else "",) if self.device else ()))
 
     def share(self, cost: int) -> float | None:
-        """The share of the whole; None where nothing was measured."""
-        return cost / self.wall if not self.of_expression or self.wall > 1 else None
+        """The share of the whole; None where nothing was measured, as of what ran in another thread or behind a cut."""
+        return cost / self.wall if not self.of_expression or (cost and self.wall > 1) else None
 
 
 def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...], int]:

@@ -41,8 +41,17 @@ def action(hop: Hop) -> Action:
     """What is done with a hop: what its rule says; a function of a library that no rule knows is folded, else shown."""
     rule = rule_of(hop)
     if rule is not None:
-        return rule.action
+        return "show" if rule.action == "close" and _calls_more(hop) else rule.action
     return "fold" if hop.kind == "closed" else "show"
+
+
+def _calls_more(hop: Hop) -> bool:
+    """Whether an operator that no rule closes, or a Python function, ran in a hop.
+
+    Where algorithms are deterministic, aten::empty fills what it allocates; a subclass runs what it likes.
+    """
+    inside = (part for part in walk(hop.children) if part.kind in ("op", "python"))
+    return any(part.kind == "python" or rule_for_operator(part.op or "") is None for part in inside)
 
 
 def in_the_tree(trail: Trail, hop: Hop) -> str:

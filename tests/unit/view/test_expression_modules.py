@@ -123,6 +123,18 @@ def test_what_was_not_measured_has_no_share() -> None:
     assert page.columns == ("ops",)
 
 
+def test_what_was_not_stepped_beside_what_was_has_no_share() -> None:
+    """It ran in another thread, or behind a cut."""
+    inner = (module(10, "a", operator(13, instructions=100)), module(20, "b", operator(23)), operator(33))
+    rows = rows_of(a_trail(module(1, "", *inner, type_="Net", bound="m")), session({}, forward=100))
+    shares = {name: row.share for name, row in rows.items() if not name.startswith("m(x)")}
+    assert shares == {"m  Net": 1.0, "a  Linear": 1.0, "b  Linear": None, "linear": None}
+    rows = rows_of(a_trail(module(1, "", module(10, "a", operator(13)), operator(33), type_="Net")),
+                   session({}, forward=100))  # fmt: skip
+    assert [rows[name].share for name in ("Net", "a  Linear")] == [None, None]
+    assert rows["the rest: Python"].share == 1.0
+
+
 def test_a_module_is_opened_by_its_name_alone_and_its_costliest_call_is_stepped() -> None:
     one = module(10, "linear", operator(13, time=5), operator(14, time=9))
     trail = a_trail(module(1, "", one, module(20, "linear2", operator(23, time=20)), type_="Net", bound="m"))
@@ -162,14 +174,15 @@ def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_w
 
 def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_them() -> None:
     # torch.autograd.grad(m(x).sum(), x, create_graph=True): what its nodes call is recorded, and backward runs that.
-    again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6)
+    again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6, saved=8)
     node = Hop(42, "node", "AddmmBackward0::apply", "observed", PLACE, sequence=12, time=9, children=(again,))
     grad = Hop(41, "python", "grad", "observed", PLACE, children=(node,))
     late = Hop(50, "node", "MmBackward0::apply", "observed", PLACE, phase="backward", sequence=20, time=4)
     whole = expression_parts(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad, late), None)
-    assert [(part.name, part.time, part.backward, part.operators) for part in whole.parts] == [
-        ("", 5, 9, 1), ("grad()", 9, 4, 1), ("backward", 4, 0, 0),
+    assert [(part.name, part.time, part.backward, part.operators, part.saved) for part in whole.parts] == [
+        ("", 5, 9, 1, 0), ("grad()", 9, 4, 1, 8), ("backward", 4, 0, 0, 0),
     ]  # fmt: skip
+    assert whole.saved == whole.parts[1].own[0].saved == 8, "the node's operator recorded what keeps it"
     page = view(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad), Options(view="modules"))
     assert any("in its time too, if it ran them itself" in told for told in page.left_out)
     assert any(told.startswith("operators and nodes by time") for told in page.left_out)
@@ -179,8 +192,16 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
 def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> None:
     # The backward of scaled_dot_product_attention makes a tensor in its parallel region, in another thread.
     beside = replace(operator(60, time=3), thread=1, phase="backward")
-    whole = expression_parts(a_trail(module(1, "", operator(13, time=5), type_="Net"), beside), None)
+    trail = a_trail(module(1, "", operator(13, time=5), type_="Net"), beside)
+    whole = expression_parts(trail, session({}))
     assert (whole.operators, whole.time) == (1, 5)
+    # In a thread of Python's nothing else called it: `list(executor.map(lambda t: t * t, [x]))`.
+    sets = {"event": 2, "parent": None, "type": "sets", "thread": 1, "phase": "forward",
+            "tls_include": "0x0", "tls_exclude": "0x0"}  # fmt: skip
+    told = session({})
+    told = replace(told, observations=(*told.observations, Observation(70, "frames", "event", sets)))
+    whole = expression_parts(trail, told)
+    assert (whole.operators, whole.time) == (2, 8)
 
 
 def test_what_was_raised_stands_above_the_modules() -> None:
@@ -202,6 +223,16 @@ def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() ->
     assert any("at least 96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: without 2 saved tensors that a hook packed") for told in page.left_out)
     assert any(told.startswith("saved: without what nodes keep that do not tell it (1,") for told in page.left_out)
+
+
+def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_operator() -> None:
+    inside = (operator(13, sequence=2, saved=80), operator(14, sequence=3, saved=16))
+    trail = a_trail(*(module(10 * n, name, one) for n, (name, one) in enumerate(zip("ab", inside, strict=True), 1)))
+    kept = [Observation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}) for n, size in ((2, 80), (3, 16))]
+    seen = replace(session({}), observations=tuple(kept))
+    page = view(trail, Options(view="modules", opened="a"), seen)
+    assert any("96 B saved for backward" in fact for fact in page.facts)
+    assert not [told for told in page.left_out if told.startswith("saved: in no row")]
 
 
 def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.capture.native.symbols import Elf
+from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.trace import Captured, Hop, NativeCall, ResultInfo, TorchInfo, Trail, walk
 from ptexplore.view.trace.native import condense, frames, in_the_tree
 from ptexplore.view.trace.native import shown_name as name_of
@@ -205,6 +206,24 @@ def test_operators_and_kernels_stay_whatever_they_are_in(recorded: Mapping[str, 
     inside = replace(made.children[0], kind="op", op="aten::made", children=())
     hidden = replace(made, children=(inside,))
     assert [hop.op for hop in walk(condense((hidden,))[0])] == [None, "aten::made"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown"),
+    [("op", "aten::fill_.Scalar", True), ("python", "__torch_dispatch__", True), ("op", "aten::empty_strided", False)],
+)
+def test_what_an_allocation_calls_beside_allocations_stays(
+    recorded: Mapping[str, Recorded], kind: HopKind, name: str, shown: bool
+) -> None:
+    """Deterministic algorithms fill what aten::empty allocates, by an operator; a subclass's Python runs anything."""
+    frame = next(
+        hop for hop in walk(recorded["add"].hops) if hop.kind == "native" and hop.name.startswith("at::native::")
+    )
+    called = replace(frame, id=2, kind=kind, name=name, op=name if kind == "op" else None, children=())
+    kernel = replace(frame, id=1, name="at::native::empty_cpu", children=(called,))
+    call = replace(frame, id=0, kind="op", name="aten::empty_like", op="aten::empty_like", children=(kernel,))
+    inside = [hop.name for hop in walk(condense((call,))[0])]
+    assert inside == ([call.name, kernel.name, name] if shown else [call.name])
 
 
 def test_no_frame_is_lost(recorded: Mapping[str, Recorded]) -> None:

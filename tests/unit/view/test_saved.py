@@ -37,12 +37,15 @@ from ptexplore.model.trace import (
     ModuleRef,
     NativeCall,
     NodeRef,
+    Observation,
     OperatorRef,
     PythonCall,
     ResultInfo,
+    Session,
     StubKernelRef,
     StubRef,
     TorchInfo,
+    TraceOptions,
     Trail,
     TransformLayer,
     walk,
@@ -190,6 +193,17 @@ def test_hops_are_a_flat_table_in_reading_order() -> None:
 
 def test_it_may_be_packed() -> None:
     assert trail_from_json(gzip.compress(trail_to_json(a_trail()).encode()), "x.json")[0] == a_trail()
+
+
+@pytest.mark.parametrize("value", [1e-4 / 3, -9.8765432109876543e-5, 5e-324, 1.7976931348623157e308, 2**64 - 1])
+def test_any_number_of_a_machine_is_read(value: float) -> None:
+    """Between 1e-5 and 1e-4 a float is written without an exponent: 21 digits in a row."""
+    seen = Observation(1, "ops", "event", {"event": 1, "parent": None, "type": "op", "thread": 0, "phase": "forward",
+                                           "name": "aten::clamp", "inputs": [value]})  # fmt: skip
+    told = Session("x", TorchInfo("2.13.0"), (), TraceOptions(), Captured(), ResultInfo(), (seen,))
+    session = trail_from_json(trail_to_json(a_trail(), told).encode(), "x.json")[1]
+    assert session is not None
+    assert session.observations[0].data["inputs"] == [value]
 
 
 def test_further_keys_are_passed_over() -> None:
