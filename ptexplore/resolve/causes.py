@@ -161,6 +161,43 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r"output with shape \[[\d, ]*\] doesn't match the broadcast shape \[[\d, ]*\]"),
+        Cause(
+            "what is written to keeps its shape, and with the operands together it would be broadcast to the other one",
+            "the operator that makes a new result (add in place of add_), or expand() and clone() before it",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"expanded size of the tensor \(-?\d+\) must match the existing size \(\d+\)"),
+        Cause(
+            "expand repeats dimensions of size 1 alone, and shapes are laid on one another from the right; what is"
+            " assigned by brackets is expanded so",
+            "print both shapes: each size that is not 1 stays as it is",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"size mismatch, got input \(\d+\), mat \(\d+x\d+\), vec \(\d+\)"),
+        Cause(
+            "a matrix of n columns multiplies a vector of n elements",
+            "print both shapes; of an nn.Linear without a batch the vector is what comes in",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"result type \w+ can't be cast to the desired output type \w+"),
+        Cause(
+            "an operator in place, or with out=, does not turn its result from floating point into integers, from"
+            " complex into real, or from numbers into bool; copy_ does",
+            "convert what is written to before, or use the operator that makes a new result",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"index -?\d+ is out of bounds for dimension \d+ with size \d+"),
+        Cause(
+            "a dimension of n elements has the indices 0 to n - 1; brackets take -n to -1 too, from its end",
+            "print the indices' min() and max(), and the shape; where tensors index, the number given counts these",
+        ),
+    ),
+    CauseRule(
         re.compile(r"shape '\[[-\d, ]*\]' is invalid for input of size \d+"),
         Cause(
             "view and reshape keep the number of elements: the sizes asked for must multiply to it",
