@@ -409,10 +409,12 @@ def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim |
     """The claims, where those that lead to a step, which the error left, are observed if C++'s stack held them."""
     names = frozenset(name for function in thrown.stack if function.name for name in _functions_in(function.name))
 
-    def seen(claim: Claim) -> Claim:
-        if claim is not step and not any(inner is step for inner in claim.walk()):
+    def seen(claim: Claim, around: Claim | None = None) -> Claim:
+        # What a kernel's text calls stands beside the operators that it calls, and holds none of them yet.
+        is_called = around is not None and around.hop.kind == "kernel" and claim.hop.kind == "impl"
+        if not is_called and claim is not step and not any(inner is step for inner in claim.walk()):
             return claim
-        claim = replace(claim, children=tuple(map(seen, claim.children)))
+        claim = replace(claim, children=tuple(seen(child, claim) for child in claim.children))
         hop = claim.hop
         if hop.kind not in ("kernel", "impl") or hop.status == "observed" or hop.name not in names:
             return claim

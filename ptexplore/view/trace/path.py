@@ -576,6 +576,8 @@ class _Steps:
         if kernel is not None and body is not None:
             of_body = self._row(body, "", "")
             told = _status(kernel, "") if kernel.status != hop.status and body is kernel else ""
+            if body.status == "observed" != hop.status:  # as C++'s stack has it where an error was thrown
+                row = replace(row, what=f"key {row.what}")
             lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # which has its record
             name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
             row = replace(row, name=name, place=of_body.place, lines=lines, what=_and(told, row.what))

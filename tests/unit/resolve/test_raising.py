@@ -172,6 +172,17 @@ def test_functions_on_the_stack_are_put_below_what_is_known(small: Small) -> Non
     assert step_left.hop.name == "at::native::blend"
 
 
+def test_what_a_kernel_calls_beside_the_operator_that_was_left_was_on_the_stack_too(small: Small) -> None:
+    """As at::native::convolution, which calls _convolution: the text tells of it, and it holds no operator yet."""
+    body = claim("impl", "at::native::blend", status="derived")
+    inner = an_op(event=8, name="aten::mirror", entry="at::_ops::mirror::call")
+    known = an_op(step("CPU", "at::wrapper_CPU_blend", body, inner, status="derived"))
+    names = ("at::_ops::mirror::call(at::Tensor const&)", "at::native::blend(at::Tensor const&)", FUNCTOR, *STACK[2:])
+    context, claims = raising(small, (known,), *names)
+    seen = {one.hop.name: one.hop.status for one in walk(reach(context, claims)) if one.hop.kind in ("kernel", "impl")}
+    assert seen == {"at::wrapper_CPU_blend": "observed", "at::native::blend": "observed"}
+
+
 def test_what_the_stack_held_is_put_into_a_node_and_into_the_function_of_python_that_called_it(small: Small) -> None:
     """As for a second backward, and for a backward of what requires no grad."""
     node = claim(

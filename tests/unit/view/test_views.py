@@ -199,6 +199,16 @@ def test_a_range_that_is_marked_is_no_function() -> None:
     assert [title(hop) for hop in ranges] == ["mine", "mine"]
 
 
+def test_a_key_that_was_not_seen_says_so_where_its_kernel_was() -> None:
+    """As C++'s stack has the kernel where an error was thrown: the foot says of derived ones that they were not."""
+    call = an_operator(1)
+    (key,) = call.children
+    seen = replace(key, children=(replace(key.children[0], status="observed"),))
+    for one, told in ((key, "derived"), (seen, "key derived")):
+        rows = view(a_trail(replace(call, children=(one,))), Options(view="path")).table
+        assert next(row.what for row in rows if row.name.startswith("AutogradCPU")).startswith(told)
+
+
 def test_what_no_recorder_saw_the_function_of_is_not_called_python() -> None:
     """As torch.Tensor(2), whose class is C: what is inside of it ran, but no function of Python was seen."""
     made = Hop(2, "python", "Tensor", "observed", SourceRef(None, None, None, "unknown"), children=(an_operator(5),))
