@@ -56,7 +56,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         view="modules",
         table=rows,
         columns=columns,
-        told=own_heading(nodes=_has_nodes(trail, root), counted=unit is not None),
+        told=own_heading(nodes=_has_nodes(trail, root), counted=bool(unit)),
         legend=legend(trail, rows),
     )
 

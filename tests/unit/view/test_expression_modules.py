@@ -117,10 +117,10 @@ def test_siblings_fold_where_they_ran_the_same_on_the_same_sizes() -> None:
     assert sum(name.startswith("layers") for name in unknown) == 4, "no sizes are known: nothing is called the same"
 
 
-def test_what_was_not_measured_has_no_share() -> None:
+def test_what_was_not_measured_has_no_share_and_no_order_by_cost() -> None:
     page = view(a_trail(module(1, "", module(10, "a", operator(13)), type_="Net")), Options())
     assert all(row.share is None for row in page.table)
-    assert page.columns == ("ops",)
+    assert (page.columns, page.told) == (("ops",), "operators")
 
 
 def test_what_was_not_stepped_beside_what_was_has_no_share() -> None:
