@@ -329,7 +329,7 @@ class ReadingScreen(Screen[None]):
             self.tell(f"there is no tree {place.tree} here")
             return
         left = self.place
-        if remember and left is not None and (left.tree, left.path, left.line) != (place.tree, place.path, place.line):
+        if remember and left is not None and left != place:  # another column is another place: that of a local name
             self.history.leave(left)
         self._told = ""
         if place.line == FOLDER:

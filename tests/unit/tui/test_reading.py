@@ -438,6 +438,12 @@ def test_a_local_name_is_not_taken_for_what_is_called_so_elsewhere(drive):
         assert source.file.name(line - 1, source.column) == "b"
         await pilot.press("ctrl+o")
         assert (source.line, source.column) == (line, column)
+        line, column = at(lines, "int through(int a)", "a)")
+        source.move(line, column)
+        await pilot.press("enter")
+        await until(pilot, lambda: source.column < column)
+        await pilot.press("ctrl+o")
+        assert (source.line, source.column) == (line, column), "declared in the same line"
         source.show(source.file, 30)
         assert source.scroll_offset.y <= 29
 
