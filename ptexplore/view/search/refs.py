@@ -297,9 +297,9 @@ def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
 
 # What is said of the lines with a name that are not counted, in the words of every surface.
 OTHERWISE = {
-    "one": "1 more line has the name, and means something else",
-    "many": "{} more lines have the name, and mean something else",
-    "why": ": what stands before it, how many arguments it is given, or the file tells",
+    "one": "1 more line with the name means something else",
+    "many": "{} more lines with the name mean something else",
+    "why": ", by what stands before it, the number of arguments, or the file",
 }
 
 

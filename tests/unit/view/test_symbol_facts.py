@@ -79,7 +79,7 @@ def test_of_a_structured_kernel_no_caller_is_told_by_its_name(tree):
     assert list(caller_lines(replace(calls, symbol=kernel))) == []
     assert uses_in_words(replace(facts, symbol=kernel)).endswith("by its name alone no use can be told")
     assert otherwise_told(replace(facts, symbol=kernel, otherwise=9)) == ""
-    assert otherwise_told(replace(facts, otherwise=9)).startswith("9 more lines have the name")
+    assert otherwise_told(replace(facts, otherwise=9)).startswith("9 more lines with the name")
 
 
 def test_a_kernel_is_registered_for_the_stub_of_its_own_file(tree):

@@ -102,7 +102,7 @@ def test_a_number_of_arguments_that_it_does_not_take_is_no_use(tree: IndexedTree
     assert view.certain == 0
     assert view.otherwise == 4
     assert view.remarks[0] == (
-        f"4 more lines have the name, and mean something else{OTHERWISE['why']} (at::Iterator::build ×3)"
+        f"4 more lines with the name mean something else{OTHERWISE['why']} (at::Iterator::build ×3)"
     )
 
 
