@@ -631,12 +631,13 @@ class Workspace:
         from ptexplore.workspace.site_contents import SiteContents, load_traces
 
         runtime = self.sources()[0]
+        alone = self.tree not in (None, "runtime")
+        # Before the trees: how a checkout relates to the installed torch follows from its catalogue.
+        torch = self.torch if runtime is not None and not alone else None
         trees = [self.main_tree]
-        alone = self.tree is not None and trees[0].checkout is not None
-        if trees[0].checkout is not None and runtime is not None and not alone:
+        if trees[0].checkout is not None and torch is not None:
             trees += self.open_trees("runtime")
         library, marks_by_tree = self.library, self.marks(trees)
-        torch = self.torch if runtime is not None and not alone else None
         names = DefinitionsByName([indexed.store for indexed in trees])
         saved, docs = load_traces(traces), doc_lines(torch.tree) if torch is not None else {}
         return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, names, docs)

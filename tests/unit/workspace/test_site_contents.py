@@ -8,6 +8,7 @@ import pytest
 
 from ptexplore.workspace import site_contents
 from ptexplore.workspace.site_contents import load_traces, site_settings
+from ptexplore.workspace.workspace import Workspace
 
 
 def test_every_trace_has_a_page_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,3 +27,25 @@ def test_what_is_asked_for_stands_over_the_projects_file(here: Path) -> None:
     assert (settings.title, settings.base, settings.repo) == expected
     settings = site_settings("core", "Mine", "https://example.org/other/", None)
     assert (settings.title, settings.base, settings.repo) == ("Mine", "https://example.org/other/", "")
+
+
+@pytest.mark.parametrize(("tree", "first"), [(None, "torch"), ("runtime", "torch"), ("pytorch-v2.6.0", "main_tree")])
+def test_the_installed_torchs_catalogue_is_there_before_a_checkout_is_opened(
+    monkeypatch: pytest.MonkeyPatch, tree: str | None, first: str
+) -> None:
+    """How the two relate follows from it: without one the least is claimed, and stood on every page of a first site."""
+
+    class Asked(Exception):
+        pass
+
+    def asks(name: str) -> property:
+        def ask(_self: Workspace) -> None:
+            raise Asked(name)
+
+        return property(ask)
+
+    monkeypatch.setattr(Workspace, "sources", lambda _self: (object(), []))
+    for name in ("torch", "main_tree"):
+        monkeypatch.setattr(Workspace, name, asks(name))
+    with Workspace(tree=tree) as workspace, pytest.raises(Asked, match=f"^{first}$"):
+        workspace.site_contents()
