@@ -74,6 +74,26 @@ class Links(Choices):
     Links:focus > .option-list--option-highlighted { background: $primary 35%; color: $foreground; text-style: none; }
     """
 
+    def action_page_down(self) -> None:
+        """A screen further: text without anything that opens may be as high as several screens."""
+        self._page(1)
+
+    def action_page_up(self) -> None:
+        """A screen back."""
+        self._page(-1)
+
+    def _page(self, direction: int) -> None:
+        height = self.scrollable_content_region.height
+        top = min(max(self.scroll_offset.y + direction * max(height - 1, 1), 0), self.max_scroll_y)
+        if top == self.scroll_offset.y:
+            self.action_last() if direction > 0 else self.action_first()
+            return
+        begins = self._index_to_line  # Textual tells nobody else where an option begins
+        seen = [n for n in range(self.option_count) if top <= begins[n] < top + height]
+        open_ = [n for n in seen if not self.get_option_at_index(n).disabled]
+        self.highlighted = (open_[0] if direction > 0 else open_[-1]) if open_ else None
+        self.scroll_to(y=top, animate=False, immediate=True)
+
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
         """Open what the line leads to."""
         event.stop()

@@ -406,3 +406,27 @@ def test_a_file_that_is_opened_is_named_before_it_is_read_and_nothing_of_the_las
         await until(pilot, lambda: reader.uses.display)
 
     drive(KERNEL, reading, size=size)
+
+
+def test_a_page_of_a_folder_is_turned_by_screens(drive):
+    """Whatever is open on it: text without anything that opens may be as high as several screens."""
+
+    async def reading(app, pilot):
+        folder = app.reader.folder
+        app.reader.go(Place("mini", "", FOLDER))
+        await until(pilot, lambda: folder.max_scroll_y > 0)
+        await pilot.press("home")
+        height = folder.scrollable_content_region.height
+        await pilot.press("pageup")
+        assert folder.scroll_offset.y == 0
+        await pilot.press("pagedown")
+        assert folder.scroll_offset.y == min(height - 1, folder.max_scroll_y)
+        assert folder.highlighted is None or not folder.get_option_at_index(folder.highlighted).disabled
+        while folder.scroll_offset.y < folder.max_scroll_y:
+            before = folder.scroll_offset.y
+            await pilot.press("pagedown")
+            assert folder.scroll_offset.y == min(before + height - 1, folder.max_scroll_y)
+        await pilot.press("pageup")
+        assert folder.scroll_offset.y == max(folder.max_scroll_y - height + 1, 0)
+
+    drive(MIX, reading, (80, 12))
