@@ -639,7 +639,7 @@
       dialog = make("dialog", { id: "keys", "aria-labelledby": "keys-title" }, make("h2", { id: "keys-title" }, "Keys"),
         make("dl", {}, ...KEYS.flatMap(([key, what]) => [
           make("dt", {}, ...key.split(" ").flatMap((one) => [make("kbd", {}, one), " "])), make("dd", {}, what)])),
-        make("p", {}, "A click on a line's number links to that line; one with Shift after it, to all between."),
+        make("p", {}, "Click a line's number, and the address leads to that line; Shift and click another, and it leads to all lines between."),
         make("form", { method: "dialog" }, make("button", { autofocus: "" }, "Close")));
       doc.body.append(dialog);
     }
