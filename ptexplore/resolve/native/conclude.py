@@ -186,6 +186,16 @@ def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Clai
 
 # --- claims laid over it ---
 
+
+def without_predicted(claims: Iterable[Claim]) -> Iterator[Claim]:
+    """Claims without what a kernel's text says it calls; what was observed in there stays."""
+    for claim in claims:
+        if claim.hop.kind in PREDICTED and claim.event is UNSEEN:
+            yield from without_predicted(claim.children)
+        else:
+            yield claim
+
+
 Pair = tuple[Claim, Claim]  # a key's hop and its kernel's
 UNPREDICTED = Claim(Hop(0, "key", "", "observed", NOT_YET))  # the step around this one was not predicted
 
@@ -356,7 +366,7 @@ class Conclusions:
         before = {id(key): id(earlier) for (earlier, _), (key, _) in pairwise(expected)}
         draft.children = [self._step(claim, step, expected, left, before, None) for step in walked]
         rest = list(self._without_keys(claim.children))
-        rest += [c for _, kernel in left for c in self._without_keys(kernel.children) if c.hop.kind not in PREDICTED]
+        rest += [c for _, kernel in left for c in without_predicted(self._without_keys(kernel.children))]
         draft.children += [self._draft(child, frame) for child in rest]
         return draft
 
@@ -454,7 +464,7 @@ class Conclusions:
             text = f"{hop.op}: for {step.key} {hop.name} was predicted; {name} ran"
             self.findings.append((Finding("prediction-differs", text), self.growth.of.get(step.frame)))
         kept = was if source.precision == "unknown" and was.precision == "unknown" else source
-        others = tuple(child for child in kernel.children if child.hop.kind not in PREDICTED)
+        others = tuple(without_predicted(kernel.children))
         return replace(kernel, hop=replace(hop, name=name, source=kept, not_taken=()), children=others)
 
     # --- what left no frame ---

@@ -157,6 +157,21 @@ def test_keys_that_ran_otherwise_are_a_finding(small: Small, links: Any) -> None
     assert [one.hop.name for one in claims if one.hop.kind == "key"] == ["AutogradCPU", "CPU"], "what ran is shown"
 
 
+def test_what_was_observed_inside_of_a_kernel_that_did_not_run_stays(small: Small) -> None:
+    """The prediction was wrong; what the profiler saw inside of the call was not."""
+    seen = {"type": "op", "name": "aten::mirror"}
+    mirrors = [claim("op", "aten::mirror", op="aten::mirror", event=seen, evidence=(n,)) for n in (41, 42)]
+    inside = (claim("native", "PythonSubclass", mirrors[0], event={"type": "op", "name": "PythonSubclass"}),
+              claim("impl", "at::native::blend", mirrors[1]), claim("impl", "at::native::other"))  # fmt: skip
+    predicted = blend(*chain(("AutogradCPU", VARIABLE, ()), ("CPU", WRAPPER, inside)))
+    claims, findings = stepped(small, f"{ENTRY}\n {OUTER} | 9 8 {ALL:x}\n  {VARIABLE}(int)", predicted)
+    assert [one.hop.name for one in claims if one.hop.kind == "key"] == ["AutogradCPU"]
+    assert [one.hop.evidence for one in claims if one.hop.op == "aten::mirror"] == [(41,), (42,)]
+    assert not [one for one in claims if one.hop.kind == "impl"]
+    assert shape(claims[:1]).endswith("PythonSubclass(aten::mirror) aten::mirror)")
+    assert findings[-1].kind == "prediction-differs"
+
+
 def test_a_part_that_was_cut_short_contradicts_nothing(small: Small) -> None:
     text = f"{ENTRY}\n {OUTER} | 9 8 {ALL:x}\n  {VARIABLE}(int)\n"
     _, findings = stepped(small, text, blend(*chain(*BOTH)), cut="too many calls")
