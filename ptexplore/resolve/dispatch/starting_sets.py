@@ -146,6 +146,7 @@ class KnownTensors:
     generators: bool = False  # whether an operator may have been given one
     inference: int | None = None  # the position from which on a tensor may have been made in inference mode
     owners: Mapping[int, Sequence[Owner]] = field(default_factory=dict)  # by event of the base tree, innermost first
+    held_around: Mapping[int, frozenset[int]] = field(default_factory=dict)  # by event: what those around hold
     nothing_read: bool = False  # whether no tensor was read at all
     kept: frozenset[int] = frozenset()  # the positions of what runs over the graph that torch.func.vjp kept
     mapped: bool = False  # whether a vmap was on anywhere: what such a graph holds may be batched, too
@@ -173,8 +174,8 @@ class KnownTensors:
         nothing = program is not None
         mapped = any(transform.kind == "Vmap" for event in context.base for transform in event.transforms)
         return cls(
-            context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, owners, nothing,
-            kept, mapped,
+            context.keys, by_impl, inputs, position, made, layered, inside, generators, inference, owners,
+            _held_around(context.base), nothing, kept, mapped,
         )  # fmt: skip
 
     def arguments(
@@ -268,15 +269,19 @@ class KnownTensors:
     def _read(self, impl: int, of_base: RecordedTensor, event: int, position: int) -> ReadSet | None:
         """The set of a tensor that a call is given, if some recorder read it: the base tree's latest reading counts.
 
-        `impl` is its address in the pass whose addresses `by_impl` has.
+        `impl` is its address in the pass whose addresses `by_impl` has. A tensor whose class dispatches in Python is
+        often gone at once, and a plain one at its address: that it was read counts where something holds it.
         """
         owner = next((owner for owner in self.owners.get(event, ()) if owner.impl == of_base.impl), None)
         last = self._last_reading(of_base.impl, event, position)
         is_latest = last is not None and (owner is None or last.observation >= owner.observation)
-        if last is not None and is_latest and self._may_be(last.layers[0].raw, of_base):
-            return ReadSet(last.layers[0].raw, last.observation, last.layers)
         raw, since, seen = self.by_impl.get(impl, (None, 0, 0))
-        if raw is not None and since <= position:
+        raw = raw if since <= position else None
+        if last is not None and is_latest and self._may_be(last.layers[0].raw, of_base):
+            read = last.layers[0].raw
+            if read == raw or not read & self._python or of_base.impl in self.held_around.get(event, ()):
+                return ReadSet(read, last.observation, last.layers)
+        if raw is not None:
             return ReadSet(raw, seen)
         return ReadSet(owner.raw, owner.observation) if owner is not None else None
 
@@ -424,6 +429,17 @@ def _owners(base: Sequence[Event]) -> dict[int, tuple[Owner, ...]]:
     return owners
 
 
+def _held_around(base: Sequence[Event]) -> dict[int, frozenset[int]]:
+    """The addresses of the tensors that were read at the events around each event: a call holds them until it ends."""
+    held: dict[int, frozenset[int]] = {}
+    for event in base:
+        around = held.get(event.parent) if event.parent is not None else None
+        read = frozenset(layer.impl for layers in event.tensors for layer in layers)
+        if around is not None or read:
+            held[event.event] = (around | read if read else around) if around is not None else read
+    return held
+
+
 def _inference_since(context: Context) -> int | None:
     """The position of the first operator that may be given a tensor made in inference mode; None if none was made.
 
@@ -498,7 +514,8 @@ def _made(context: Context) -> dict[str, int]:
 def _dispatched_in_python(context: Context) -> int | None:
     """The position before the first operator that may be given a tensor whose class dispatches in Python.
 
-    A class of yours made one before; and where Python begins to dispatch inside of an operator, that was given one.
+    A class of yours made one before, or one was read; where Python first dispatches inside of an operator, that was
+    given one.
     None if Python never dispatches, and no tensor was made that needs it to.
     """
     python = context.keys.functionality(PYTHON[0])
@@ -515,7 +532,10 @@ def _dispatched_in_python(context: Context) -> int | None:
         made = position if made is None and _makes_subclass(event, caller) else made
         if event.function == "__torch_dispatch__" or event.name in DISPATCHING or (event.tls_include or 0) & python:
             return min(position if place is None else place for place in (outermost, made)) - 1
-        if event.type == "builtin" and event.method in WRAPPER_MAKERS:
+        read = [layer.raw for layers in event.tensors for layer in layers]
+        read += [event.owner.raw] if event.owner is not None else []
+        is_wrapper = event.type == "builtin" and event.method in WRAPPER_MAKERS
+        if is_wrapper or any(raw & python for raw in read):
             return (position if made is None else made) - 1
         if outermost is None and event.is_operator:
             outermost = position
