@@ -58,6 +58,10 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# Where a part of the expression is written: its line, its first column and its last, as Python counts them (in bytes).
+Part: TypeAlias = tuple[Count, Count, Count]
+
+
 class ModuleCalled(Struct, frozen=True):
     """The nn.Module that a frame of Module.__call__ calls."""
 
@@ -107,6 +111,7 @@ class Event(Recorded, frozen=True):
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
     raised: bool = False  # of a `builtin`: an exception left it
     is_getter: bool = False  # of a `frame`: the one around it was reading an attribute, which led to it
+    at: tuple[Part, ...] = ()  # of a `frame` or `builtin`: line and columns of what led to it in the expression
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 
     def __post_init__(self) -> None:
@@ -184,6 +189,16 @@ class UserCall(Recorded, frozen=True):
     tls_exclude: KeySetBits  # the thread-local exclude set before it
     written: tuple[WrittenTensor, ...] = ()  # those of its tensors that were written to meanwhile
     forward_level: Count | None = None  # of forward-mode differentiation, where that is on
+    line: Count | None = None  # the line of the expression that it begins on
+    col: Count | None = None  # its first column there
+    end_col: Count | None = None  # the column behind it
+
+    @property
+    def at(self) -> Part | None:
+        """Where it is written."""
+        if self.line is None or self.col is None or self.end_col is None:
+            return None
+        return self.line, self.col, self.end_col
 
 
 class GraphNode(Recorded, frozen=True):

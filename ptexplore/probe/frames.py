@@ -28,7 +28,9 @@ from .values import tensors_among
 LIMIT = 50_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
 DISPATCHES = "__torch_dispatch__"
+FINALIZES = "__del__"
 OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # whose OpOverload hands its arguments to the dispatcher
+EXPRESSION = "<expression>"  # the file of the expression's own code, as passes.py compiles it
 GIVEN = "<--setup"  # how expression.py names the files of what is given by --setup
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -46,6 +48,13 @@ COMPUTING = frozenset(
     number
     for number in SYNTAX
     if dis.opname[number].startswith(("BINARY_", "INPLACE_", "UNARY_", "STORE_", "COMPARE_"))
+)
+
+# What a call, operator, subscript or attribute compiles to. What iterates has the position of what is iterated over.
+STEPS = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if name.startswith(("CALL", "PRECALL", "BINARY_", "UNARY_", "COMPARE_", "CONTAINS_")) or name == "LOAD_ATTR"
 )
 
 
@@ -314,7 +323,22 @@ class FrameRecorder:
             **({"is_getter": True} if back is not None and self._is_reading(back) else {}),
             **({"tensors": _layers(None, frame)} if given else {}),
             **({"module": module} if module is not None else {}),
+            **(self._at(frame.f_back) if code.co_name != FINALIZES else {}),
         }
+
+    def _at(self, caller: FrameType | None) -> dict[str, Any]:
+        """The parts of the expression that are at work, innermost first, for what nothing that is told of has called.
+
+        A finalizer runs whenever its object goes, which may be at the end of any of them.
+        """
+        if any(self.marked[name]["type"] in ("frame", "builtin") for _, name, _ in self._open):
+            return {}
+        parts = []
+        while caller is not None:
+            if caller.f_code.co_filename == EXPRESSION:
+                parts += part_at_work(caller)
+            caller = caller.f_back
+        return {"at": parts} if parts else {}
 
     def _module(self, frame: FrameType) -> dict[str, Any] | None:
         """The module that a frame of nn.Module's __call__ calls: its name within the outermost one that runs."""
@@ -352,7 +376,21 @@ class FrameRecorder:
             "self": bound,
             "tls_include": include,
             "tls_exclude": exclude,
+            **self._at(caller),
         }
+
+
+def part_at_work(frame: FrameType) -> list[tuple[int, int, int]]:
+    """The line, column and last column of the call, operator, subscript or attribute that a frame is at; [] for none.
+
+    Python tells columns since 3.11.
+    """
+    code, at = frame.f_code, frame.f_lasti
+    positions = getattr(code, "co_positions", None)
+    if positions is None or at < 0 or code.co_code[at] not in STEPS:
+        return []
+    line, _, column, end = next(itertools.islice(positions(), at // 2, None))
+    return [(line, column, end)] if line is not None and column is not None and end is not None else []
 
 
 def _is_around(frame: FrameType, inner: FrameType) -> bool:

@@ -105,12 +105,12 @@ def prepared(recorder: str, request: dict[str, Any]) -> Pass:
     if tree is None:
         return Pass(recorder, request, names, lambda: _script(request["script"]))
     check_attributes(tree, names.values)
-    code = compile(tree, "<expression>", "eval")
+    code = compile(tree, frames.EXPRESSION, "eval")
     running = Pass(recorder, request, names, lambda: eval(code, names.values))
     if recorder in ("dispatch", "once"):
         try:
             changed, calls = dispatch.rewrite(tree, request["expression"].strip())
-            instrumented = compile(changed, "<expression>", "eval")
+            instrumented = compile(changed, frames.EXPRESSION, "eval")
         except (RecursionError, MemoryError):
             running.cuts.append("the expression nests too deeply for its calls to be recorded")
             return running

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from ptexplore.model.hop_kinds import HopKind
-from ptexplore.model.observed import UNSEEN, CallTarget, Event, OperatorTimes, UserCall, operators, records
+from ptexplore.model.observed import UNSEEN, CallTarget, Event, OperatorTimes, Part, UserCall, operators, records
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
@@ -165,19 +165,23 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         return claims
     inside = _operators_inside(context, context.dispatched)
     pending = deque((call, frozenset(inside.get(call.call, ()))) for call in context.calls)
+    parts = frozenset(call.at for call in context.calls if call.at is not None)
     left = deque(zip(claims, _spans(claims), strict=True))
     attached: list[Claim] = []
     while left:
         claim, span = left.popleft()
-        while pending and _is_skipped(*pending[0], claim, span):
+        while pending and _is_skipped(*pending[0], claim, span, parts):
             attached += _alone(pending.popleft()[0])
-        if not pending or not _belongs(*pending[0], claim, span):
+        if not pending or not _belongs(*pending[0], claim, span, parts):
             attached.append(claim)
             continue
         call, numbers = pending.popleft()
-        group = [claim]
-        while left and (left[0][1] <= numbers if left[0][1] else left[0][0].event.resumed):
-            group.append(left.popleft()[0])
+        group, to_come = [claim], numbers - span
+        repeats = bool(pending) and pending[0][0].at == call.at
+        while left and _goes_on(call, to_come, repeats, *left[0], parts):
+            claim, span = left.popleft()
+            group.append(claim)
+            to_come -= span
         attached += _join(call, group)
     for call, _ in pending:
         attached += _alone(call)
@@ -206,19 +210,47 @@ def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
         start += held
 
 
-def _belongs(call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int]) -> bool:
+def _belongs(
+    call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int], parts: frozenset[Part]
+) -> bool:
     """Whether a claim ran inside a call that ran the operators of these numbers."""
-    if numbers or span:
-        return bool(span) and span <= numbers
-    return _is_of(call.callable, claim)
+    if span:
+        return span <= numbers
+    return _is_led_to(call, claim, parts) or (not numbers and _is_of(call.callable, claim))
 
 
-def _is_skipped(call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int]) -> bool:
+def _goes_on(
+    call: UserCall,
+    to_come: frozenset[int],
+    repeats: bool,
+    claim: Claim,
+    span: frozenset[int],
+    parts: frozenset[Part],
+) -> bool:
+    """Whether a claim ran inside a call of which operators `to_come` were not met yet.
+
+    The expression's calls follow each other: what stands before an operator of the call that has begun is inside of it.
+    With `repeats` the same part of the expression is called next, and where the one ends is not known otherwise.
+    """
+    if span:
+        return span <= to_come
+    return claim.event.resumed or bool(to_come) or (not repeats and _is_led_to(call, claim, parts))
+
+
+def _is_skipped(
+    call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int], parts: frozenset[Part]
+) -> bool:
     """Whether a call ran no operator and left no event of its own (an attribute, a Python helper).
 
     That of a generator leaves none: what runs its function, which calls operators then, is a later call.
     """
-    return not numbers and (bool(span) or not _is_of(call.callable, claim))
+    return not numbers and not _belongs(call, numbers, claim, span, parts)
+
+
+def _is_led_to(call: UserCall, claim: Claim, parts: frozenset[Part]) -> bool:
+    """Whether a call of C, which a profile function is not told of, led to a function of Python."""
+    by_c = call.callable.file is None and call.callable.kind != "builtin"
+    return by_c and call.at is not None and call.at == next((part for part in claim.event.at if part in parts), None)
 
 
 def _is_of(target: CallTarget, claim: Claim) -> bool:
@@ -247,7 +279,7 @@ def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
         kind="python",
         name=call.callable.qualname or call.source,
         status="observed",
-        source=unknown("no recorder saw its function: the operators below ran inside this call"),
+        source=unknown("no recorder saw its function: what is below ran inside this call"),
         evidence=(call.observation,),
     )
     return Claim(hop=hop, call=call, children=children)

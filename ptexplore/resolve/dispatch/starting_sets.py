@@ -34,6 +34,13 @@ from ptexplore.resolve.keyset import BACKENDS, KeySets, intersection, union
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 PYTHON = ("Python", "PythonTLSSnapshot")
+# The ranges that torch 2.13 marks around a call of __torch_dispatch__: of a tensor's class, or of a mode.
+DISPATCHING = ("PythonSubclass", "PythonDispatchMode")
+# Builtins of torch.Tensor that make a tensor of a class: of one that must dispatch in Python, and of any one
+# (torch/csrc/autograd/python_variable.cpp).
+WRAPPER_MAKERS = ("_make_wrapper_subclass", "_make_dtensor", "_dtensor__new__")
+SUBCLASS_MAKERS = ("_make_subclass", "as_subclass")
+PARAMETER = "torch/nn/parameter.py"
 EAGER = "torch/_functorch/eager_transforms.py"  # torch.func's grad, vjp and jvp
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
 NAMED = "Named"  # the key of a tensor with names, which what is made of it has too
@@ -489,19 +496,38 @@ def _made(context: Context) -> dict[str, int]:
 
 
 def _dispatched_in_python(context: Context) -> int | None:
-    """The position of the first operator that came after Python had begun to dispatch; None if it never did."""
-    python, position = context.keys.functionality(PYTHON[0]), 0
+    """The position before the first operator that may be given a tensor whose class dispatches in Python.
+
+    A class of yours made one before; and where Python begins to dispatch inside of an operator, that was given one.
+    None if Python never dispatches, and no tensor was made that needs it to.
+    """
+    python = context.keys.functionality(PYTHON[0])
     program = context.session.program
     paths = program.paths if program is not None else ()
     if any(path.name.endswith("__torch_dispatch__") for path in paths):
         return -1
     if any(sets.include & python for sets in _sets(context)):
         return -1
+    position, made = 0, None  # the latter: where a subclass was made of which nothing tells whether it dispatches
+    within: dict[int, tuple[int | None, Event]] = {}  # the position of the outermost operator around what is inside
     for event in context.base:
-        if event.function == "__torch_dispatch__" or (event.tls_include or 0) & python:
-            return position - 1
+        outermost, caller = within.get(event.parent, (None, None)) if event.parent is not None else (None, None)
+        made = position if made is None and _makes_subclass(event, caller) else made
+        if event.function == "__torch_dispatch__" or event.name in DISPATCHING or (event.tls_include or 0) & python:
+            return min(position if place is None else place for place in (outermost, made)) - 1
+        if event.type == "builtin" and event.method in WRAPPER_MAKERS:
+            return (position if made is None else made) - 1
+        if outermost is None and event.is_operator:
+            outermost = position
+        within[event.event] = outermost, event
         position += event.is_operator
     return None
+
+
+def _makes_subclass(event: Event, caller: Event | None) -> bool:
+    """Whether a builtin makes a tensor of a class that it is given, and that may dispatch: nn.Parameter does not."""
+    is_parameter = caller is not None and (caller.file or "").endswith(PARAMETER)
+    return event.type == "builtin" and event.method in SUBCLASS_MAKERS and not is_parameter
 
 
 def _tensors(names: Sequence[str], inputs: Sequence[RecordedInput]) -> Iterator[tuple[str, RecordedTensor]]:

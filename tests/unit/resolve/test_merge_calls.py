@@ -124,3 +124,41 @@ def test_a_python_function_is_the_frame_at_its_line(small: Small) -> None:
     dispatch = [event("call", call=1), event("call", call=2)]
     assert numbered(attached(small, base, dispatch, call(1, callable=g), call(2, callable=f), frames=True)) == [1, 2]
     assert numbered(attached(small, base[1:], dispatch, call(1, callable=g), call(2, callable=f), frames=True)) == [2]
+
+
+LIST, F = (1, 0, 10), (1, 12, 16)  # where list(…) and f(x) are written
+
+
+def of_f(*inside: Event, at: tuple[int, int, int] = LIST) -> Event:
+    return frame("f", *inside, file=FILE, line=3, at=[at])
+
+
+def test_what_runs_no_operator_stays_inside_of_the_call_of_c_that_led_to_it(small: Small) -> None:
+    """`list(map(f, [None, x, None, x, None])), f(None)`: C called f each time but the last."""
+    base = [of_f(), of_f(A), of_f(), of_f(B), of_f(), of_f(at=F)]
+    target = {"kind": "python", "qualname": "f", "file": FILE, "line": 3}
+    calls = (call(1, callable={**OTHER, "kind": "class"}, line=1, col=0, end_col=10),
+             call(2, callable=target, line=1, col=12, end_col=16))  # fmt: skip
+    claims = attached(small, base, [event("call", A, B, call=1), event("call", call=2)], *calls, frames=True)
+    assert shape(claims) == "sum(f f(aten::a) f f(aten::b) f) f"
+    assert numbered(claims) == [1, 2]
+
+
+def test_what_stands_between_operators_of_a_call_is_inside_of_it(small: Small) -> None:
+    """Where Python told no columns, the order tells as much: the expression's calls follow each other."""
+    base = [frame("f", *inside, file=FILE, line=3) for inside in ((A,), (), (B,), ())]
+    claims = attached(small, base, [event("call", A, B, call=1)], call(1, callable=OTHER), frames=True)
+    assert shape(claims) == "sum(f(aten::a) f f(aten::b)) f"
+
+
+def test_a_call_of_c_that_runs_no_operator_at_all(small: Small) -> None:
+    claims = attached(small, [of_f()], [event("call", call=1)], call(1, callable=OTHER, line=1, col=0, end_col=10),
+                      frames=True)  # fmt: skip
+    assert shape(claims) == "sum(f)"
+
+
+def test_where_a_loop_calls_the_same_part_twice_nobody_can_tell_where_the_first_ends(small: Small) -> None:
+    base, calls = [of_f(A), of_f(), of_f(B)], [call(n, callable=OTHER, line=1, col=0, end_col=10) for n in (1, 2)]
+    claims = attached(small, base, [event("call", A, call=1), event("call", B, call=2)], *calls, frames=True)
+    assert [c.hop.name for c in claims if c.call is not None] == ["sum", "sum"]
+    assert [op for c in claims for op in (shape((c,)),)].count("sum(f(aten::a))") == 1

@@ -275,3 +275,39 @@ def test_a_kernel_may_hand_on_an_undefined_tensor_where_python_gives_none(small:
     found = known(small, ops, calls=[call(1, {7: CPU_TENSOR})]).arguments(claim, by_python=by_python)
     assert list(found.doubtful) == ([] if by_python else ["other"])
     assert found.doubt == (0 if by_python else bits("AutogradOther", "ADInplaceOrView"))
+
+
+BLEND = op("aten::blend", inputs=[tensor(5)])
+RANGE = event("op", frame("__torch_dispatch__", file="/site/x.py", line=1), name="PythonSubclass", inputs=[])
+
+
+@pytest.mark.parametrize(
+    "before, inside, doubted",
+    [
+        ([], [], False),
+        ([], [RANGE], True),  # Python dispatched it: it was given a tensor of such a class
+        ([], [op("aten::mirror", RANGE)], True),  # what it called was
+        ([builtin("Tensor", "_make_wrapper_subclass")], [], True),  # its class must dispatch
+        ([builtin("Tensor", "as_subclass")], [], False),  # nothing tells whether its class does
+        ([frame("__new__", builtin("Tensor", "_make_subclass"), file="/torch/nn/parameter.py", line=1)], [], False),
+    ],
+)
+def test_a_tensor_may_be_of_a_class_that_dispatches_before_python_first_does(
+    small: Small, before: list[Event], inside: list[Event], doubted: bool
+) -> None:
+    """The first operator on it is no call of a plain tensor's kernel."""
+    given = op("aten::blend", *inside, inputs=[tensor(5)])
+    ops = [BLEND, *before, given]
+    seen = session(frames=ops, dispatch=[event("call", *ops, call=1)])
+    tensors = KnownTensors.of(small.context(seen))
+    first, last = (with_schema(one, PAIR) for one in build(small.context(seen), ()) if one.hop.name == "aten::blend")
+    assert bool(tensors.arguments(last).doubt & bits("Python")) is doubted
+    assert not tensors.arguments(first).doubt, "it ran before"
+
+
+def test_what_a_class_of_yours_was_made_into_is_doubted_where_python_dispatches_later(small: Small) -> None:
+    made = builtin("Tensor", "as_subclass")
+    seen = session(frames=[BLEND, made, BLEND, op("aten::blend", RANGE, inputs=[tensor(6)])], dispatch=[])
+    tensors = KnownTensors.of(small.context(seen))
+    blends = [with_schema(one, PAIR) for one in build(small.context(seen), ()) if one.hop.name == "aten::blend"]
+    assert [bool(tensors.arguments(one).doubt) for one in blends] == [False, True, True]
