@@ -76,6 +76,7 @@ class FrameRecorder:
         self._cut = False
         self.lost = False
         self._threads: set[int] = set()
+        self._began_with = threading.active_count() - 1  # threads that were there before: they have no hook of ours
         self._numbers = itertools.count()
         self._prefix = api.TORCH_DIR + os.sep
         self._user_files = user_files
@@ -193,6 +194,11 @@ class FrameRecorder:
         others = self._threads - {threading.get_ident()}
         if others and not api.records_all_threads():
             yield f"{len(others)} more threads called torch; this torch's profiler records only one"
+        if self._began_with:
+            many = "a thread was" if self._began_with == 1 else f"{self._began_with} threads were"
+            told = "Python is not told, and its operators count as no calls of yours"
+            told = told if api.records_all_threads() else "nothing is told, as this torch's profiler records only one"
+            yield f"{many} there before the expression: of such a one {told}"
 
     def unwind(self, position: int = 0) -> None:
         """Close what an exception, or code that took our hook away, left open in this thread, down to a position.

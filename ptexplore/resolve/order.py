@@ -34,7 +34,7 @@ def _ordered(claim: Claim) -> Claim:
     before = bool(last)  # whether a step stands beside it that may have called it
     children: list[Claim] = []
     for child in claim.children:
-        before = before or _is_unseen(child)
+        before = before or _is_unseen(child) or _is_next_key(child)
         told = before and _is_seen(child)
         if child not in last:
             children.append(child.but(replace(child.hop, unknown_order=True)) if told else child)
@@ -61,6 +61,14 @@ def _is_unseen(claim: Claim) -> bool:
     if claim.event is not UNSEEN or hop.instructions is not None:
         return False
     return hop.kind == "impl" or (hop.kind in ("stub", "native") and hop.status in ("derived", "predicted"))
+
+
+def _is_next_key(claim: Claim) -> bool:
+    """Whether a kernel calls on here, and nothing saw it: what stands behind may have been called by the kernel below.
+
+    A generated kernel of autograd that computes tangents calls operators of its own as well.
+    """
+    return claim.hop.kind == "key" and claim.hop.status in ("derived", "predicted") and claim.hop.instructions is None
 
 
 def _is_on_stack(claim: Claim) -> bool:

@@ -125,7 +125,8 @@ def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Cla
 def _getter(context: Context, name: str) -> tuple[str, SourceRef, SourceRef] | None:
     """The C function behind an attribute of a tensor, its row of the table of attributes, and its definition.
 
-    None where no source has the table. Where the function is a member of a template, its row stands for it.
+    None where no source has the table. The function may be a member of a template that the row's class derives from
+    (GetterBase).
     """
     for source in context.lookup.sources:
         text = "\n".join(source.tree.lines(VARIABLE))
@@ -138,8 +139,13 @@ def _getter(context: Context, name: str) -> tuple[str, SourceRef, SourceRef] | N
         )
         if row is not None:
             entry = source.ref(VARIABLE, text.count("\n", 0, row.start()) + 1)
-            definition = source.refs(source.scoped(row[1], VARIABLE, entry.line or 1), row[1])
-            return row[1], entry, definition if definition.path is not None else entry
+            of_class, _, member = row[1].rpartition("::")
+            base = re.search(rf"\bstruct {re.escape(of_class)} : (\w+)<", text) if of_class else None
+            for named in (row[1], *([f"{base[1]}::{member}"] if base is not None else [])):
+                definition = source.refs(source.scoped(named, VARIABLE, entry.line or 1), named)
+                if definition.path is not None:
+                    return row[1], entry, definition
+            return row[1], entry, unknown(f"the table names {row[1]}, and no definition of it was found")
     return None
 
 

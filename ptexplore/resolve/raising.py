@@ -175,6 +175,10 @@ def innermost(
     for function in reversed(stack):
         inside = (left,) if left is not None and left.hop.kind in ("kernel", "impl", "node") else ()
         left = _last(None, inside, partial(_is_target, function.name)) or left
+    # Where C++'s stack is not told whole, what Python called last there and an exception left.
+    if (left is None or left.hop.kind == "python") and frames and not frames[-1].raises:
+        held = left.children if left is not None else claims
+        left = held[-1] if held and held[-1].event.raised else left
     return left
 
 

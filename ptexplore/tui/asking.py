@@ -82,6 +82,19 @@ class Links(Choices):
         """A screen back."""
         self._page(-1)
 
+    def action_first(self) -> None:
+        """The first thing that opens, and the text above it."""
+        super().action_first()
+        self.scroll_home(animate=False, immediate=True)
+
+    def action_cursor_up(self) -> None:
+        """The thing that opens before; above the first one, the text there."""
+        open_ = next((n for n in range(self.option_count) if not self.get_option_at_index(n).disabled), None)
+        if self.scroll_offset.y and self.highlighted in (None, open_):
+            self.scroll_home(animate=False, immediate=True)
+        else:
+            super().action_cursor_up()
+
     def _page(self, direction: int) -> None:
         height = self.scrollable_content_region.height
         top = min(max(self.scroll_offset.y + direction * max(height - 1, 1), 0), self.max_scroll_y)

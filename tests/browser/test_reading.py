@@ -57,7 +57,7 @@ def test_a_question_leads_to_what_people_wrote(file_reader: Reader) -> None:
     first = file_reader.search("how are the things blended")[0]
     assert first.startswith("tour")
     assert "How things are blended" in first
-    assert "not looked for in notes: how, are, the" in page.inner_text("#results [role=status]")
+    assert "left out in notes: how, are, the" in page.inner_text("#results [role=status]")
     page.fill("#q", "")
     assert file_reader.search("native/cpu")[0].startswith("folder")
 

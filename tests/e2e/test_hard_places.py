@@ -386,6 +386,16 @@ def test_what_the_compiler_appends_to_a_symbol_hides_no_definition(
         assert f"{plain}(" in text[shown["source"]["line"] - 1]
 
 
+def test_a_getter_that_a_template_makes_stands_where_the_template_has_it(
+    sourced_command: InProcess, source_tree: Path
+) -> None:
+    """As x.T: the row of the table of attributes names it, and is not where it is written."""
+    hops = sourced_command("trace", "a.T", "--no-native", "--json").hops
+    [source] = [hop["source"] for hop in hops if hop["kind"] == "binding"]
+    text = (source_tree / source["path"]).read_text(encoding="utf-8").splitlines()
+    assert "struct GetterBase" in text[source["line"] - 2] or " getter(" in text[source["line"] - 1]
+
+
 def test_a_template_is_never_an_answer(sourced: Cli, sourced_command: InProcess) -> None:
     """No compiler reads it: what runs comes from the file that torchgen makes of it."""
     made = sourced_command("trace", "F.softmax(a, -1)", "--json").data

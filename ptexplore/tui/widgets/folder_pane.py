@@ -97,7 +97,10 @@ class FolderPane(Links):
     def _page_lines(self, view: FolderView) -> Iterator[Option]:
         page = view.page
         if page is None:
-            yield _read(Content.styled("Nobody has written about this folder yet.", "dim"))
+            around = self._library.folder_pages.sentence(view.folder)
+            if around is not None:
+                yield from _prose(around.text)
+            yield _read(Content.styled("Nobody has written a page about this folder yet.", "dim"))
         else:
             yield from _prose(page.intro)
         yield from self._map(view)

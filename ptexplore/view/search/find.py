@@ -461,7 +461,7 @@ class _Search:
         else:
             topics = whole
         if asked.dropped and topics:
-            self.remarks.append(f"not looked for in notes: {_listed(dict.fromkeys(asked.dropped))}")
+            self.remarks.append(f"left out in notes: {_listed(dict.fromkeys(asked.dropped))}")
         return topics
 
 

@@ -272,11 +272,11 @@ def used_on(lines: int) -> str:
 TOLD_APART = {
     "this": "this",
     "these": "one of the {} definitions called so",
-    "sure one": "it can only mean @",
-    "sure all": "all of them can only mean @",
+    "sure one": "it means @",
+    "sure all": "all of them mean @",
     "may one": "it may mean something else of that name",
     "may all": "each of them may mean something else of that name",
-    "both": "{} can only mean @, {} may mean something else of that name",
+    "both": "{} mean @, {} may mean something else of that name",
 }
 
 

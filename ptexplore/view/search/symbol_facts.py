@@ -147,16 +147,14 @@ def is_structured(symbol: Symbol) -> bool:
 
 
 def uses_in_words(facts: SymbolFacts) -> str:
-    """How often it is used: "used on 24 lines: 20 can only mean this, 4 may mean something else of that name"."""
+    """How often it is used: "used on 24 lines: 20 mean this, 4 may mean something else of that name"."""
     if is_structured(facts.symbol):
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if facts.symbol.kind in VALUES:
         sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
         apart = told_apart(facts.lines, facts.certain, facts.definitions)
-        other = (
-            f"; {used_on(facts.lines)} in another way ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
-        )
-        return f"where it is read or written is not indexed (/ looks for it in this file){other}"
+        other = f"; otherwise {used_on(facts.lines)} ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
+        return f"reads and writes of it are not indexed (/ looks for it in this file){other}"
     if not facts.lines:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
         return f"no use of it was found in these trees{types}"

@@ -313,9 +313,12 @@ def _outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
 
 
 def outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
-    """The operator calls and nodes that were timed, without those inside of one that was."""
+    """The operator calls and nodes that were timed, without those inside of one that was.
+
+    A range that is marked for the profiler is neither: a torch.autograd.Function's forward is Python.
+    """
     for hop in hops:
-        if hop.time is not None:
+        if hop.time is not None and hop.kind in ("op", "node"):
             yield hop
         else:
             yield from outermost_timed(hop.children)

@@ -23,6 +23,13 @@ def test_the_one_function_that_a_kernel_calls_holds_what_ran_in_the_kernel() -> 
     assert shape(in_order((kernel,))) == [("wrapper", [("at::native::linear", inside), ("CPU", [])])]
 
 
+def test_behind_the_next_key_the_order_is_unknown_where_nothing_saw_it() -> None:
+    """As in VariableType::cumsum of a dual tensor: its own calls are not told from those of the kernel below."""
+    for status, unknown in (("derived", True), ("observed", False)):
+        (kernel,) = in_order((claim("kernel", "VariableType", claim("key", "CPU", status=status), called("aten::to")),))
+        assert [child.hop.unknown_order for child in kernel.children] == [False, unknown]
+
+
 def test_what_an_errors_stack_tells_of_ran_last_and_may_hold_what_is_before_it() -> None:
     left = claim("native", "at::native::index_put_kernel", status="observed")
     function = claim("impl", "at::native::_index_put_impl_", left, status="derived")

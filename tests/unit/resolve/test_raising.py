@@ -139,6 +139,23 @@ def test_pythons_functions_are_left_around_those_of_cpp() -> None:
     assert innermost(claims, (), frames) is claims[1]
 
 
+@pytest.mark.parametrize(("raised", "raises", "left"), [(True, False, "zero_"), (False, False, "f"), (True, True, "f")])
+def test_where_the_stack_is_not_told_whole_what_python_called_last_was_left(
+    raised: bool, raises: bool, left: str
+) -> None:
+    """As for x[0].zero_() of a leaf in a function: of torch 2.6's stack the innermost function alone can be read."""
+    read = {"tls_include": 0, "tls_exclude": 0}
+    builtin = {"type": "builtin", "table": "Tensor", "method": "zero_", "raised": raised, **read}
+    called = claim("binding", "zero_", an_op(), event=builtin)
+    caller = claim(
+        "python", "f", an_op(event=1), called, event={"type": "frame", "file": "f.py", "line": 3, "function": "f"}
+    )
+    frames = (LeftFrame("f.py", 3, "f", 4, raises=raises),)
+    step_left = innermost((caller,), stack("torch::autograd::check_inplace(at::Tensor const&, bool)"), frames)
+    assert step_left is not None
+    assert step_left.hop.name == left
+
+
 def test_of_a_long_message_the_beginning_tells_that_it_is_the_same(small: Small) -> None:
     """One recorder cuts it, the other keeps C++'s stack behind it."""
     context, _ = raising(small, (an_op(),), *STACK, message="x" * 17_000)

@@ -428,5 +428,14 @@ def test_a_page_of_a_folder_is_turned_by_screens(drive):
             assert folder.scroll_offset.y == min(before + height - 1, folder.max_scroll_y)
         await pilot.press("pageup")
         assert folder.scroll_offset.y == max(folder.max_scroll_y - height + 1, 0)
+        await pilot.press("end", "g")
+        assert folder.scroll_offset.y == 0, "with what stands above the first thing that opens"
+        first = folder.highlighted
+        await pilot.press("down", "end")
+        folder.highlighted = first
+        await pilot.pause()
+        folder.scroll_to(y=1, animate=False, immediate=True)
+        await pilot.press("up")
+        assert (folder.scroll_offset.y, folder.highlighted) == (0, first)
 
     drive(MIX, reading, (80, 12))

@@ -159,6 +159,15 @@ def test_times_are_those_of_outermost_operators() -> None:
     assert (whole.time, whole.operators, _leaf(whole).time) == (10, 1, 10)
 
 
+def test_a_range_that_is_marked_for_the_profiler_is_no_operators_time() -> None:
+    """Of a Function's forward, which is Python: the operators in it alone were timed as operators."""
+    marked = Hop(60, "native", "BackwardHookFunction", "observed", PLACE, time=100, children=(operator(13, time=5),))
+    whole = expression_parts(a_trail(module(1, "", marked, type_="Net")), None)
+    assert whole.time == 5
+    rows = view(a_trail(marked, operator(23, time=5)), Options(view="operators")).table
+    assert sum(row.share or 0 for row in rows) == pytest.approx(1)
+
+
 def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_wrote() -> None:
     # What torch 2.6.0 gives for `u[..., -1] = 0`: fill_ has the number of FillBackward3, which CopySlices holds.
     wrote = module(1, "", operator(13, sequence=12, time=5), type_="Net")

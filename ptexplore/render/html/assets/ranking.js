@@ -288,7 +288,7 @@
       if (said.length && (asked.plain || !names.length)) told.push(`no note has all the words ${asked.words.join(", ")}: these have some of them`);
       else said = [];
     } else said = whole;
-    if (asked.dropped.length && said.length) told.push(`not looked for in notes: ${[...new Set(asked.dropped)].join(", ")}`);
+    if (asked.dropped.length && said.length) told.push(`left out in notes: ${[...new Set(asked.dropped)].join(", ")}`);
     for (const { row, key } of names) put(key, family(row), row);
     for (const { topic, key } of said) put(key, topic.kind === "d" ? `d ${topic.names[0]}` : `${topic.kind} ${topic.names[0]}`, topic);
     const results = inOrder([...by.values()]).map((one) => one.what), first = results[0];
