@@ -248,8 +248,11 @@ def _is_skipped(
 
 
 def _is_led_to(call: UserCall, claim: Claim, parts: frozenset[Part]) -> bool:
-    """Whether a call of C, which a profile function is not told of, led to a function of Python."""
-    by_c = call.callable.file is None and call.callable.kind != "builtin"
+    """Whether a call of C, which a profile function is not told of, led to a function of Python.
+
+    An attribute's is not known: what stands behind it has no name by which a stepped run would know it.
+    """
+    by_c = call.callable.file is None and call.callable.kind not in ("builtin", "attribute")
     return by_c and call.at is not None and call.at == next((part for part in claim.event.at if part in parts), None)
 
 

@@ -643,6 +643,23 @@ def test_a_generator_runs_inside_of_what_consumes_it(command: InProcess) -> None
     assert goes_on == [("f", False), ("f", True), ("f", True)]
 
 
+def test_a_class_of_c_holds_every_function_of_python_that_it_calls(command: InProcess) -> None:
+    """list() asks for an iterator, and for items until one raises StopIteration; an operator runs in some alone."""
+    setup = (
+        "class Items:\n def __init__(self): self.left = [x, None, x]\n def __iter__(self): return self\n"
+        " def __next__(self):\n  if not self.left: raise StopIteration\n"
+        "  item = self.left.pop()\n  return item if item is None else item.sin()\nx = torch.ones(2)"
+    )
+    called = torch_says(
+        f"import sys\n{setup}\ncalled, items = [], Items()\n"
+        "sys.setprofile(lambda frame, event, of: called.append(frame.f_code.co_name) if event == 'call' else None)\n"
+        "list(items)\nsys.setprofile(None)\nprint(json.dumps(called))"
+    )
+    tree = command("trace", "list(Items())", "--setup", setup, "--no-native", "--json").tree
+    assert [hop["name"] for hop in tree] == ["__init__", "list"], "the last __next__() is no call of the expression's"
+    assert [hop["name"] for hop in tree[1]["children"]] == called == ["__iter__", *["__next__"] * 4]
+
+
 @pytest.mark.parametrize(("loaded", "modules"), [("torch._dynamo", 1), ("json", 2)])
 def test_what_setup_defines_can_be_imported_as_any_code_of_python(
     command: InProcess, loaded: str, modules: int
