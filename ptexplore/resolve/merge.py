@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from msgspec import structs
 
@@ -39,6 +40,7 @@ NO_SOURCE = {
     "engine": "the engine reached a node and did not run it",
 }
 
+WHICH_CALL = "a loop calls this part of the expression again and again: it may have run at the end of the call before"
 TENSOR_SYNTAX = ("slot", "method", "attribute")
 
 
@@ -168,6 +170,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     parts = frozenset(call.at for call in context.calls if call.at is not None)
     left = deque(zip(claims, _spans(claims), strict=True))
     attached: list[Claim] = []
+    earlier: Part | None = None  # what was called last
     while left:
         claim, span = left.popleft()
         while pending and _is_skipped(*pending[0], claim, span, parts):
@@ -182,7 +185,8 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             claim, span = left.popleft()
             group.append(claim)
             to_come -= span
-        attached += _join(call, group)
+        attached += _join(call, _doubted(group) if earlier == call.at and _is_led_to(call, group[0], parts) else group)
+        earlier = call.at
     for call, _ in pending:
         attached += _alone(call)
     return tuple(attached)
@@ -235,6 +239,12 @@ def _goes_on(
     if span:
         return span <= to_come
     return claim.event.resumed or bool(to_come) or (not repeats and _is_led_to(call, claim, parts))
+
+
+def _doubted(group: Sequence[Claim]) -> list[Claim]:
+    """What a call ran, where the call before, of the same part, may have run what comes before the first operator."""
+    before = list(takewhile(lambda claim: not any(inner.event.is_operator for inner in claim.walk()), group))
+    return [*(claim.but(claim.hop, WHICH_CALL) for claim in before), *group[len(before) :]]
 
 
 def _is_skipped(
