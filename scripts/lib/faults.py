@@ -150,8 +150,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "if raw is not None and since <= position:",
-        "if raw is not None:",
+        "raw = raw if since <= position else None",
+        "raw = raw if since >= 0 else None",
         "an address counts from the call that recorded it: another tensor may have lain there before",
     ),
     Fault(
