@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.program import units_by_thread
 from ptexplore.model.program import Program
 
@@ -62,18 +63,17 @@ def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[st
     recorded, beside = ([kind.name for unit in units for kind in unit if kind.type in COMPARED]
                         for units in units_by_thread(program))  # fmt: skip
     names = list(_names(told))
-    plain, plain_beside = names[: told["main"]], names[told["main"] :]
-    for number, (name, other) in enumerate(zip_longest(recorded, plain), 1):
-        if name != other:
-            was = f"{name or 'the end'} in the recorded run, {other or 'the end'} in the second one"
-            many = f", which had {len(plain):,} operators" if len(plain) != len(recorded) else ""
-            different.append(f"operator {number:,} of {len(recorded):,} was {was}{many}")
-            return
-    seen, others = Counter(beside), Counter(plain_beside)  # when a thread runs, beside others, nothing tells
-    more = next(((name, seen[name], others[name]) for name in seen | others if seen[name] != others[name]), None)
-    if more is not None:
-        often = f"{more[1]:,} times in the recorded run, {more[2]:,} times in the second one"
-        different.append(f"{more[0]} ran in other threads {often}")
+    plain = RunOperators(names[: told["main"]], Counter(names[told["main"] :]))
+    differs = first_difference(RunOperators(recorded, Counter(beside)), plain)
+    if isinstance(differs, OtherOrder):
+        name, other = (name or "the end" for name in differs.names)
+        many = f", which had {len(plain.own):,} operators" if len(plain.own) != len(recorded) else ""
+        was = f"{name} in the recorded run, {other} in the second one{many}"
+        different.append(f"operator {differs.position + 1:,} of {len(recorded):,} was {was}")
+        return
+    if differs is not None:
+        often = f"{differs.counts[0]:,} times in the recorded run, {differs.counts[1]:,} times in the second one"
+        different.append(f"{differs.name} ran in other threads {often}")
         return
     apart = f", and {len(beside):,} in other threads, each as often" if beside else ""
     equal.append(f"{len(recorded):,} operators in the same order{apart}")

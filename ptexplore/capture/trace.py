@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
 
+from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.failures import failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import sentences
 from ptexplore.capture.probing import Stopped, TraceRequest, ask, ask_of_program
@@ -39,8 +39,7 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
     "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
-    where the recursion limit ends a run: the recorder's own frames count. When another thread runs, beside this one,
-    nothing tells: of those only how often each operator was called is compared.
+    where the recursion limit ends a run: the recorder's own frames count.
     `passes` are the probe's messages by recorder, the first pass first.
     """
     names = {recorder: operators(message["observations"]) for recorder, message in passes.items()}
@@ -62,26 +61,26 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
     ]
 
 
-Called = tuple[list[str], Counter[str]]  # in the expression's own thread, in order; in others, how often each
-
-
-def operators(observations: list[dict[str, Any]]) -> Called:
+def operators(observations: list[dict[str, Any]]) -> RunOperators:
     """The operators and autograd nodes of one pass."""
     events = [o["data"] for o in observations if o["kind"] == "event" and o["data"]["type"] in ("op", "node")]
     own = [str(event["name"]) for event in events if not event["thread"]]
-    return own, Counter(str(event["name"]) for event in events if event["thread"])
+    return RunOperators(own, Counter(str(event["name"]) for event in events if event["thread"]))
 
 
-def _difference(cause: str, reference: str, recorder: str, first: Called, second: Called) -> dict[str, Any]:
+def _difference(cause: str, reference: str, recorder: str, first: RunOperators, second: RunOperators) -> dict[str, Any]:
+    """The data of an observation about two passes that differ."""
     data: dict[str, Any] = {"passes": [reference, recorder]}
-    for position, names in enumerate(zip_longest(first[0], second[0])):
-        if names[0] != names[1]:
-            seen = f"{names[0] or 'the end'} in the {reference} pass, {names[1] or 'the end'} in {recorder}"
-            text = f"{cause}: number {position + 1} was {seen}"
-            return data | {"position": position, "operators": [*names], "text": text}
-    name = next(name for name in first[1] | second[1] if first[1][name] != second[1][name])
-    often = f"{first[1][name]} times in the {reference} pass, {second[1][name]} times in {recorder}"
-    return data | {"text": f"{cause}: {name} was called in other threads {often}"}
+    differs = first_difference(first, second)
+    if isinstance(differs, OtherOrder):
+        names = [name or "the end" for name in differs.names]
+        text = (
+            f"{cause}: number {differs.position + 1} was {names[0]} in the {reference} pass, {names[1]} in {recorder}"
+        )
+        return data | {"position": differs.position, "operators": [*differs.names], "text": text}
+    assert differs is not None
+    often = f"{differs.counts[0]} times in the {reference} pass, {differs.counts[1]} in {recorder}"
+    return data | {"text": f"{cause}: in other threads {differs.name} was called {often}"}
 
 
 # What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).

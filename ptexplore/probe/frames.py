@@ -81,7 +81,6 @@ class FrameRecorder:
         self._prefix = api.TORCH_DIR + os.sep
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
-        self._guarding: dict[CodeType, bool] = {}
         self._instructions: dict[CodeType, bytes] = {}
         self._mine = threading.local()
         self._named = named  # by address: what the expression calls its modules
@@ -224,11 +223,6 @@ class FrameRecorder:
             self._wanted[code] = file.startswith((self._prefix, GIVEN)) or file in self._user_files
         return self._wanted[code]
 
-    def _may_guard(self, code: CodeType) -> bool:
-        if code not in self._guarding:
-            self._guarding[code] = api.may_guard(code)
-        return self._guarding[code]
-
     def _read_sets(self, frame: FrameType | None) -> None:
         """Mark the thread-local sets until the frame ends, unless they are as they were read last in this thread.
 
@@ -319,7 +313,7 @@ class FrameRecorder:
             "qualname": getattr(code, "co_qualname", code.co_name),  # co_qualname is new in Python 3.11
             "caller_line": back.f_lineno if back is not None else None,
             **({"resumed": True} if goes_on(frame) else {}),
-            **({"guards": True} if self._may_guard(code) else {}),
+            **({"guards": True} if api.may_guard(code) else {}),
             **({"is_getter": True} if back is not None and self._is_reading(back) else {}),
             **({"tensors": _layers(None, frame)} if given else {}),
             **({"module": module} if module is not None else {}),

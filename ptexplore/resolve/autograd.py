@@ -39,7 +39,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     saved = {id(calls[-1].event): kept[number] for number, calls in forward.items() if number in kept}
     nodes = records(context.session.observations, "graph", GraphNode)
     graph = {node.sequence: node for node in nodes if node.sequence not in unclear}
-    recorded = _recorded(context, forward, graph)
+    recorded, engines_left = _recorded(context, forward, graph), _engines_left(context)
 
     def change(claim: Claim) -> Claim:
         if claim.hop.kind == "kernel" and claim.hop.phase == "forward" and (claim.hop.key or "").startswith("Autograd"):
@@ -47,7 +47,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if claim.hop.kind == "node" and claim.event.type == "node":
             return _backward_node(context, claim, forward, graph)
         if claim.event.type == "engine":
-            return _reached(context, claim)
+            return _reached(context, claim, failed=claim.event.event in engines_left)
         if id(claim.event) in saved:
             return claim.but(replace(claim.hop, saved=saved[id(claim.event)]))
         return claim
@@ -149,8 +149,8 @@ def _backward_node(
     return claim.but(replace(hop, node=NodeRef(derivatives=entries)) if entries else hop, *why)
 
 
-def _reached(context: Context, claim: Claim) -> Claim:
-    """What the engine did with a node of which it called no apply.
+def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
+    """What the engine did with a node of which it called no apply; `failed`: an exception left it there.
 
     It hands on the gradient that the node would be given: for that alone a node is reached that is not needed
     (Engine::evaluate_function of torch/csrc/autograd/engine.cpp; the profiler's range is opened before it asks).
@@ -160,27 +160,23 @@ def _reached(context: Context, claim: Claim) -> Claim:
     if cut and claim.event.observation == context.base[-1].observation:
         return claim.but(claim.hop, f"the profiler's events end here: whether {node} ran is not known")
     source = context.lookup.definition(EVALUATE)
-    hop = replace(claim.hop, name=EVALUATE, source=source, node=NodeRef(reached=node, failed=_failed(context, claim)))
+    hop = replace(claim.hop, name=EVALUATE, source=source, node=NodeRef(reached=node, failed=failed))
     return claim.but(hop, f"the profiler recorded the engine at {node}, and no call of its apply")
 
 
-def _failed(context: Context, claim: Claim) -> bool:
-    """Whether an exception left the engine at this node: it is the last one that the engine came to.
+def _engines_left(context: Context) -> frozenset[int]:
+    """The numbers of the events of the engine at which an exception left it: the last of its builtin's.
 
     That is told of a builtin which Python called; where none is around, not at all.
     """
-    events = {event.event: event for event in context.base}
-
-    def called_by(event: Event | None) -> Event | None:
-        while event is not None and event.type != "builtin":
-            event = events.get(event.parent) if event.parent is not None else None
-        return event
-
-    caller = called_by(claim.event)
-    if caller is None or not caller.raised:
-        return False
-    later = (event for event in context.base if event.type == "engine" and event.event > claim.event.event)
-    return not any(called_by(event) is caller for event in later)
+    callers: dict[int, Event | None] = {}  # by event, the innermost builtin around it
+    last: dict[int, int] = {}
+    for event in context.base:
+        around = callers.get(event.parent) if event.parent is not None else None
+        callers[event.event] = event if event.type == "builtin" else around
+        if event.type == "engine" and around is not None and around.raised:
+            last[around.event] = event.event
+    return frozenset(last.values())
 
 
 def _other_node(context: Context, name: str) -> SourceRef:

@@ -91,9 +91,6 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
                 # In a frame they stay; C++ that called Python may have set others when Python has ended.
                 sets = sets if event.by_c else last if by_python else None
                 continue
-            if event.type == "cut":
-                sets = None
-                continue
             if event.type == "callback":  # its sets are told as if it were not there
                 children, sets = claims_in(event.event, sets, by_python)
                 claims += (replace(child, by_callback=True) for child in children)
@@ -161,6 +158,15 @@ def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
 # --- your own calls ---
 
 
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A top-level claim, the positions of the operators that it holds, and the call's part that led to it, if told."""
+
+    claim: Claim
+    span: frozenset[int]
+    part: Part | None
+
+
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Annotate the top-level claims with your calls, and wrap operators that operator syntax led to."""
     if not context.calls or context.dispatched is None:
@@ -168,24 +174,28 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     inside = _operators_inside(context, context.dispatched)
     pending = deque((call, frozenset(inside.get(call.call, ()))) for call in context.calls)
     parts = frozenset(call.at for call in context.calls if call.at is not None)
-    left = deque(zip(claims, _spans(claims), strict=True))
+    left = deque(
+        _Ran(claim, span, next((part for part in claim.event.at if part in parts), None))
+        for claim, span in zip(claims, _spans(claims), strict=True)
+    )
     attached: list[Claim] = []
     earlier: Part | None = None  # what was called last
     while left:
-        claim, span = left.popleft()
-        while pending and _is_skipped(*pending[0], claim, span, parts):
+        ran = left.popleft()
+        while pending and _is_skipped(*pending[0], ran):
             attached += _alone(pending.popleft()[0])
-        if not pending or not _belongs(*pending[0], claim, span, parts):
-            attached.append(claim)
+        if not pending or not _belongs(*pending[0], ran):
+            attached.append(ran.claim)
             continue
         call, numbers = pending.popleft()
-        group, to_come = [claim], numbers - span
+        is_doubted = earlier == call.at and _is_led_to(call, ran)
+        group, to_come = [ran.claim], numbers - ran.span
         repeats = bool(pending) and pending[0][0].at == call.at
-        while left and _goes_on(call, to_come, repeats, *left[0], parts):
-            claim, span = left.popleft()
-            group.append(claim)
-            to_come -= span
-        attached += _join(call, _doubted(group) if earlier == call.at and _is_led_to(call, group[0], parts) else group)
+        while left and _goes_on(call, to_come, left[0], repeats=repeats):
+            ran = left.popleft()
+            group.append(ran.claim)
+            to_come -= ran.span
+        attached += _join(call, _doubted(group) if is_doubted else group)
         earlier = call.at
     for call, _ in pending:
         attached += _alone(call)
@@ -214,31 +224,22 @@ def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
         start += held
 
 
-def _belongs(
-    call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int], parts: frozenset[Part]
-) -> bool:
+def _belongs(call: UserCall, numbers: frozenset[int], ran: _Ran) -> bool:
     """Whether a claim ran inside a call that ran the operators of these numbers."""
-    if span:
-        return span <= numbers
-    return _is_led_to(call, claim, parts) or (not numbers and _is_of(call.callable, claim))
+    if ran.span:
+        return ran.span <= numbers
+    return _is_led_to(call, ran) or (not numbers and _is_of(call.callable, ran.claim))
 
 
-def _goes_on(
-    call: UserCall,
-    to_come: frozenset[int],
-    repeats: bool,
-    claim: Claim,
-    span: frozenset[int],
-    parts: frozenset[Part],
-) -> bool:
+def _goes_on(call: UserCall, to_come: frozenset[int], ran: _Ran, *, repeats: bool) -> bool:
     """Whether a claim ran inside a call of which operators `to_come` were not met yet.
 
     The expression's calls follow each other: what stands before an operator of the call that has begun is inside of it.
     With `repeats` the same part of the expression is called next, and where the one ends is not known otherwise.
     """
-    if span:
-        return span <= to_come
-    return claim.event.resumed or bool(to_come) or (not repeats and _is_led_to(call, claim, parts))
+    if ran.span:
+        return ran.span <= to_come
+    return ran.claim.event.resumed or bool(to_come) or (not repeats and _is_led_to(call, ran))
 
 
 def _doubted(group: Sequence[Claim]) -> list[Claim]:
@@ -247,23 +248,21 @@ def _doubted(group: Sequence[Claim]) -> list[Claim]:
     return [*(claim.but(claim.hop, WHICH_CALL) for claim in before), *group[len(before) :]]
 
 
-def _is_skipped(
-    call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int], parts: frozenset[Part]
-) -> bool:
+def _is_skipped(call: UserCall, numbers: frozenset[int], ran: _Ran) -> bool:
     """Whether a call ran no operator and left no event of its own (an attribute, a Python helper).
 
     That of a generator leaves none: what runs its function, which calls operators then, is a later call.
     """
-    return not numbers and not _belongs(call, numbers, claim, span, parts)
+    return not numbers and not _belongs(call, numbers, ran)
 
 
-def _is_led_to(call: UserCall, claim: Claim, parts: frozenset[Part]) -> bool:
+def _is_led_to(call: UserCall, ran: _Ran) -> bool:
     """Whether a call of C, which a profile function is not told of, led to a function of Python.
 
     An attribute's is not known: what stands behind it has no name by which a stepped run would know it.
     """
     by_c = call.callable.file is None and call.callable.kind not in ("builtin", "attribute")
-    return by_c and call.at is not None and call.at == next((part for part in claim.event.at if part in parts), None)
+    return by_c and call.at is not None and call.at == ran.part
 
 
 def _is_of(target: CallTarget, claim: Claim) -> bool:
@@ -286,7 +285,7 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
 
 
 def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
-    """A call of something that is not torch's and called operators in turn: Python's own sum, a class of yours."""
+    """A call of something that is not torch's and called what is inside in turn: Python's own sum, a class of yours."""
     hop = Hop(
         id=0,
         kind="python",

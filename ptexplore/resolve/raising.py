@@ -363,24 +363,29 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     thrown = _thrown(context, raised[0]) if raised else None
     if thrown is None or any(seen.kind == "calls" for seen in context.session.observations):
         return claims
-    entries = partial(_entries, context)
-    left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames, entries))
+    find = partial(innermost, stack=thrown.stack, frames=raised[0].frames, entries=partial(_entries, context))
+    step = find(claims)
+    left = _operators_left(claims, step)
     segment = next((held for claim, _, held in _segments(left, thrown) if claim is left[-1]), ())
-    if not left or not segment:
-        step = innermost(claims, thrown.stack, raised[0].frames, entries)
-        if step is not None:
-            claims = _with_stack(context, claims, step, _inside(step, thrown.stack, raised[0].frames), thrown)
-        return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
-    inside, rest = left[-1], list(segment)
+    if left and segment:
+        inside, rest = _below_known(left[-1], segment)
+        claims = _with_stack(context, claims, inside, rest, thrown)
+    elif step is not None:
+        claims = _with_stack(context, claims, step, _inside(step, thrown.stack, raised[0].frames), thrown)
+    return _seen_on_stack(claims, thrown, find(claims))
+
+
+def _below_known(call: Claim, segment: Sequence[CppFunction]) -> tuple[Claim, Sequence[CppFunction]]:
+    """The innermost claim of an operator call that C++'s stack held, and what the stack held inside of that."""
+    inside, rest = call, segment
     for number, function in enumerate(segment):
         for kind in (_is_of, _is_target):
             inner = _last(None, inside.children, partial(kind, function.name)) if function.name else None
             # A kernel may be on the stack twice: in the type of the functor that calls it, and by itself.
             inner = inside if inner is None and inside.hop.kind == "kernel" and kind(function.name, inside) else inner
             if inner is not None:
-                inside, rest = inner, list(segment[number + 1 :])
-    claims = _with_stack(context, claims, inside, rest, thrown)
-    return _seen_on_stack(claims, thrown, innermost(claims, thrown.stack, raised[0].frames, entries))
+                inside, rest = inner, segment[number + 1 :]
+    return inside, rest
 
 
 def _inside(step: Claim, stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Sequence[CppFunction]:

@@ -13,8 +13,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from ptexplore.capture.failures import without_stack
 from ptexplore.capture.native.symbols import Elf, NotElf, demangle
+from ptexplore.model.observed import CppFunction
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
@@ -31,7 +34,8 @@ def thrown(text: str, cache: Path) -> dict[str, Any] | None:
     raised = _RAISED.search(text)
     if raised is None:
         return None
-    stack = [function for function in _functions(text[raised.end() :], cache) if not _throws(function["name"])]
+    functions = _functions(text[raised.end() :], cache)
+    stack = [to_builtins(function) for function in functions if not _throws(function.name)]
     return {
         "message": without_stack(text),
         "function": raised[1],
@@ -41,12 +45,12 @@ def thrown(text: str, cache: Path) -> dict[str, Any] | None:
     }
 
 
-def _functions(text: str, cache: Path) -> Iterator[dict[str, Any]]:
+def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
     """The functions of torch's libraries on the stack, innermost first."""
     libraries: dict[str, Elf | None] = {}
-    frames = [frame for line in text.splitlines() if (frame := _FRAME.fullmatch(line.rstrip())) is not None]
+    frames = [_FRAME.fullmatch(line.rstrip()) for line in text.splitlines()]
     for frame, caller in zip_longest(frames, frames[1:]):
-        if not _is_ours(frame[1]):
+        if frame is None or not _is_ours(frame[1]):
             continue
         path = frame[1]
         if path not in libraries:
@@ -58,9 +62,8 @@ def _functions(text: str, cache: Path) -> Iterator[dict[str, Any]]:
         # The address is the one that the call returns to: it may be behind the function's end.
         if elf is not None:
             function = elf.at(int(frame[2]) - 1)
-            entered = caller is not None and not _is_ours(caller[1])
-            told = {"library": function.library, "name": demangle(function.mangled), "unit": function.unit}
-            yield told | ({"entered": True} if entered else {})
+            entered = caller is not None and not _is_ours(caller[1])  # what cannot be read may be torch's
+            yield CppFunction(function.library, demangle(function.mangled), function.unit, entered)
 
 
 def _is_ours(path: str) -> bool:

@@ -105,6 +105,11 @@ def begins_long(line: str) -> bool:
     return first is not None and len(first[0]) > _PHONE
 
 
+def class_of(*kinds: str) -> str:
+    """The attribute of a line that is of these kinds: " class=n", ' class="n f"'; "" for none."""
+    return f' class="{" ".join(kinds)}"' if len(kinds) > 1 else f" class={kinds[0]}" if kinds else ""
+
+
 class _Plain(dict[str, Look]):
     def __missing__(self, name: str) -> Look:
         return ""

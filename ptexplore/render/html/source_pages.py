@@ -19,7 +19,7 @@ from ptexplore.annotations.marks import Mark
 from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.packed import lines_and_list, pack
 from ptexplore.render.html.pages import render
-from ptexplore.render.html.source_markup import begins_long, escaped, marked_lines
+from ptexplore.render.html.source_markup import begins_long, class_of, escaped, marked_lines
 from ptexplore.source.canonical import is_made, language_of
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
@@ -167,10 +167,13 @@ def _code(site: Site, data: SourceData, text: str, url: str, looks: Mapping[str,
     lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data), looks)
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
-    marks = {n: " class=f" for n, line in enumerate(text.split("\n"), 1) if begins_long(line)}
-    marks |= {line: f" id=L{line}{marks.get(line, '')}" for line in {symbol.line for symbol in data.defined}}
-    for line in {note.line for note in site.notes.get(data.path, ())}:
-        marks[line] = f' id=L{line} class="n f"' if "class" in marks.get(line, "") else f" id=L{line} class=n"
+    long = {n for n, line in enumerate(text.split("\n"), 1) if begins_long(line)}
+    with_note = {note.line for note in site.notes.get(data.path, ())}
+    named = with_note | {symbol.line for symbol in data.defined}
+    marks = {
+        line: f"{f' id=L{line}' * (line in named)}{class_of(*['n'] * (line in with_note), *['f'] * (line in long))}"
+        for line in named | long
+    }
     for line, operator in site.at.get(data.path, {}).items():
         card = site.operators.get(operator)
         if card is not None and 0 < line <= len(lines):

@@ -22,7 +22,7 @@ from ptexplore.annotations.records import Anchor, See, Tour
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
-from ptexplore.render.html.source_markup import begins_long, marked_lines
+from ptexplore.render.html.source_markup import begins_long, class_of, marked_lines
 from ptexplore.render.html.source_pages import entry
 from ptexplore.view.link_targets import DefinitionsByName, Meaning
 from ptexplore.view.notes.folder import MapRow, on_map
@@ -185,8 +185,7 @@ class Tours:
         rows = []
         for number, (plain, line) in enumerate(zip(excerpt.lines, marked, strict=True), excerpt.first):
             kinds = ["m"] * (first <= number <= last) + ["f"] * begins_long(plain)
-            shape = f' class="{" ".join(kinds)}"' if len(kinds) > 1 else f" class={kinds[0]}" if kinds else ""
-            rows.append(f"<li{shape}>{_LINK.sub(links.put, line)}\n")
+            rows.append(f"<li{class_of(*kinds)}>{_LINK.sub(links.put, line)}\n")
         return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n"), Markup("".join(links.listed))
 
     def _names(self, excerpt: Excerpt, path: str) -> SourceData:

@@ -515,8 +515,7 @@ def _dispatched_in_python(context: Context) -> int | None:
     """The position before the first operator that may be given a tensor whose class dispatches in Python.
 
     A class of yours made one before, or one was read; where Python first dispatches inside of an operator, that was
-    given one.
-    None if Python never dispatches, and no tensor was made that needs it to.
+    given one. None if Python never dispatches, and no tensor was made that needs it to.
     """
     python = context.keys.functionality(PYTHON[0])
     program = context.session.program
@@ -653,7 +652,7 @@ def state_at(context: Context, claim: Claim, state: LocalState) -> LocalState:
     """
     call, event = claim.call, claim.event
     if call is None and context.frames_end is not None and event.event > context.frames_end:
-        return replace(state, observed=False, certain=False, known=False, why=FRAMES_END, transforms=())
+        return _not_known(state, FRAMES_END)
     if call is not None:
         return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, "", (call.observation,))
     if event.tls_include is not None and event.tls_exclude is not None:
@@ -662,13 +661,13 @@ def state_at(context: Context, claim: Claim, state: LocalState) -> LocalState:
         if event.type == "builtin":
             return read
         if event.type == "op" and event.guards:
-            return _unseen(read)
+            return _not_known(read, UNSEEN_GUARD)
         return replace(read, observed=False, certain=False, why="as they were when Python last made or ended a call")
     return state
 
 
-def _unseen(state: LocalState) -> LocalState:
-    return replace(state, observed=False, certain=False, known=False, why=UNSEEN_GUARD, transforms=())
+def _not_known(state: LocalState, why: str) -> LocalState:
+    return replace(state, observed=False, certain=False, known=False, why=why, transforms=())
 
 
 def inside_kernel(
@@ -680,7 +679,7 @@ def inside_kernel(
     """
     if innermost in LAYERS:
         why = "a layer of a function transform sets the thread-local sets anew, and what they then are was not read"
-        return replace(state, observed=False, certain=False, known=False, why=why, transforms=())
+        return _not_known(state, why)
     bits = union(excluded(context.keys, guard) for guard in guards)
     include = state.include & ~union(cleared(context.keys, guard) for guard in guards)
     why = "as the guards of the kernels around it leave them" if state.known else state.why
@@ -748,7 +747,7 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
         why = f"{why}; {inside.why}" if inside.include != state.include else why
         return replace(inside, exclude=inside.exclude | guards, observed=False, why=why, certain=False)
     if binding.hop.kind == "python" and binding.event.guards and operator.hop.kind == "op":
-        return _unseen(state)
+        return _not_known(state, UNSEEN_GUARD)
     if binding.hop.kind == "python":
         read = "as they were read at the call around this frame, which may have changed them since"
         why = read if state.observed else state.why

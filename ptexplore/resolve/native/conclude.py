@@ -186,6 +186,9 @@ def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Clai
 
 # --- claims laid over it ---
 
+Pair = tuple[Claim, Claim]  # a key's hop and its kernel's
+UNPREDICTED = Claim(Hop(0, "key", "", "observed", NOT_YET))  # the step around this one was not predicted
+
 
 def without_predicted(claims: Iterable[Claim]) -> Iterator[Claim]:
     """Claims without what a kernel's text says it calls; what was observed in there stays."""
@@ -194,10 +197,6 @@ def without_predicted(claims: Iterable[Claim]) -> Iterator[Claim]:
             yield from without_predicted(claim.children)
         else:
             yield claim
-
-
-Pair = tuple[Claim, Claim]  # a key's hop and its kernel's
-UNPREDICTED = Claim(Hop(0, "key", "", "observed", NOT_YET))  # the step around this one was not predicted
 
 
 @dataclass(slots=True, eq=False)

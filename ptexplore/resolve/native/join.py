@@ -141,12 +141,15 @@ def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
     aligned = align(claims, seen.part.frames, seen.operator_named)
-    absent = _absent(seen, claims, aligned)
+    missed = _missed(seen, claims, aligned)
+    ran = _operators_run(seen) if missed else Counter[str]()
+    absent = _absent(seen, missed, ran)
     if absent:
         findings.append((Finding("other-run", _ran_otherwise(seen, absent)), None))
         claims = _without(claims, {id(claim) for claim in absent})
         aligned = align(claims, seen.part.frames, seen.operator_named)
-    findings += _elsewhere(seen, claims, aligned)
+        missed = _missed(seen, claims, aligned)
+    findings += _elsewhere(claims, missed, ran)
     growth = grow(seen.part, seen.python | set(aligned.values()))
     work = Conclusions(context, seen, growth, {key: frame for key, frame in aligned.items() if frame in growth.of})
     joined = work.join(claims)
@@ -159,13 +162,12 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     return joined
 
 
-def _absent(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
+def _absent(seen: Seen, missed: Sequence[Claim], ran: Counter[str]) -> list[Claim]:
     """The operator calls, outermost ones, that the profiler saw and a whole phase that was stepped did not make at all.
 
     Neither the operator's entry ran then, nor any of the kernels that it was concluded to go to. Of convolutions with
     filters of one element the number of threads decides: what is stepped has one.
     """
-    missed, ran = _missed(seen, claims, aligned)
     if not missed or ran[UNNAMED]:
         return []
     named = (frame.function for frame in seen.part.frames)
@@ -184,9 +186,8 @@ def _ran_otherwise(seen: Seen, absent: Sequence[Claim]) -> str:
     count = seen.part.calls.threads
     names = ", ".join(dict.fromkeys(claim.hop.name for claim in absent))
     stepped = f"not in the one that was stepped, on {count} thread{'s' * (count != 1)}"
-    return (
-        f"{names} ran in a run before, and {stepped} (some algorithms ask how many there are): this is the stepped one"
-    )
+    why = "what runs may depend on that, or change as code warms up"
+    return f"{names} ran in a run before, and {stepped}: {why}; this is the stepped one"
 
 
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
@@ -200,31 +201,32 @@ def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, .
     )
 
 
-def _missed(
-    seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]
-) -> tuple[list[Claim], Counter[str]]:
-    """The operator calls that the profiler saw in this thread and no frame of a whole phase is of; by name what ran."""
+def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
+    """The operator calls that the profiler saw in this thread and no frame of a whole phase is of."""
     if seen.part.calls.cut or seen.part.calls.part == "operator":
-        return [], Counter()
+        return []
     calls = (claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
-    missed = [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
-    if not missed:
-        return [], Counter()
+    return [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
+
+
+def _operators_run(seen: Seen) -> Counter[str]:
+    """How often the frames called each operator, by its name without an overload."""
     known = handles(seen.part.frames, seen.operator_named)
     marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
-    return missed, Counter(_base(mark.name) for mark in marks if mark is not None and mark.kind == "op")
+    return Counter(_base(mark.name) for mark in marks if mark is not None and mark.kind == "op")
 
 
 def _name(claim: Claim) -> str:
     return _base(claim.hop.op or claim.hop.name)
 
 
-def _elsewhere(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> Iterator[FindingOf]:
+def _elsewhere(claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[str]) -> Iterator[FindingOf]:
     """What a whole phase that was stepped did not call, and the profiler saw: a function that changes as it warms up.
 
     TorchScript's interpreter does: its first call records what later ones leave to one node.
     """
-    missed, ran = _missed(seen, claims, aligned)
+    if not missed:
+        return
     called = Counter(_name(claim) for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
     # What ran as often as it was called did run, though which call is which is not known.
     missed = [claim for claim in missed if ran[name := _name(claim)] + ran[UNNAMED] < called[name]]

@@ -27,7 +27,7 @@ from ptexplore.view.trace.modules import (
     saved_for_backward,
     uncounted,
 )
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, own_heading
+from ptexplore.view.trace.page import OWN, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
@@ -56,7 +56,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         view="modules",
         table=rows,
         columns=columns,
-        told=own_heading(nodes=_has_nodes(trail, root), counted=bool(unit)),
+        told=f"{OWN}{' and nodes' * _has_nodes(trail, root)}{', costliest first' * bool(unit)}",
         legend=legend(trail, rows),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
-from ptexplore.view.trace.page import OWN_HEADINGS, TrailView
+from ptexplore.view.trace.page import OWN, TrailView
 
 _OF_ROWS = {
     "binding": "the C function that Python calls: it reads the arguments and calls the operator",
@@ -96,7 +96,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
     words = " ".join(row.what for row in page.table)
-    if page.told in OWN_HEADINGS:
+    if page.told.startswith(OWN):
         yield from _of_expression(page)
     elif page.columns[:1] == ("time",):
         yield from _OF_PROGRAMS

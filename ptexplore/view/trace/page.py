@@ -15,6 +15,7 @@ from ptexplore.view.line import Line, Span
 ViewName = Literal["path", "modules", "operators", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
+OWN = "operators"  # how the heading of what a row of an expression's modules called itself begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +200,3 @@ class SavedView:
 
     format: int = field(default=1, kw_only=True)
     view: TrailView
-
-
-def own_heading(*, nodes: bool, counted: bool) -> str:
-    """The heading of what a row of an expression's modules says: what it called itself, by cost where that is known."""
-    return f"operators{' and nodes' if nodes else ''}{', costliest first' if counted else ''}"
-
-
-OWN_HEADINGS = frozenset(
-    own_heading(nodes=nodes, counted=counted) for nodes in (False, True) for counted in (False, True)
-)

@@ -455,8 +455,8 @@ class _Steps:
             return self._operator(hop, around)
         if hop.kind == "python" and not native.is_range(hop):
             qualname = hop.python.qualname if hop.python is not None else None
-            kind = "Python, goes on" if hop.python is not None and hop.python.resumed else "Python"
-            kind = kind if hop.source.line is not None else CALLED_BY_PYTHON
+            goes_on = hop.python is not None and hop.python.resumed
+            kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
             made = self._step(
                 hop,
                 as_called(qualname or hop.name),
@@ -576,7 +576,9 @@ class _Steps:
         if kernel is not None and body is not None:
             of_body = self._row(body, "", "")
             told = _status(kernel, "") if kernel.status != hop.status and body is kernel else ""
-            if body.status == "observed" != hop.status:  # as C++'s stack has it where an error was thrown
+            if (
+                body.status == "observed" and hop.status != "observed"
+            ):  # as C++'s stack has it where an error was thrown
                 row = replace(row, what=f"key {row.what}")
             lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # which has its record
             name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
