@@ -460,6 +460,16 @@ def marked(mark: str) -> list[tuple[int, str]]:
     wanted, found = f"{MARK}={mark}".encode(), []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+            if wanted in _environment(entry).split(b"\0"):
                 found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
     return found
+
+
+def _environment(entry: Path) -> bytes:
+    """What a process began with; OSError where it has ended, or is the kernel's own."""
+    for _ in range(20):
+        if text := (entry / "environ").read_bytes():
+            return text
+        os.readlink(entry / "exe")
+        time.sleep(0.002)  # while execve puts a new program in its place, a process shows none
+    return b""

@@ -56,6 +56,15 @@ def test_what_differs_or_lives_on_is_told(killing: Any, tmp_path: Path, monkeypa
     del monkeypatch
 
 
+def test_a_process_is_seen_while_it_takes_another_program(killing: Any, tmp_path: Path) -> None:
+    script = tmp_path / "again.sh"
+    script.write_text(f"exec sh {script}\n")
+    with subprocess.Popen(["sh", script], env={killing.MARK: "again", "PATH": os.environ["PATH"]}) as process:
+        seen = sum([number for number, _ in killing.marked("again")] == [process.pid] for _ in range(200))
+        process.kill()
+    assert seen == 200, "between two programs its environment is empty for a moment"
+
+
 def test_calls_of_the_system_that_fail() -> None:
     if shutil.which("cc") is None and shutil.which("gcc") is None:
         pytest.skip("needs a C compiler")
