@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -46,15 +47,15 @@ TYPED = """async (words) => {
 
 
 def browser_rows(site: Path, runs: int, progress: Callable[[str], None]) -> list[Row]:
-    """First paint of a page of about 2,000 lines, its size, and the search's p95; none where there is no Chromium."""
+    """First paint of a page of about 2,000 lines, its size, and the search's p95. None where no Chromium is, which is told."""
     program = shutil.which("chromium")
     if program is None:
-        progress("no chromium here: apt-get install chromium")
+        print("no chromium here, so what a reader waits for is not measured: apt-get install chromium", file=sys.stderr)
         return []
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        progress("no playwright here: pip install playwright")
+        print("no playwright here, so what a reader waits for is not measured: pip install playwright", file=sys.stderr)
         return []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
