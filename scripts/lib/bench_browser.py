@@ -47,7 +47,7 @@ TYPED = """async (words) => {
 
 
 def browser_rows(site: Path, runs: int, progress: Callable[[str], None]) -> list[Row]:
-    """First paint of a page of about 2,000 lines, its size, and the search's p95. None where no Chromium is, which is told."""
+    """First paint of a page of about 2,000 lines, its size, the search's p95; none, and a word, without Chromium."""
     program = shutil.which("chromium")
     if program is None:
         print("no chromium here, so what a reader waits for is not measured: apt-get install chromium", file=sys.stderr)
