@@ -939,10 +939,10 @@ class Recorder:
         if nodes and self._is_safe():
             self._slice(lambda: self._look_at_graph(nodes))
         elif nodes:
-            self._look_at_graph(nodes)
+            self._look_at_graph(nodes, folded=False)
 
-    def _look_at_graph(self, nodes: list[Any]) -> None:
-        self._fold.saved(nodes)
+    def _look_at_graph(self, nodes: list[Any], *, folded: bool = True) -> None:
+        self._fold.saved(nodes, folded=folded)
         if self.stepping is not None and self.stepping.wants_graph:
             self._graph = api.node_names(nodes)
 
@@ -1296,7 +1296,8 @@ class Fold:
     __slots__ = (
         "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
         "_numbers", "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders",
-        "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest",
+        "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_unplaced", "_work",
+        "cuts", "digest",
         "has_threads", "kept", "kinds", "met", "rows", "stepping", "threads", "writes",
     )  # fmt: skip
 
@@ -1307,6 +1308,7 @@ class Fold:
         self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
         # What is told of saved tensors beside the rows, by the names of the program's fields.
         self.kept: Counter[str] = Counter()
+        self._unplaced: list[tuple[int, int]] = []  # the number and the bytes of what calls saved that are not folded
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1369,6 +1371,7 @@ class Fold:
             if collects:
                 gc.enable()
             sys.setrecursionlimit(limit)
+        self._place_saved()
         self.digest.update("".join(self._names).encode(errors="replace"))
         self.met += len(self._names)
         self._names.clear()
@@ -1741,10 +1744,11 @@ class Fold:
         operator = self.kinds[kind].first["name"]
         return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
-    def saved(self, nodes: list[Any]) -> None:
+    def saved(self, nodes: list[Any], *, folded: bool = True) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
 
-        A graph may be gone back through more than once: what a node saved counts the first time.
+        A graph may be gone back through more than once: what a node saved counts the first time. Where what ran until
+        now is not `folded`, as in a backward inside of another one, some calls are known as soon as it is.
         """
         kept = api.saved_storages(nodes)
         told = self.kept
@@ -1759,8 +1763,19 @@ class Fold:
             known = self._numbered(sequence)
             if known is not None:
                 self.rows[known[0]].saved += size
-            else:
-                told["saved_elsewhere"] += size
+                continue
+            told["saved_elsewhere"] += size
+            if not folded:
+                self._unplaced.append((sequence, size))
+
+    def _place_saved(self) -> None:
+        """Count what was saved by calls that are folded by now for these calls."""
+        unplaced, self._unplaced = self._unplaced, []
+        for sequence, size in unplaced:
+            known = self._numbered(sequence)
+            if known is not None:
+                self.rows[known[0]].saved += size
+                self.kept["saved_elsewhere"] -= size
 
     def told(self, paths: list[Path]) -> dict[str, Any]:
         packed = b"".join(self._packed) + self._packer.flush()
