@@ -8,6 +8,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, takewhile
 from typing import Any
@@ -231,6 +232,18 @@ def last_calls(program: Program) -> int | None:
     except ValueError:
         return None
     return next((number - 1 for number in reversed(numbers) if number), None)
+
+
+def began(program: Program) -> list[int]:
+    """By number of calls the place among all in the order in which the first of them began.
+
+    Without an order that can be read it is the number: the calls that one made in Python are numbered before it.
+    """
+    places = list(range(len(program.calls)))
+    with suppress(ValueError):
+        for place, number in enumerate(filter(None, dict.fromkeys(_numbers(program)))):
+            places[number - 1] = place
+    return places
 
 
 def _numbers(program: Program) -> Iterator[int]:

@@ -230,6 +230,46 @@ def test_an_operator_that_calls_python_keeps_what_it_calls_after_it(name: str, m
     assert not owners, "what aten::mm calls is in it, and in no function of Python's"
 
 
+def test_an_operator_stands_before_the_python_that_it_called() -> None:
+    program = recorded(packed_by_syntax)
+    whole = parts_of(program, "x")
+    (packer,) = (part for part in whole.walk() if part.name == "small")
+    (outer,) = (part for part in whole.walk() if packer in part.parts)
+    rows = sorted([*((own.first, own.name) for own in outer.own), *((part.first, part.name) for part in outer.parts)])
+    names = [name for _, name in rows if name in ("ones", "matmul", "small")]
+    with torch.autograd.profiler.profile() as profile:
+        packed_by_syntax()
+    events = sorted(profile.function_events, key=lambda event: event.time_range.start)
+    began = [event.name.removeprefix("aten::") for event in events]
+    assert began.index("matmul") < began.index("ones", 1), "the first of all is made outside of the hook"
+    assert names == ["ones", "matmul", "small"]
+
+
+def test_what_is_saved_by_a_forward_inside_of_a_backward_is_its_operators() -> None:
+    kept: dict[str, int] = {}
+
+    def again(_: Any) -> None:
+        with torch.enable_grad():
+            inner = torch.ones(2, 6).requires_grad_().sigmoid().exp().sum()
+        exp = inner.grad_fn.next_functions[0][0]
+        for node in (exp, exp.next_functions[0][0]):
+            kept[node.name()] = node._raw_saved_result.data.untyped_storage().nbytes()
+        inner.backward()
+
+    def run() -> None:
+        x = torch.ones(2, 6, requires_grad=True).mul(2)
+        x.register_hook(again)
+        x.sum().backward()
+
+    program = recorded(run)
+    saved: Counter[str] = Counter()
+    for calls in program.calls:
+        saved[program.kinds[program.routes[calls.route].kind].name] += calls.saved
+    assert kept == {"ExpBackward0": 48, "SigmoidBackward0": 48}
+    assert (saved["aten::exp"], saved["aten::sigmoid"]) == (48, 48)
+    assert program.saved_elsewhere == 0
+
+
 def ranged() -> None:
     with torch.autograd.profiler.record_function("a range"):
         for _ in range(20):

@@ -22,11 +22,13 @@ from ptexplore.view.trace.program_parts import (
     LAUNCH,
     NODES,
     beside,
+    calls_python,
     has_row,
     is_function,
     launches,
     operator_name,
     parts_of,
+    time_without_python,
 )
 from ptexplore.view.trace.screen import bare, place_of
 
@@ -63,11 +65,10 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
     hidden = len(operators) - len(rows)
     more = [f"{hidden} more that took less time are not shown"] if hidden > 0 else []
     opens = next((row.opens for row in rows), "")
+    times = "times are with what was called" + (", but for Python" if calls_python(program) else "")
     return TrailView(
         title=script_name(trail),
-        facts=(
-            f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; times are with what was called",
-        ),
+        facts=(f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; {times}",),
         findings=findings(trail),
         left_out=(
             *more,
@@ -104,7 +105,7 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
         told = [(operator_of(calls.route, inner), count) for inner, count in beside(program, kind).items()]
         if has_row(program, kind):
             operator = operator_of(calls.route, number)
-            operator.time += calls.time
+            operator.time += time_without_python(calls)
             operator.saved += calls.saved
             for name, time in zip(launches(program, number), calls.device, strict=False):
                 operator.launched[name] += time

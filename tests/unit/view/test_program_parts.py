@@ -56,6 +56,16 @@ def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> No
     assert (ops["net"], ops["relu"], ops["torch's own threads"]) == ("4", "2", "1")
 
 
+def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
+    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
+    page = view(trail, Options(view="operators"))
+    (relu,) = (row for row in page.table if row.name == "relu")
+    assert relu.cells[0] == "1.6 us", "1000 and 300, and of nine calls in one another the 300 in which no Python ran"
+    assert sum(row.share or 0 for row in page.table) < 1
+    assert "but for Python" in page.facts[0]
+    assert any("an operator's without the Python" in text for text in view(trail, Options(view="modules")).left_out)
+
+
 def test_what_a_device_was_given_counts_where_it_was_launched_and_is_no_operator() -> None:
     """A kernel of relu's, and a graph's that no operator launched; what it took on the device is no part of a time."""
     kinds = (
