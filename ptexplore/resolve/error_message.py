@@ -89,18 +89,28 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
         cause=cause_of(text) if named is None else None,
-        yours=_innermost_of_yours(text),
+        yours=_innermost_of_yours(lookup, text),
         is_cut=named is None and CUT.search(text) is not None,
     )
 
 
-def _innermost_of_yours(text: str) -> LeftFunction | None:
-    """The innermost function of a traceback whose file is in no folder of packages; of several tracebacks the last."""
-    yours = [left for left in _frames_in(text) if not PACKAGES.search(left.file)]
+def _innermost_of_yours(lookup: Lookup, text: str) -> LeftFunction | None:
+    """The innermost function of a traceback whose file is no package's; of several tracebacks the last.
+
+    A torch that was built in its checkout is in no folder of packages: its files are those that torch has.
+    """
+    outside = (left for left in _frames_in(text) if not PACKAGES.search(left.file))
+    yours = [left for left in outside if not _is_torchs(lookup, left.file)]
     if not yours:
         return None
     left = yours[-1]
     return LeftFunction(left.function, unknown(f"outside torch: {left.file}", None, left.line))
+
+
+def _is_torchs(lookup: Lookup, file: str) -> bool:
+    _, folder, path = file.replace("\\", "/").rpartition("/torch/")
+    trees = (lookup.tree, *(source.tree for source in lookup.sources))
+    return bool(folder) and any(tree.exists(f"torch/{path}") for tree in trees)
 
 
 def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> ModifiedTensor:

@@ -28,7 +28,7 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
     if not view.defined:
         console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
     apart = told_apart(view.lines, view.certain, view.definitions)
-    told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "nothing here uses it"
+    told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "no use of it is indexed here"
     folded(console, styled((told, "")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:
