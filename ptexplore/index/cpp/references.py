@@ -38,7 +38,10 @@ _TELLING = frozenset(">&*~#<")
 _REACHED = re.compile(r"(?:\s*::\s*\w*[A-Za-z_])*")
 _ADDRESS = re.compile(r"&\s*((?:::)?(?:\w+::)*[A-Za-z_]\w*)\s*[,)}]")
 _QUALIFIED = re.compile(r"::\s*([a-z_]\w*)\s*[,)}]")
-_NAMED = re.compile(r"(?:::)?(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
+# A name that stands for itself: nothing is called by it, and nothing declared.
+_NAMED = re.compile(
+    r"(?<![\w:])(?:::)?(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*\b(?=\s*(?:<(?:[^<>(){};]|<[^<>(){};]*>)*>\s*)?(?:[,)};]|\Z))"
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _INCLUDE = re.compile(r'\s*([<"])([^>"\n]+)[>"]')
 _LONGEST = 120

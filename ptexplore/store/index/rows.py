@@ -25,7 +25,7 @@ from ptexplore.model.symbols import (
 from ptexplore.source.canonical import is_test_file
 
 FORMAT = 1  # of the tables: store/index/schema.sql
-RECIPE = 12  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
+RECIPE = 13  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
 
 SYMBOL_KINDS: tuple[SymbolKind, ...] = get_args(SymbolKind)
 REF_KINDS: tuple[RefKind, ...] = get_args(RefKind)

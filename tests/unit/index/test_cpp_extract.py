@@ -173,16 +173,23 @@ struct D : public ns::B<int>, virtual C {
 static void kernel() {}
 MINI_CAT(kernel, x);
 void f() { reg("a", &kernel, at::native::mul_kernel, at::kFloat, at::Tensor); }
+MINI_CAT([](Node* n) {
+  kernel(n);
+  return at::native::add(self, at::native::cast<std::vector<int>>(n), TORCH_FN(at::native::neg));
+}, x);
 """
     assert {(one.line, one.text) for one in refs(text, "address")} == {
-        (7, "kernel"), (8, "kernel"), (8, "at::native::mul_kernel"),
+        (7, "kernel"), (8, "kernel"), (8, "at::native::mul_kernel"), (11, "at::native::neg"),
+    }  # fmt: skip
+    assert {(one.line, one.text) for one in refs(text, "call")} >= {
+        (10, "kernel"), (11, "at::native::add"), (11, "at::native::cast"),
     }  # fmt: skip
     assert [(one.name, one.text) for one in refs(text, "inherit")] == [("B", "ns::B"), ("C", "C")]
     assert [(one.line, one.text) for one in refs(text, "override")] == [(4, "D::run")]
     assert [(one.line, one.name, one.text) for one in refs(text, "include")] == [
         (1, "Add.h", "ATen/native/Add.h"), (2, "x.h", "x.h"),
     ]  # fmt: skip
-    assert [(one.line, one.name) for one in refs(text, "macro")] == [(7, "MINI_CAT")]
+    assert [(one.line, one.name) for one in refs(text, "macro")] == [(7, "MINI_CAT"), (9, "MINI_CAT")]
 
 
 # --- bad input --------------------------------------------------------------------------------------
