@@ -356,7 +356,7 @@ class CppFunction(Struct, frozen=True):
     library: str  # the library's file name
     name: str  # demangled; empty where the library does not tell
     unit: str = ""  # the source file, without folders, of what is local to one
-    entered: bool = False  # whether what called it is none of torch's C++: Python, as a rule
+    entered: bool = False  # whether Python called it, or another library that is not torch's
 
 
 class ThrownError(Recorded, frozen=True):

@@ -158,14 +158,15 @@ def innermost(
 ) -> Claim | None:
     """The innermost claim that an error left; None where none is known to be. `entries` as `_is_of` takes it.
 
-    From outside in, each function that was left is the last call of it inside of what is found so far: nothing else ran
-    after what raised. First Python's functions, then those of C++, of which the innermost threw. A function that left
-    no claim is passed over.
+    From outside in, each function that was left is the last call of it that what is found so far made: nothing else ran
+    after what raised. First Python's functions, then those of C++ that the last of them called, of which the innermost
+    threw. A function that left no claim is passed over.
     """
     left: Claim | None = None
-    for frame in frames:
-        left = _last(left, claims, partial(_is_frame, frame))
-    for outer, function in pairwise((None, *reversed(stack))):
+    for caller, frame in pairwise((None, *frames)):
+        if frame is not None:
+            left = _called(left, claims, frame, caller)
+    for outer, function in pairwise((None, *reversed(_of_last_call(stack)))):
         if function is None or not function.name:
             continue
         named = _last(left, claims, partial(_is_of, function.name, entries=entries))
@@ -184,8 +185,38 @@ def innermost(
 
 def _last(around: Claim | None, claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Claim | None:
     """The last claim that is wanted inside of `around`, or among all; `around` where there is none."""
-    held = walk(around.children if around is not None else claims)
-    return next((claim for claim in reversed(list(held)) if wanted(claim)), around)
+    held = list(_without_python(around.children if around is not None else claims, wanted))
+    return held[-1] if held else around
+
+
+def _called(around: Claim | None, claims: Sequence[Claim], frame: LeftFrame, caller: LeftFrame | None) -> Claim | None:
+    """The call of a function of Python's that an error left, inside of `around`, which is of those around it.
+
+    Several functions may have one name and line, as lambdas do, and a function may have called itself: what tells them
+    apart is that nothing of Python's is between a function and its caller, and the line that the caller was at.
+    """
+    held = list(_without_python(around.children if around is not None else claims, partial(_is_frame, frame)))
+    at_line = [claim for claim in held if caller is not None and claim.event.caller_line == caller.line]
+    fitting = at_line or held
+    return fitting[-1] if fitting else around
+
+
+def _without_python(claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Iterator[Claim]:
+    """The claims that are wanted, in order: of those inside of one another the outermost, and none that Python called.
+
+    What a function of Python's called is no call of what is around that function.
+    """
+    for claim in claims:
+        if wanted(claim):
+            yield claim
+        elif claim.event.type != "frame":
+            yield from _without_python(claim.children, wanted)
+
+
+def _of_last_call(stack: Sequence[CppFunction]) -> Sequence[CppFunction]:
+    """The functions of C++ on a stack, innermost first, without those around the innermost function of Python."""
+    inner = next((n + 1 for n, function in enumerate(stack) if function.entered), len(stack))
+    return stack[:inner]
 
 
 def _is_frame(frame: LeftFrame, claim: Claim) -> bool:
@@ -397,7 +428,7 @@ def _inside(step: Claim, stack: Sequence[CppFunction], frames: Sequence[LeftFram
     if step.hop.kind in ("node", "binding"):
         inner = next((n for n, function in enumerate(stack) if function.name and _is_of(function.name, step)), None)
     elif frames and _is_frame(frames[-1], step):
-        inner = next((n + 1 for n, function in enumerate(stack) if function.entered), None)
+        return _of_last_call(stack)[::-1] if any(function.entered for function in stack) else ()
     return stack[:inner][::-1] if inner is not None else ()
 
 
