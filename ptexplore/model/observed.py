@@ -110,6 +110,7 @@ class Event(Recorded, frozen=True):
     module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
     raised: bool = False  # of a `builtin`: an exception left it
+    left: bool = False  # of a `frame` or `builtin`: the error that ended the run left it
     is_getter: bool = False  # of a `frame`: the one around it was reading an attribute, which led to it
     at: tuple[Part, ...] = ()  # of a `frame` or `builtin`: line and columns of what led to it in the expression
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it

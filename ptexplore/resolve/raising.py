@@ -158,14 +158,14 @@ def innermost(
 ) -> Claim | None:
     """The innermost claim that an error left; None where none is known to be. `entries` as `_is_of` takes it.
 
-    From outside in, each function that was left is the last call of it that what is found so far made: nothing else ran
-    after what raised. First Python's functions, then those of C++ that the last of them called, of which the innermost
-    threw. A function that left no claim is passed over.
+    From outside in, each function that was left is the last call of it that what is found so far made, or the one that
+    a recorder saw the error leave: what raised is followed by what a `finally` or the end of a `with` runs. First
+    Python's functions, then those of C++ that the last of them called, of which the innermost threw. A function that
+    left no claim is passed over.
     """
     left: Claim | None = None
-    for caller, frame in pairwise((None, *frames)):
-        if frame is not None:
-            left = _called(left, claims, frame, caller)
+    for frame in frames:
+        left = _last(left, claims, partial(_is_frame, frame))
     for outer, function in pairwise((None, *reversed(_of_last_call(stack)))):
         if function is None or not function.name:
             continue
@@ -178,27 +178,19 @@ def innermost(
         left = _last(None, inside, partial(_is_target, function.name)) or left
     # Where C++'s stack is not told whole, what Python called last there and an exception left.
     if (left is None or left.hop.kind == "python") and frames and not frames[-1].raises:
-        held = left.children if left is not None else claims
-        left = held[-1] if held and held[-1].event.raised else left
+        left = _last(left, claims, lambda claim: claim.event.type == "builtin" and claim.event.left)
     return left
 
 
 def _last(around: Claim | None, claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Claim | None:
-    """The last claim that is wanted inside of `around`, or among all; `around` where there is none."""
-    held = list(_without_python(around.children if around is not None else claims, wanted))
-    return held[-1] if held else around
-
-
-def _called(around: Claim | None, claims: Sequence[Claim], frame: LeftFrame, caller: LeftFrame | None) -> Claim | None:
-    """The call of a function of Python's that an error left, inside of `around`, which is of those around it.
+    """The last claim that is wanted inside of `around`, or among all; `around` where there is none.
 
     Several functions may have one name and line, as lambdas do, and a function may have called itself: what tells them
-    apart is that nothing of Python's is between a function and its caller, and the line that the caller was at.
+    apart is that nothing of Python's is between a function and its caller.
     """
-    held = list(_without_python(around.children if around is not None else claims, partial(_is_frame, frame)))
-    at_line = [claim for claim in held if caller is not None and claim.event.caller_line == caller.line]
-    fitting = at_line or held
-    return fitting[-1] if fitting else around
+    held = list(_without_python(around.children if around is not None else claims, wanted))
+    seen = [claim for claim in held if claim.event.left]
+    return (seen or held)[-1] if held else around
 
 
 def _without_python(claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Iterator[Claim]:

@@ -185,10 +185,18 @@ class Sub(torch.Tensor):
         torch.div(args[0].e, torch.ones(7))
 s = Sub(torch.ones(3))
 """
+FINALLY = """
+def f(x):
+    try:
+        return x.view(9)
+    finally:
+        x.exp().view(3)
+"""
 NAMESAKES = {  # setup, expression -> the function of Python and the binding or node that it left last
     (HOOK + "f = lambda: w.cosh().sum().backward()", "f()"): ("_engine_run_backward", "AccumulateGrad"),
     (AGAIN, "f(2, torch.ones(3))"): ("f", "gather"),
     (DISPATCHES, "torch.mul(s, 2.0)"): ("__torch_dispatch__", "div"),
+    (FINALLY, "f(torch.ones(3))"): ("f", "view"),
 }
 
 
@@ -209,6 +217,8 @@ def test_what_ended_well_was_not_left_though_it_has_the_name_of_what_was(
     python = [hop["name"].split(".")[-1] for hop in path if hop["kind"] == "python"]
     names = [frame["name"] for frame in ending["python"] if frame["name"] != "<module>"]
     assert (python, names[0]) == (names, function)
+    called = [hop for hop in ending["hops"] if hop["kind"] == "binding" and hop["parent"] == path[-1]["id"]]
+    assert setup != FINALLY or called[0] in path, "the first of three that f calls raised, by its text"
     inside = [
         hop for hop in path[: [hop["kind"] for hop in path].index("python")] if hop["kind"] in ("binding", "node", "op")
     ]
