@@ -169,7 +169,8 @@ def innermost(
     for outer, function in pairwise((None, *reversed(_of_last_call(stack)))):
         if function is None or not function.name:
             continue
-        named = _last(left, claims, partial(_is_of, function.name, entries=entries))
+        is_of = _is_called_boxed if _is_boxed_call(function.name) else partial(_is_of, entries=entries)
+        named = _last(left, claims, partial(is_of, function.name))
         is_node = named is left and outer is not None and outer.name.startswith(RUNS_NODE)
         left = _last(left, claims, _is_running) if is_node else named
     # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
@@ -233,6 +234,12 @@ def _is_of(name: str, claim: Claim, entries: Callable[[Claim], frozenset[str]] |
     if hop.kind == "node" and name.startswith(PY_NODE):  # the node of a torch.autograd.Function has its name alone
         return hop.name.count("::") == 1
     return hop.kind in ("binding", "kernel", "node") and hop.name in _functions_in(name)
+
+
+def _is_called_boxed(name: str, claim: Claim) -> bool:
+    """Whether a claim is of an operator that may have been called boxed, by this function, which names none."""
+    native = claim.hop.native
+    return claim.hop.kind == "op" and (native is None or native.symbol in ("", name))
 
 
 def _is_running(claim: Claim) -> bool:

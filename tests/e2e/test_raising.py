@@ -225,6 +225,17 @@ def test_what_ended_well_was_not_left_though_it_has_the_name_of_what_was(
     assert last in inside[-1]["name"] or last in inside[0]["name"], [hop["name"] for hop in path]
 
 
+def test_an_operator_that_was_called_boxed_is_left_where_it_stands(command: InProcess) -> None:
+    """Of such a call C++'s stack names no operator: `Dispatcher::callBoxed` is all of it (Dispatcher.h)."""
+    setup = "lib = torch.library.Library('qq', 'DEF'); lib.define('nothing(Tensor a) -> Tensor')"
+    ending = ending_of(command, "torch.ops.qq.nothing(a)", "--setup", setup, "--no-native")
+    assert any(name.startswith("c10::Dispatcher::callBoxed") for name in ending["stack"])
+    assert "qq::nothing" in [hop["op"] for hop in left(ending)]
+    call = next(hop for hop in ending["hops"] if hop["kind"] == "op")
+    beside = [hop["name"] for hop in ending["hops"] if hop["parent"] == call["parent"] and hop is not call]
+    assert not beside, "what called it calls nothing else"
+
+
 def test_a_script_that_raises(command: InProcess, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("import torch\na = torch.ones(2)\nb = a + 1\ntorch.stack([a, torch.ones(3)])\n", encoding="utf-8")
