@@ -7,6 +7,7 @@ import binascii
 import os
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, takewhile
@@ -189,6 +190,31 @@ def units_by_thread(program: Program) -> tuple[list[list[OperatorKind]], list[li
         is_beside = row is not None and program.calls[row].path in beside
         parts[is_beside].append([kind for _, kind in unit])
     return parts
+
+
+def nested(program: Program) -> Counter[tuple[int, frozenset[int]]]:
+    """How often calls of a number were made inside of calls of these others, by what Python ran in them.
+
+    Raises ValueError if the order cannot be read.
+    """
+    numbers = _numbers(program)
+    return Counter(chain.from_iterable(_around(program, number, numbers, frozenset()) for number in numbers))
+
+
+def _around(
+    program: Program, number: int, further: Iterator[int], outer: frozenset[int]
+) -> Iterator[tuple[int, frozenset[int]]]:
+    """The calls that one call holds, itself first, each with those around it."""
+    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
+    if pending:
+        yield number - 1, outer
+    while pending:
+        kind = pending.pop()
+        if kind != HOLE:
+            pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+            continue
+        for inner in takewhile(bool, further):
+            yield from _around(program, inner, further, outer | {number - 1})
 
 
 def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:

@@ -105,6 +105,31 @@ def test_an_operator_has_a_row_for_each_way_that_its_calls_went(command: InProce
     assert {way[1]: int(way[2]) for way in ways if way} == {"CPU": 2, "SparseCPU": 1}
 
 
+def test_an_operator_that_modes_call_again_takes_no_more_than_the_program(command: InProcess, tmp_path: Path) -> None:
+    """Each mode calls the operator once more, inside of the call that it was told of."""
+    file = tmp_path / "modes.py"
+    file.write_text(MODES, encoding="utf-8")
+    arguments = ("trace", "--script", str(file), "--native-budget", "0", "--view", "operators", "--json")
+    rows = [row for row in json.loads(command(*arguments).out)["view"]["table"] if row["name"].startswith("mul")]
+    assert sum(int(row["cells"][1]) for row in rows) == 4 * 20, "three modes, and the kernel"
+    assert all(row["share"] <= 1 for row in rows)
+
+
+MODES = """\
+import time, torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+class Slow(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        time.sleep(0.002)
+        return func(*args, **(kwargs or {}))
+
+x = torch.ones(2)
+with Slow(), Slow(), Slow():
+    for _ in range(20):
+        x.mul(x)
+"""
+
 LOOP = """\
 import torch
 
