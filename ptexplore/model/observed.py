@@ -285,6 +285,7 @@ class SteppedCalls(Recorded, frozen=True):
     closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
     units: Mapping[str, str] = {}  # by function: the source file, without folders, of what is local to one
     shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names of its address, demangled
+    jumpers: Mapping[str, tuple[str, ...]] = {}  # by function: those whose whole code is a jump to it, demangled
     globals: frozenset[Count] = frozenset()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
     returned: Mapping[str, Count] = {}  # by call of a function that chooses the backend of a convolution: 1 for true

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from ptexplore.capture.program import nested
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.trace import Hop, Trail, walk
@@ -32,6 +34,7 @@ from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
 PLACES = 2  # of yours that a row names
+RECORDING = ", in one that called Python with what recording took there"
 COLUMNS = ("time", "calls", "saved")
 
 
@@ -57,7 +60,9 @@ class _Operator:
 def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
     """The operators that took longest, as many as fit."""
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
-    whole = max(parts_of(program, script_name(trail)).time, 1)
+    ran = max(parts_of(program, script_name(trail)).time, 1)
+    whole = max([ran, *(operator.time for operator in operators)])
+    told = f"times are with what was called{RECORDING if any(calls.python for calls in program.calls) else ''}"
     on_device = any(operator.launched for operator in operators)
     rows = tuple(_row(operator, whole, on_device=on_device) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
@@ -65,9 +70,7 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
     opens = next((row.opens for row in rows), "")
     return TrailView(
         title=script_name(trail),
-        facts=(
-            f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; times are with what was called",
-        ),
+        facts=(f"torch {trail.torch.version}; one run, {seconds(ran)} without imports; {told}",),
         findings=findings(trail),
         left_out=(
             *more,
@@ -98,22 +101,37 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
             of_route[route, number] = distinct.setdefault(same, made)
         return of_route[route, number]
 
-    for calls in program.calls:
-        number = program.routes[calls.route].kind
+    numbers = [program.routes[calls.route].kind for calls in program.calls]
+    owners = [
+        operator_of(calls.route, number) if has_row(program, program.kinds[number]) else None
+        for calls, number in zip(program.calls, numbers, strict=True)
+    ]
+    inside = _inside_their_own(program, owners)
+    for row, (calls, number, operator) in enumerate(zip(program.calls, numbers, owners, strict=True)):
         kind, place = program.kinds[number], _users_place(program, calls)
         told = [(operator_of(calls.route, inner), count) for inner, count in beside(program, kind).items()]
-        if has_row(program, kind):
-            operator = operator_of(calls.route, number)
-            operator.time += calls.time
+        if operator is not None:
+            operator.time += calls.time * (calls.calls - inside[row]) // max(calls.calls, 1)
             operator.saved += calls.saved
             for name, time in zip(launches(program, number), calls.device, strict=False):
                 operator.launched[name] += time
             told.append((operator, 1))
-        for operator, count in told:
-            operator.calls += calls.calls * count
+        for called, count in told:
+            called.calls += calls.calls * count
             if place is not None:
-                operator.places[place] = operator.places.get(place, 0) + calls.calls * count
+                called.places[place] = called.places.get(place, 0) + calls.calls * count
     return distinct.values()
+
+
+def _inside_their_own(program: Program, owners: Sequence[_Operator | None]) -> Counter[int]:
+    """How many calls of each number were made inside of calls of their own row: their time is part of those calls'."""
+    inside = Counter[int]()
+    if not any(path.inside for path in program.paths):
+        return inside
+    with suppress(ValueError):  # an order that cannot be read has been told of where the trace was read
+        for (row, around), count in nested(program).items():
+            inside[row] += count * any(owners[outer] is owners[row] for outer in around)
+    return inside
 
 
 def _calls_of(kind: OperatorKind, hops: Sequence[Hop]) -> list[Hop]:
