@@ -7,8 +7,8 @@ import binascii
 import os
 import struct
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, takewhile
 from typing import Any
@@ -200,31 +200,6 @@ def units_by_thread(program: Program) -> tuple[list[list[OperatorKind]], list[li
     return parts
 
 
-def nested(program: Program) -> Counter[tuple[int, frozenset[int]]]:
-    """How often calls of a number were made inside of calls of these others, by what Python ran in them.
-
-    Raises ValueError if the order cannot be read.
-    """
-    numbers = _numbers(program)
-    return Counter(chain.from_iterable(_around(program, number, numbers, frozenset()) for number in numbers))
-
-
-def _around(
-    program: Program, number: int, further: Iterator[int], outer: frozenset[int]
-) -> Iterator[tuple[int, frozenset[int]]]:
-    """The calls that one call holds, itself first, each with those around it."""
-    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
-    if pending:
-        yield number - 1, outer
-    while pending:
-        kind = pending.pop()
-        if kind != HOLE:
-            pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]
-            continue
-        for inner in takewhile(bool, further):
-            yield from _around(program, inner, further, outer | {number - 1})
-
-
 def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:
     pending = [program.routes[program.calls[number - 1].route].kind] if number else []
     row: int | None = number - 1
@@ -265,6 +240,18 @@ def last_calls(program: Program) -> int | None:
     except ValueError:
         return None
     return next((number - 1 for number in reversed(numbers) if number), None)
+
+
+def began(program: Program) -> list[int]:
+    """By number of calls the place among all in the order in which the first of them began.
+
+    Without an order that can be read it is the number: the calls that one made in Python are numbered before it.
+    """
+    places = list(range(len(program.calls)))
+    with suppress(ValueError):
+        for place, number in enumerate(filter(None, dict.fromkeys(_numbers(program)))):
+            places[number - 1] = place
+    return places
 
 
 def _numbers(program: Program) -> Iterator[int]:

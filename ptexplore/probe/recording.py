@@ -33,7 +33,7 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, ModuleType
@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import clock, events, written
+from . import at_work, clock, events, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
@@ -55,9 +55,11 @@ if TYPE_CHECKING:
 
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
+THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
 WORKERS = "torch's own threads"
 SLICE = 2_000  # markers after which the profiler is started anew
+AGAIN = 1_000_000  # nanoseconds after which it is looked again whether the profiler can be stopped
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
 PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
@@ -95,6 +97,9 @@ COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
     for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
 )
+OTHERS_WENT_ON = (
+    "other threads may have gone on while what had run was being folded: operators that they called then are not told"
+)
 PROCESSES = "the program started processes of its own: what they ran is not recorded"
 # What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
 SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
@@ -129,7 +134,8 @@ class Thread:
 
     `words`: memory that changes when the sets do, None where torch has none to look at; `seen`: what it held when it
     alone told `sets`. `ranges`: those of the program's that are open, each with the slot that was innermost when it
-    began.
+    began. `waits`: where it called a builtin that only waits, last; of other threads than the main one. `closed`: slots
+    whose markers another thread closed, at the time `since`: the thread itself opens them again, as it can alone.
     """
 
     stack: list[Slot]
@@ -139,6 +145,12 @@ class Thread:
     importing: int = 0
     names: dict[int, tuple[Any, str]] = field(default_factory=dict)
     ranges: list[tuple[Slot, Any]] = field(default_factory=list)
+    number: int = 0
+    ident: int = 0
+    is_main: bool = True
+    waits: tuple[CodeType, int] | None = None
+    closed: list[Slot] = field(default_factory=list)
+    since: int = 0
 
 
 def _compiles(frame: FrameType | None) -> bool:
@@ -158,8 +170,9 @@ class Recorder:
         "_backwards", "_before", "_budget", "_builtins", "_called_before", "_failed", "_fast_ranges",
         "_find_and_load", "_fold", "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time",
         "_labels", "_left", "_loaded",
-        "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_own_fork",
-        "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped", "_threads", "_threw",
+        "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
+        "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped",
+        "_threads", "_threw",
         "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "clock", "cuts", "device", "ended",
         "held_back", "interrupted", "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing",
         "stepping",
@@ -200,8 +213,9 @@ class Recorder:
         self._main = threading.get_ident()
         self._size = SLICE  # of the next slice
         self._left = SLICE
-        # `_ranges_at_work`: ranges of the program's that just begin or end.
-        self._ticked = self._hook_calls_before = self._ranges_at_work = 0
+        # `_ranges_at_work`: ranges of the program's that just begin or end. `_not_before`: when it may be tried next to
+        # stop the profiler.
+        self._ticked = self._hook_calls_before = self._ranges_at_work = self._not_before = 0
         self._fast_ranges: list[Any] = []  # those of C++'s that are open
         self._stopped = threading.Event()
         self._failed: Path | None = None  # the builtin that has just raised
@@ -304,6 +318,8 @@ class Recorder:
                 label = self._builtins[key] = self._builtin(argument)
             if label is not None:
                 self._enter_builtin(thread, frame, label, argument)
+            elif not thread.is_main:
+                thread.waits = (frame.f_code, frame.f_lasti) if at_work.only_waits(argument) else None
         elif event == "call" or event == "return":
             self._frame_event(thread, frame, event)
         else:  # c_return, c_exception
@@ -378,14 +394,26 @@ class Recorder:
 
     def _new_thread(self) -> Thread:
         path = self.root
-        if threading.get_ident() != self._main:
+        ident = threading.get_ident()
+        is_main = ident == self._main
+        if not is_main:
             name = threading.current_thread().name
             path = self._path_below(self.root, ("thread", name), Label("thread", name))
             self._fold.has_threads = True
-        thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)], api.local_words())
+        slot, number = Slot(None, FRAME, path, 0), len(self._threads)
+        thread = self._local.thread = Thread([slot], api.local_words(), number=number, ident=ident, is_main=is_main)
         thread.sets = self._read_sets(thread)
         self._threads.append(thread)
+        if not is_main:
+            self._fold.threads[number] = path, 0, path
+            self._tell_thread(thread)
         return thread
+
+    def _tell_thread(self, thread: Thread) -> None:
+        """Tell the profiler's tree which thread of Python's runs this."""
+        if self._profile is not None:
+            with api.marker(f"{THREAD}{thread.number}"):
+                pass
 
     def _classified(self, code: CodeType) -> Label | None:
         """What a function is to us: None for Python's own, other packages', comprehensions and our own."""
@@ -568,11 +596,15 @@ class Recorder:
             slot.mark = None
 
     def _leave(self, thread: Thread) -> None:
+        if thread.closed:
+            self._open_again(thread)
         if len(thread.stack) > 1:
             self._close(thread.stack.pop())
 
     def _unwind(self, thread: Thread, frame: FrameType) -> None:
         """A function ends whose own calls' ends were not seen: code took the hook away meanwhile."""
+        if thread.closed:
+            self._open_again(thread)
         if any(slot.frame is frame for slot in thread.stack):
             while thread.stack[-1].frame is not frame or thread.stack[-1].builtin:
                 self._leave(thread)
@@ -592,6 +624,8 @@ class Recorder:
 
     def _look_at_sets(self, thread: Thread, *, around: bool = True) -> int:
         """The thread-local sets now; `around`: the open function's marker tells them from here on, if they changed."""
+        if thread.closed:
+            self._open_again(thread)
         words = thread.words.tobytes() if thread.words is not None else b""
         known = self._sets_by_words.get(words)
         sets = known if known is not None else self._read_sets(thread)
@@ -637,7 +671,26 @@ class Recorder:
             return False
         if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
             return False
-        return not any(map(_compiles, sys._current_frames().values()))
+        frames = sys._current_frames()
+        if any(map(_compiles, frames.values())):
+            return False
+        if self._others_are_at_work(frames) or at_work.in_this_thread():
+            self._not_before = time.perf_counter_ns() + AGAIN
+            return False
+        return True
+
+    def _others_are_at_work(self, frames: Mapping[int, FrameType]) -> bool:
+        """Whether an operator may be at work in another thread, of which the profiler records it."""
+        if not api.records_all_threads():
+            return False
+        for ident, frame in frames.items():
+            if ident in (self._main, self._watcher.ident):
+                continue
+            thread = next((known for known in reversed(self._threads) if known.ident == ident), None)
+            waits = thread.waits if thread is not None else None
+            if at_work.in_other_thread(frame, waits, is_told=thread is not None):
+                return True
+        return False
 
     def _can_end_ranges(self) -> bool:
         """Whether every open range of the program's can be ended and begun anew, unseen by the program."""
@@ -655,7 +708,7 @@ class Recorder:
 
     def _slice_if_safe(self) -> None:
         """Fold what the profiler has, if no builtin is at work in any thread."""
-        if self._profile is None:
+        if self._profile is None or time.perf_counter_ns() < self._not_before:
             return
         if not self._is_safe():
             if self._left < -50 * SLICE and self._left % SLICE == 0:
@@ -665,8 +718,9 @@ class Recorder:
 
     def _slice(self, meanwhile: Callable[[], None] | None = None) -> None:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
-        began = time.perf_counter_ns()
+        began, calls = time.perf_counter_ns(), self._hook_calls
         waited = self.waited
+        others_run = self._others_run()
         were_open = self._close_all()
         try:
             self._fold_profile()
@@ -682,18 +736,50 @@ class Recorder:
             self._own_fork = False
             if self.stepping is None or not self.stepping.in_child:
                 self._start_again(were_open)
+        if others_run or self._hook_calls != calls:
+            self._cut(OTHERS_WENT_ON)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
+
+    def _others_run(self) -> bool:
+        """Whether another thread of the program's may run Python now, and is not waiting."""
+        frames = sys._current_frames()
+        others = {thread.ident: thread for thread in self._threads if not thread.is_main}  # the last of each number
+        known = ((frames.get(ident), thread) for ident, thread in others.items())
+        return api.records_all_threads() and any(
+            frame is not None and thread.waits != (frame.f_code, frame.f_lasti) for frame, thread in known
+        )
 
     def _start_again(self, were_open: list[Slot | Any]) -> None:
         closely = self.stepping is not None and self.stepping.looks_closely
         self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
         self._left = self._size
         self._profile = self._new_profile()
+        self._open_paths()
         for opened in were_open:
             if isinstance(opened, Slot):
                 self._open(opened)
             else:
                 RANGE.__enter__(opened)
+
+    def _open_paths(self) -> None:
+        """Tell where the other threads are as a profile begins: their markers are opened by themselves, and later."""
+        others = (thread for thread in self._threads if not thread.is_main)
+        at = {t.number: (t.stack[-1].path, t.stack[-1].sets, t.stack[0].path) for t in others}
+        self._fold.threads.update(at)
+
+    def _open_again(self, thread: Thread) -> None:
+        """In a thread whose markers another one closed: open them, and count the time for which they were closed."""
+        closed, thread.closed = [slot for slot in thread.closed if slot in thread.stack], []
+        self._count_closed(thread, closed)
+        self._tell_thread(thread)
+        for slot in closed:
+            self._open(slot)
+
+    def _count_closed(self, thread: Thread, closed: Iterable[Slot]) -> None:
+        took = time.perf_counter_ns() - thread.since
+        for slot in closed:
+            if slot.own:
+                slot.path.time += took
 
     def _fold_profile(self) -> None:
         """End the profile and fold what it saw."""
@@ -719,17 +805,31 @@ class Recorder:
 
     def _resume(self) -> None:
         self._profile = self._new_profile()
+        self._open_paths()
+        mine = getattr(self._local, "thread", None)
         for thread in self._threads:
+            if thread is not mine:
+                thread.closed, thread.since, thread.seen = thread.stack[1:], time.perf_counter_ns(), None
+                continue
             for slot in thread.stack[1:]:
                 self._open(slot)
 
     def _close_all(self) -> list[Slot | Any]:
-        """Close every open marker and range of the program's; the slots and ranges that had one, outermost first."""
+        """Close every open marker and range of the program's; the slots and ranges that had one, outermost first.
+
+        Those of other threads are left to them: an operator would stand in a marker of whichever thread opened it.
+        """
         were_open: list[Slot | Any] = []
+        mine = getattr(self._local, "thread", None)
         for thread in self._threads:
             ranges = list(thread.ranges)
+            if thread is not mine and not thread.closed:
+                thread.since = time.perf_counter_ns()
             for slot in thread.stack:
-                if slot.mark is not None:
+                if slot.mark is not None and thread is not mine:
+                    thread.closed.append(slot)
+                    thread.seen = None  # it is asked at its next call
+                elif slot.mark is not None:
                     were_open.append(slot)
                 while ranges and ranges[0][0] is slot:
                     were_open.append(ranges.pop(0)[1])
@@ -739,6 +839,8 @@ class Recorder:
                 self._close(opened)
             else:
                 RANGE.__exit__(opened, None, None, None)
+        for slot in (slot for thread in self._threads for slot in reversed(thread.closed)):
+            self._close(slot)
         return were_open
 
     def _new_profile(self) -> Any:
@@ -837,10 +939,10 @@ class Recorder:
         if nodes and self._is_safe():
             self._slice(lambda: self._look_at_graph(nodes))
         elif nodes:
-            self._look_at_graph(nodes)
+            self._look_at_graph(nodes, folded=False)
 
-    def _look_at_graph(self, nodes: list[Any]) -> None:
-        self._fold.saved(nodes)
+    def _look_at_graph(self, nodes: list[Any], *, folded: bool = True) -> None:
+        self._fold.saved(nodes, folded=folded)
         if self.stepping is not None and self.stepping.wants_graph:
             self._graph = api.node_names(nodes)
 
@@ -925,6 +1027,8 @@ class Recorder:
         BOOTSTRAP._find_and_load = self._find_and_load
         self._stopped.set()
         self._close_all()
+        for thread in self._threads:
+            self._count_closed(thread, thread.closed)
         self.ended = time.perf_counter_ns()
         self.processor += time.process_time_ns()
         if self.stepping is not None:
@@ -1191,9 +1295,10 @@ class Fold:
     # As with the recorder's: some are read for each event.
     __slots__ = (
         "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
-        "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders", "_root",
-        "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_work", "cuts", "digest",
-        "has_threads", "kept", "kinds", "met", "rows", "stepping", "writes",
+        "_numbers", "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders",
+        "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_unplaced", "_work",
+        "cuts", "digest",
+        "has_threads", "kept", "kinds", "met", "rows", "stepping", "threads", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -1203,6 +1308,7 @@ class Fold:
         self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
         # What is told of saved tensors beside the rows, by the names of the program's fields.
         self.kept: Counter[str] = Counter()
+        self._unplaced: list[tuple[int, int]] = []  # the number and the bytes of what calls saved that are not folded
         self._rows: dict[Any, int] = {(): END}
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._order: list[int] = []
@@ -1233,6 +1339,10 @@ class Fold:
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
+        # Of each thread of Python's but the main one where it was when the profile began, path and number of the sets,
+        # and its own path. `_numbers`: which of them it is, by the profiler's number of a thread.
+        self.threads: dict[int, tuple[Path, int, Path]] = {}
+        self._numbers: dict[int, int] = {}
         self.has_threads = False  # whether threads of the program's own ran, which a torch may not record
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
@@ -1254,15 +1364,14 @@ class Fold:
                 by_thread.setdefault(event.start_tid, []).append(event)
             for thread in self._threads_in_order(list(by_thread)):
                 self._sequences = self._by_thread.setdefault(thread, {})
-                mine, beside = self._parted(by_thread[thread], is_main=main in (None, thread))
-                self._walk(mine, root, 0)
-                if beside:
-                    self._walk(beside, workers(), 0)
+                for trees, path, sets in self._parted(by_thread[thread], thread, main, workers):
+                    self._walk(trees, path, sets)
         finally:
             self._work, self._recorders = api.NO_WORK, api.ForwardThreads(None)  # which hold the profile
             if collects:
                 gc.enable()
             sys.setrecursionlimit(limit)
+        self._place_saved()
         self.digest.update("".join(self._names).encode(errors="replace"))
         self.met += len(self._names)
         self._names.clear()
@@ -1277,12 +1386,29 @@ class Fold:
             if len(sequences) > 1 << 20:
                 sequences.clear()
 
-    def _parted(self, roots: list[Any], *, is_main: bool) -> tuple[list[Any], list[Any]]:
-        """A thread's trees: those that Python's functions lead to, and those of a thread that runs none."""
-        if is_main:
-            return roots, []
-        mine = [event for event in roots if event.name.startswith(MARKED)]
-        return mine, [event for event in roots if not event.name.startswith(MARKED)]
+    def _parted(
+        self, roots: list[Any], thread: int, main: int | None, workers: Callable[[], Path]
+    ) -> Iterator[tuple[list[Any], Path, int]]:
+        """A thread's trees, each with the path that they lie in and the number of the thread-local sets.
+
+        A thread of Python's opens its markers again at its next call: until then it is where it was.
+        """
+        assert self._root is not None
+        if main in (None, thread):
+            yield roots, self._root, 0
+            return
+        numbers = (event.name.removeprefix(MARKED + THREAD) for event in roots if event.name.startswith(MARKED))
+        known = next((int(number) for number in numbers if number.isdecimal()), self._numbers.get(thread))
+        if known is not None:
+            self._numbers[thread] = known
+            path, sets, own = self.threads[known]
+            first = next((n for n, event in enumerate(roots) if event.name.startswith(MARKED)), len(roots))
+            yield roots[:first], path, sets
+            yield roots[first:], own, 0
+            return
+        yield [event for event in roots if event.name.startswith(MARKED)], self._root, 0
+        if beside := [event for event in roots if not event.name.startswith(MARKED)]:
+            yield beside, workers(), 0
 
     def _threads_in_order(self, threads: list[int]) -> list[int]:
         """The threads, the main one first; but before one that ran nodes those whose calls recorded them."""
@@ -1618,10 +1744,11 @@ class Fold:
         operator = self.kinds[kind].first["name"]
         return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
-    def saved(self, nodes: list[Any]) -> None:
+    def saved(self, nodes: list[Any], *, folded: bool = True) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
 
-        A graph may be gone back through more than once: what a node saved counts the first time.
+        A graph may be gone back through more than once: what a node saved counts the first time. Where what ran until
+        now is not `folded`, as in a backward inside of another one, some calls are known as soon as it is.
         """
         kept = api.saved_storages(nodes)
         told = self.kept
@@ -1636,8 +1763,19 @@ class Fold:
             known = self._numbered(sequence)
             if known is not None:
                 self.rows[known[0]].saved += size
-            else:
-                told["saved_elsewhere"] += size
+                continue
+            told["saved_elsewhere"] += size
+            if not folded:
+                self._unplaced.append((sequence, size))
+
+    def _place_saved(self) -> None:
+        """Count what was saved by calls that are folded by now for these calls."""
+        unplaced, self._unplaced = self._unplaced, []
+        for sequence, size in unplaced:
+            known = self._numbered(sequence)
+            if known is not None:
+                self.rows[known[0]].saved += size
+                self.kept["saved_elsewhere"] -= size
 
     def told(self, paths: list[Path]) -> dict[str, Any]:
         packed = b"".join(self._packed) + self._packer.flush()

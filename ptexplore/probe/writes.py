@@ -30,6 +30,8 @@ from .stepper import Unavailable
 RECORDER = "writes"
 REASON = b"has been modified by an inplace operation"
 MOST_SAVED = 20_000  # saved tensors that are watched at one time
+MOST_LOOKS = 300_000  # instructions of your Python behind which a marker is put
+LOOKED = "looked"  # its name: no saved tensor's count has changed since the one before it
 TEXT_LIMIT = 2000  # characters kept of one place's text
 RUNNING = (
     "CALL", "PRECALL", "BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "CONTAINS_", "STORE_SUBSCR", "DELETE_SUBSCR",
@@ -54,12 +56,16 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Write:
-    """A write: the instruction, the counts before and after, and the number of the marker that follows it."""
+    """A write: the instruction, the counts before and after, and the number of the marker that follows it.
+
+    `is_parted`: whether a marker stands before the instruction, so that its operators are told from those before it.
+    """
 
     at: Instruction | None
     before: int
     after: int
     mark: int
+    is_parted: bool
 
 
 @dataclass(eq=False)
@@ -92,7 +98,7 @@ class WriteRecorder:
         self.cut = False
         self._texts = texts
         self._live: weakref.WeakSet[SavedTensor] = weakref.WeakSet()
-        self._count = self._marks = 0
+        self._count = self._marks = self._looks = 0
         self._at: Instruction | None = None  # what ran last
         self._busy = False  # our own code runs, whose generated methods are in no file of ours
         self._running: dict[CodeType, dict[int, bool]] = {}
@@ -177,7 +183,7 @@ class WriteRecorder:
         del argument
         if event != "call" or self._busy or not self._is_wanted(frame.f_code.co_filename):
             return None
-        self._look()
+        self._look_behind()
         self._at = Instruction(frame.f_code, frame.f_lasti, frame.f_lineno)
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self._happened
@@ -186,7 +192,7 @@ class WriteRecorder:
         """The trace function inside of a frame of yours: the instruction before this one has ended."""
         del argument
         if self._at is None or self._runs(self._at):
-            self._look()
+            self._look_behind()
         self._at = self._yours(frame.f_back if event == "return" else frame)
         return self._happened
 
@@ -198,6 +204,14 @@ class WriteRecorder:
             self._running[at.code] = running
         return at.offset < 0 or running[_beginning(running, at.offset)]
 
+    def _look_behind(self) -> None:
+        """Look behind an instruction of yours, and put a marker there: what writes from here on is the next one's."""
+        self._look()
+        if self._live and self._looks < MOST_LOOKS:
+            self._looks += 1
+            with api.marker(LOOKED):
+                pass
+
     def _look(self) -> None:
         """Read the counts of all saved tensors; what changed was written by the last instruction."""
         marked = False
@@ -206,7 +220,8 @@ class WriteRecorder:
             if version is not None and version != saved.seen:
                 self._marks += not marked
                 marked = True
-                saved.writes.append(Write(self._at, saved.seen, version, self._marks))
+                is_parted = self._looks < MOST_LOOKS
+                saved.writes.append(Write(self._at, saved.seen, version, self._marks, is_parted))
                 saved.seen = version
         if marked:
             with api.marker(f"wrote:{self._marks}"):
@@ -224,9 +239,10 @@ class WriteRecorder:
         boundary = f"saved:{saved.number}"
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
-            written = list(_writing(events, boundary, mark, asked.memory or 0))
+            written = _writing(events, boundary, mark, asked.memory or 0)
             # Tensors without memory are not told apart: where one operator wrote to one of them, it was this one.
             operators = list(dict.fromkeys(written)) if asked.memory or len(written) == 1 else []
+            operators = operators if write.is_parted else []
             counts = {"before": write.before, "after": write.after, "operators": operators}
             writes.append({"at": self._place(write.at), **counts})
             boundary = mark
@@ -284,23 +300,31 @@ def _flattened(profile: Any) -> Iterator[tuple[Any, int]]:
         pending += [(child, depth + 1) for child in reversed(event.children)]
 
 
-def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -> Iterator[str]:
-    """The outermost operators between two markers that write to this memory by their schema."""
+def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -> list[str]:
+    """The outermost operators that write to this memory by their schema, of the last instruction before `end`.
+
+    What wrote to it before that, and behind `begin`, changed no count: it wrote through a tensor that counts apart
+    (`.data`).
+    """
+    written: list[str] = []
     begun, within = False, -1
     for event, depth in events:
         name = event.name
         if name == api.MARK + end:
-            return
+            break
         if name == api.MARK + begin:
             begun, within = True, -1
         elif begun:
             if 0 <= within < depth:
                 continue
             within = -1
-            written = api.operator_writing_to(event, memory)
-            if written is not None:
+            if name == api.MARK + LOOKED:
+                written.clear()
+            operator = api.operator_writing_to(event, memory)
+            if operator is not None:
                 within = depth
-                yield written
+                written.append(operator)
+    return written
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:

@@ -419,9 +419,10 @@ RULES = (
             r"|trying to save more tensors during recomputation than during the original forward"
         ),
         Cause(
-            "a checkpointed function runs again in backward. It saved another number of tensors then, so it depends on"
-            " something that has changed since",
-            "a function that does the same each time",
+            "a checkpointed function runs again in backward. The checkpoint was given another number of saved tensors"
+            " then: the function depends on something that has changed since, or other hooks of saved tensors took them"
+            " (a context of context_fn, say)",
+            "a function that does the same each time, and the same hooks around it",
         ),
     ),
     CauseRule(

@@ -393,6 +393,11 @@ def compressed():
     with torch.no_grad():
         s.mul_(2)
     return y.to_dense().sum()
+def through_data(x):
+    y = x.exp()
+    y.data.mul_(2)
+    y.detach().add_(1)
+    return y.sum()
 """
 # the expression -> the node and the line that saved it, and of each write the line, the operator and the text
 IN_A_DEF = {
@@ -401,9 +406,17 @@ IN_A_DEF = {
         ("ExpBackward0", 10),
         [(12, "aten::copy_", "z.add_(1); y[0] = 5"), (13, "aten::add_.Tensor", "y += 1")],
     ),
-    # Tensors without memory of their own: the one operator that wrote to one of them; none where two did.
+    # Tensors without memory of their own: the one operator of that line that wrote to one of them.
     "without_elements(int).backward()": (("ExpBackward0", 16), [(19, "aten::mul_.Tensor", "y.mul_(2)")]),
-    "without_elements(torch.ones(0).zero_).backward()": (("ExpBackward0", 16), [(19, "y.mul_(2)")]),
+    "without_elements(torch.ones(0).zero_).backward()": (
+        ("ExpBackward0", 16),
+        [(19, "aten::mul_.Tensor", "y.mul_(2)")],
+    ),
+    # `.data` counts its writes apart: after the first write `_version` is still 0.
+    "through_data(torch.ones(3, requires_grad=True)).backward()": (
+        ("ExpBackward0", 28),
+        [(30, "aten::add_.Tensor", "y.detach().add_(1)")],
+    ),
     "compressed().backward()": (("SinBackward0", 23), [(25, "aten::mul_.Tensor", "s.mul_(2)")]),
 }
 

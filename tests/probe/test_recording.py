@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import sys
 import threading
@@ -152,11 +153,36 @@ def raised() -> None:
     torch.ones(2) + 1
 
 
+def small(tensor: Any) -> Any:
+    """What a hook packs: builtins enough for a slice to end among them."""
+    for _ in range(4):
+        torch.ones(2)
+    return tensor.half()
+
+
+def packed_by_syntax() -> None:
+    """An operator that no builtin calls, which calls Python before it goes on: aten::mm packs, then computes."""
+    w = torch.ones(3, 3, requires_grad=True)
+    for _ in range(3):
+        with torch.autograd.graph.saved_tensors_hooks(small, lambda packed: packed.float()):
+            y = (w @ w).tanh()
+        y.sum().backward()
+
+
+def packed_by_c() -> None:
+    """A builtin that C calls: Python's profile function is not told of it."""
+    w = torch.ones(3, 3, requires_grad=True)
+    for _ in range(3):
+        with torch.autograd.graph.saved_tensors_hooks(small, lambda packed: packed.float()):
+            functools.partial(torch.matmul, w)(w)
+
+
 PROGRAMS = {
     "net": step(Net(), torch.ones(2, 4)),
     "encoder": step(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.ones(1, 3, 8)),
     "lstm": lambda: nn.LSTM(3, 4)(torch.ones(5, 1, 3))[0].sum().backward(),
     **{run.__name__: run for run in (hooked, checkpointed, twice, double, loaded, mapped, slots, raised)},
+    **{run.__name__: run for run in (packed_by_c, packed_by_syntax)},
 }
 
 
@@ -168,6 +194,80 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     if size == "sliced":
         monkeypatch.setattr(recorder(), "SLICE", 5)
     assert [kind.name for unit in units(recorded(run)) for _, kind in unit] == plain(run)
+
+
+@pytest.mark.parametrize("name", ["packed_by_c", "packed_by_syntax"])
+def test_an_operator_that_calls_python_keeps_what_it_calls_after_it(name: str, monkeypatch) -> None:
+    run = PROGRAMS[name]
+    monkeypatch.setattr(recorder(), "SLICE", 5)
+    program = recorded(run)
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def count(number: int, calls: int) -> None:
+        kind = program.kinds[number]
+        for inner, _ in kind.inside:
+            if inner >= 0:
+                seen[kind.name, program.kinds[inner].name] += calls
+                count(inner, calls)
+
+    for calls in program.calls:
+        count(program.routes[calls.route].kind, calls.calls)
+    with torch.autograd.profiler.profile() as profile:
+        run()
+    pairs: Counter[tuple[str, str]] = Counter()
+    pending = list(profile.kineto_results.experimental_event_tree())
+    for event in pending:
+        pending += event.children
+        pairs.update((event.name, child.name) for child in event.children)
+    (outer, inner) = last = ("aten::mm", "aten::resolve_conj")
+    assert seen[last] == pairs[last] > 0
+    assert {names[0] for names in seen if names[1] == inner} == {outer}
+    owners = {
+        program.paths[calls.path].name
+        for calls in program.calls
+        if program.kinds[program.routes[calls.route].kind].name == inner
+    }
+    assert not owners, "what aten::mm calls is in it, and in no function of Python's"
+
+
+def test_an_operator_stands_before_the_python_that_it_called() -> None:
+    program = recorded(packed_by_syntax)
+    whole = parts_of(program, "x")
+    (packer,) = (part for part in whole.walk() if part.name == "small")
+    (outer,) = (part for part in whole.walk() if packer in part.parts)
+    rows = sorted([*((own.first, own.name) for own in outer.own), *((part.first, part.name) for part in outer.parts)])
+    names = [name for _, name in rows if name in ("ones", "matmul", "small")]
+    with torch.autograd.profiler.profile() as profile:
+        packed_by_syntax()
+    events = sorted(profile.function_events, key=lambda event: event.time_range.start)
+    began = [event.name.removeprefix("aten::") for event in events]
+    assert began.index("matmul") < began.index("ones", 1), "the first of all is made outside of the hook"
+    assert names == ["ones", "matmul", "small"]
+
+
+def test_what_is_saved_by_a_forward_inside_of_a_backward_is_its_operators() -> None:
+    kept: dict[str, int] = {}
+
+    def again(_: Any) -> None:
+        with torch.enable_grad():
+            inner = torch.ones(2, 6).requires_grad_().sigmoid().exp().sum()
+        exp = inner.grad_fn.next_functions[0][0]
+        for node in (exp, exp.next_functions[0][0]):
+            kept[node.name()] = node._raw_saved_result.data.untyped_storage().nbytes()
+        inner.backward()
+
+    def run() -> None:
+        x = torch.ones(2, 6, requires_grad=True).mul(2)
+        x.register_hook(again)
+        x.sum().backward()
+
+    program = recorded(run)
+    saved: Counter[str] = Counter()
+    for calls in program.calls:
+        saved[program.kinds[program.routes[calls.route].kind].name] += calls.saved
+    assert kept == {"ExpBackward0": 48, "SigmoidBackward0": 48}
+    assert (saved["aten::exp"], saved["aten::sigmoid"]) == (48, 48)
+    assert program.saved_elsewhere == 0
 
 
 def ranged() -> None:
@@ -612,6 +712,51 @@ def test_a_generator_that_goes_on_is_no_further_call_and_a_package_s_line_none_o
 def tells_all_threads() -> bool:
     api: Any = importlib.import_module("ptexplore.probe.torch_api")
     return bool(api.records_all_threads())
+
+
+def test_a_thread_that_calls_by_syntax_alone_keeps_its_operators_and_takes_no_others(monkeypatch: Any) -> None:
+    """The main thread has the profiler stopped meanwhile: not while an operator is at work in any thread."""
+    done, big = [0], torch.ones(20, 20)
+    stop = threading.Event()
+
+    def beside() -> None:
+        while done[0] < 5 or not stop.is_set():
+            big @ big
+            done[0] += 1
+            time.sleep(0.002)
+
+    def run() -> None:
+        thread = threading.Thread(target=beside)
+        thread.start()
+        x = torch.ones(3)
+        for _ in range(60):
+            torch.neg(x)
+            time.sleep(0.001)
+            x + x
+        stop.set()
+        thread.join()
+
+    folds: list[None] = []
+    fold = recorder().Recorder._fold_profile
+    monkeypatch.setattr(recorder(), "SLICE", 4)
+    monkeypatch.setattr(recorder().Recorder, "_fold_profile", lambda self: (folds.append(None), fold(self)))
+    program = recorded(run)
+    assert len(folds) > 3
+    counts: Counter[tuple[str, str]] = Counter()
+    for calls in program.calls:
+        path = program.paths[calls.path]
+        counts[path.name.rpartition(".")[2], program.kinds[program.routes[calls.route].kind].name] += calls.calls
+    assert counts["run", "aten::add"] == 60
+    theirs = counts["beside", "aten::matmul"]
+    assert {name: number for name, number in counts.items() if name[1] in ("aten::matmul", "aten::mm")} == (
+        {("beside", "aten::matmul"): theirs} if theirs else {}
+    )
+    if tells_all_threads():
+        assert theirs == done[0] or (
+            theirs < done[0] and any("other threads may have gone on" in c for c in program.cuts)
+        )
+        (path,) = (path for path in program.paths if path.name.endswith("beside"))
+        assert path.time > 0.9 * 60 * 1e6, "it ran for as long as the main thread slept"
 
 
 def test_sequence_numbers_count_in_each_thread_by_itself() -> None:

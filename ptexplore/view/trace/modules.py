@@ -16,7 +16,15 @@ from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, operator_kinds, parts_of, times_elsewhere
+from ptexplore.view.trace.program_parts import (
+    OwnOperators,
+    Part,
+    calls_python,
+    kernels,
+    operator_kinds,
+    parts_of,
+    times_elsewhere,
+)
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
@@ -58,7 +66,8 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
     if program.elsewhere is None:
         recording = sum(path.recording for path in program.paths)
         told = "less recording (by samples)" if recording else "recording included"
-        left_out.append(f"share, time: of this one run by the clock, with all that a row called, {told}")
+        but = " (an operator's without the Python that it called)" if calls_python(program) else ""
+        left_out.append(f"share, time: of this one run by the clock, with all that a row called{but}, {told}")
     threads = any(part.kind == "thread" for part in root.walk())
     left_out.append(order(rows) + ("; other threads stand last" if threads else ""))
     left_out += [*backward_and_saved(trail, root), *uncounted_of(program)]

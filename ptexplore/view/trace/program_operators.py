@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ptexplore.capture.program import nested
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.trace import Hop, Trail, walk
@@ -24,17 +22,18 @@ from ptexplore.view.trace.program_parts import (
     LAUNCH,
     NODES,
     beside,
+    calls_python,
     has_row,
     is_function,
     launches,
     operator_name,
     parts_of,
+    time_without_python,
 )
 from ptexplore.view.trace.screen import bare, place_of
 
 ROWS = 30  # of operators: those that took longest
 PLACES = 2  # of yours that a row names
-RECORDING = ", in one that called Python with what recording took there"
 COLUMNS = ("time", "calls", "saved")
 
 
@@ -60,17 +59,16 @@ class _Operator:
 def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
     """The operators that took longest, as many as fit."""
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
-    ran = max(parts_of(program, script_name(trail)).time, 1)
-    whole = max([ran, *(operator.time for operator in operators)])
-    told = f"times are with what was called{RECORDING if any(calls.python for calls in program.calls) else ''}"
+    whole = max(parts_of(program, script_name(trail)).time, 1)
     on_device = any(operator.launched for operator in operators)
     rows = tuple(_row(operator, whole, on_device=on_device) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
     more = [f"{hidden} more that took less time are not shown"] if hidden > 0 else []
     opens = next((row.opens for row in rows), "")
+    times = "times are with what was called" + (", but for Python" if calls_python(program) else "")
     return TrailView(
         title=script_name(trail),
-        facts=(f"torch {trail.torch.version}; one run, {seconds(ran)} without imports; {told}",),
+        facts=(f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; {times}",),
         findings=findings(trail),
         left_out=(
             *more,
@@ -101,37 +99,22 @@ def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
             of_route[route, number] = distinct.setdefault(same, made)
         return of_route[route, number]
 
-    numbers = [program.routes[calls.route].kind for calls in program.calls]
-    owners = [
-        operator_of(calls.route, number) if has_row(program, program.kinds[number]) else None
-        for calls, number in zip(program.calls, numbers, strict=True)
-    ]
-    inside = _inside_their_own(program, owners)
-    for row, (calls, number, operator) in enumerate(zip(program.calls, numbers, owners, strict=True)):
+    for calls in program.calls:
+        number = program.routes[calls.route].kind
         kind, place = program.kinds[number], _users_place(program, calls)
         told = [(operator_of(calls.route, inner), count) for inner, count in beside(program, kind).items()]
-        if operator is not None:
-            operator.time += calls.time * (calls.calls - inside[row]) // max(calls.calls, 1)
+        if has_row(program, kind):
+            operator = operator_of(calls.route, number)
+            operator.time += time_without_python(calls)
             operator.saved += calls.saved
             for name, time in zip(launches(program, number), calls.device, strict=False):
                 operator.launched[name] += time
             told.append((operator, 1))
-        for called, count in told:
-            called.calls += calls.calls * count
+        for operator, count in told:
+            operator.calls += calls.calls * count
             if place is not None:
-                called.places[place] = called.places.get(place, 0) + calls.calls * count
+                operator.places[place] = operator.places.get(place, 0) + calls.calls * count
     return distinct.values()
-
-
-def _inside_their_own(program: Program, owners: Sequence[_Operator | None]) -> Counter[int]:
-    """How many calls of each number were made inside of calls of their own row: their time is part of those calls'."""
-    inside = Counter[int]()
-    if not any(path.inside for path in program.paths):
-        return inside
-    with suppress(ValueError):  # an order that cannot be read has been told of where the trace was read
-        for (row, around), count in nested(program).items():
-            inside[row] += count * any(owners[outer] is owners[row] for outer in around)
-    return inside
 
 
 def _calls_of(kind: OperatorKind, hops: Sequence[Hop]) -> list[Hop]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ptexplore.capture.program import began
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
 from ptexplore.view.trace.native_names import kernel_name
@@ -99,7 +100,7 @@ class _Gathered:
     source: SourceRef | None = None
     inside: dict[object, _Gathered] = field(default_factory=dict)
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
-    first: int | None = None  # the number of the first of its calls; None where it made none
+    first: int | None = None  # the place of the first of its calls; None where it made none
     sizes: list[tuple[int, int, int]] = field(default_factory=list)  # route, shape, calls
 
 
@@ -122,8 +123,9 @@ def parts_of(program: Program, script: str) -> Part:
     for calls in program.calls:
         if calls.recorded is not None and calls.recorded < len(program.calls):
             backward[calls.recorded] += calls.time
-    for number, calls in enumerate(program.calls):
-        _count(program, owners[calls.path], number, calls, backward[number])
+    places = began(program)
+    for number, calls in sorted(enumerate(program.calls), key=lambda numbered: places[numbered[0]]):
+        _count(program, owners[calls.path], places[number], calls, backward[number])
     for path, owner in zip(program.paths, owners, strict=True):
         for part in _outwards(owner) if path.recording else ():
             taken = min(path.recording, part.time)
@@ -139,36 +141,45 @@ def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
         part = part.outer
 
 
-def _count(program: Program, owner: _Gathered, number: int, calls: OperatorCalls, backward: int) -> None:
-    """Count some calls for the part that made them, and those around it."""
+def _count(program: Program, owner: _Gathered, first: int, calls: OperatorCalls, backward: int) -> None:
+    """Count some calls for the part that made them, and those around it. `first`: their place among all."""
     kind = program.kinds[program.routes[calls.route].kind]
     by_it, beside = _called(program, kind)
     called = calls.calls * (by_it + sum(beside.values()))
     device = sum(calls.device)
     if has_row(program, kind):
-        time = max(calls.time - calls.python, 0)  # what it called in Python is told for that
         told = OwnOperators(
             name=operator_name(kind),
             calls=calls.calls,
-            time=time,
+            time=time_without_python(calls),
             routes=(calls.route,),
             operators=calls.calls * by_it,
             saved=calls.saved,
             backward=backward,
-            first=number,
+            first=first,
             device=device,
         )
         owner.own.setdefault(told.name, []).append(told)
     for inner, count in beside.items():  # their time is in that of what is around them
         name, total = operator_name(program.kinds[inner]), calls.calls * count
-        owner.own.setdefault(name, []).append(OwnOperators(name, total, 0, (calls.route,), total, first=number))
+        owner.own.setdefault(name, []).append(OwnOperators(name, total, 0, (calls.route,), total, first=first))
     owner.sizes.append((calls.route, calls.shape, calls.calls))
     for part in _outwards(owner):
-        part.first = number if part.first is None else part.first
+        part.first = first if part.first is None else part.first
         part.operators += called
         part.saved += calls.saved
         part.backward += backward
         part.device += device
+
+
+def time_without_python(calls: OperatorCalls) -> int:
+    """How long calls took, with what they called, but without Python: what that called is told for itself."""
+    return max(calls.time - calls.python, 0)
+
+
+def calls_python(program: Program) -> bool:
+    """Whether an operator, or a node, called Python."""
+    return any(calls.python for calls in program.calls)
 
 
 def times_elsewhere(program: Program) -> Iterator[str]:

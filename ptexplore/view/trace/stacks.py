@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import CallPath, OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail
-from ptexplore.view.trace.program_parts import NODES, operator_name, times_elsewhere
+from ptexplore.view.trace.program_parts import NODES, operator_name, time_without_python, times_elsewhere
 
 SUMS = "times are sums over all calls of one path, laid one behind the other: no timeline was kept"
 STEPS = "a unit is one instruction of the stepped run, not a time"
@@ -139,7 +139,7 @@ def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[Stac
         kind = program.kinds[program.routes[calls.route].kind]
         by_name.setdefault(("node" if kind.type in NODES else "op", operator_name(kind)), []).append(calls)
     for (kind_of_frame, name), held in by_name.items():
-        own = sum(max(calls.time - calls.python, 0) for calls in held)
+        own = sum(time_without_python(calls) for calls in held)
         yield StackNode(StackFrame(name, kind_of_frame), own, sum(calls.calls for calls in held))
 
 

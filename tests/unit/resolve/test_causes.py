@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -115,6 +116,20 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
     "no graph of what has no derivative": (lambda: nn.Linear(2, 2)(ones(2)).argmax().backward(), "another operator"),
     "no derivative": (lambda: (ones(2, requires_grad=True) // 2).sum().backward(), "torch.autograd.Function"),
 }
+
+
+def test_a_checkpoint_that_other_hooks_leave_nothing_is_not_said_to_depend_on_a_change() -> None:
+    """The function does the same each time: what it saves again goes to the hooks of `save_on_cpu`."""
+    from torch.utils.checkpoint import checkpoint
+
+    plain: Any = getattr(checkpoint, "__wrapped__", checkpoint)
+    contexts = (nullcontext(), torch.autograd.graph.save_on_cpu())
+    with pytest.raises(Exception) as caught:
+        x = ones(2, requires_grad=True)
+        plain(lambda x: x.exp(), x, use_reentrant=False, context_fn=lambda: contexts).sum().backward()
+    cause = cause_of(str(caught.value), type(caught.value).__name__)
+    assert cause is not None, caught.value
+    assert "or other hooks of saved tensors" in cause.why
 
 
 @pytest.mark.parametrize("name", RAISING)

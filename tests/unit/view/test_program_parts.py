@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
-
 from ptexplore.model.places import SourceRef
-from ptexplore.model.program import HOLE, CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
+from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
 from ptexplore.view.trace.page import Options, ScreenRow
 from ptexplore.view.trace.program_parts import kernels, parts_of
@@ -60,31 +56,14 @@ def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> No
     assert (ops["net"], ops["relu"], ops["torch's own threads"]) == ("4", "2", "1")
 
 
-def test_calls_that_python_made_inside_calls_of_their_own_row_count_once() -> None:
-    """As under a mode written in Python: relu calls it, it calls relu. What it calls of another row is that row's."""
-    relu = OperatorKind("op", "aten::relu", inside=((HOLE, None),))
-    kinds = (OperatorKind("op", "aten::linear"), relu, OperatorKind("op", "aten::relu"))
-    routes = tuple(OperatorRoute(number, 0) for number in range(3))
-    paths = (
-        CallPath("program", "program", 1, 10_000),
-        CallPath("user", "M.__torch_dispatch__", 4, 7_000, inside=7_000, parent=0, source=PLACE, file="net.py"),
-    )
-    calls = (
-        OperatorCalls(0, 1, 0, 2, 8_000, python=7_000),
-        OperatorCalls(1, 1, 0, 2, 6_000, python=5_000),
-        OperatorCalls(1, 0, 0, 1, 1_000),
-        OperatorCalls(1, 2, 0, 4, 400),  # half of them inside of the first relu alone, half outside of any
-    )
-    numbers = (1, 2, 4, 0, 3, 0, 0, 1, 2, 4, 0, 0, 4, 4)
-    order = base64.b64encode(zlib.compress(struct.pack(f"<{len(numbers)}I", *numbers))).decode()
-    made = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, order, len(numbers), 10_000, 0)
-    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
-    shown = view(trail, Options(view="operators"))
-    assert [(row.name, row.cells[:2], row.share) for row in shown.table] == [
-        ("relu", ("8.2 us", "8"), 0.82),
-        ("linear", ("1.0 us", "1"), 0.1),
-    ]
-    assert shown.facts[0].endswith("with what recording took there")
+def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
+    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
+    page = view(trail, Options(view="operators"))
+    (relu,) = (row for row in page.table if row.name == "relu")
+    assert relu.cells[0] == "1.6 us", "1000 and 300, and of nine calls in one another the 300 in which no Python ran"
+    assert sum(row.share or 0 for row in page.table) < 1
+    assert "but for Python" in page.facts[0]
+    assert any("an operator's without the Python" in text for text in view(trail, Options(view="modules")).left_out)
 
 
 def test_what_a_device_was_given_counts_where_it_was_launched_and_is_no_operator() -> None:
