@@ -27,7 +27,7 @@ REFUSED = {
     "profiler": ("torch has one profiler at a time, and a trace runs under it", "ptexplore trace --script FILE"),
     "backward": (
         "backward needs a floating-point result that depends on a tensor that requires grad",
-        '--var a="torch.randn(3, 3)", and no --with "torch.no_grad()"',
+        "a result computed from a floating-point input's values: no comparison, index, detach() or torch.no_grad()",
     ),
 }
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "bad_alloc", "Cannot allocate memory")

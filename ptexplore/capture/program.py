@@ -47,9 +47,10 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
     """The observations of one call of every route, and the program whose routes know the first of theirs."""
     events = _Events()
     routes = []
+    beside = {calls.route for calls in program.calls if program.paths[calls.path].kind == "thread"}
     for number, route in enumerate(program.routes):
         routes.append(structs.replace(route, observation=len(events.observations) + 1))
-        _route(program, number, route, events)
+        _route(program, number, route, events, unread=number in beside)
     return structs.replace(program, routes=tuple(routes)), events.observations
 
 
@@ -68,7 +69,8 @@ def stepped(
         yield {**seen, "data": data}
 
 
-def _route(program: Program, number: int, route: OperatorRoute, events: _Events) -> None:
+def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:
+    """The events of a route; `unread`: a thread of torch's own took it, whose thread-local sets nobody read."""
     kind, sets = program.kinds[route.kind], program.sets[route.sets]
     is_node = kind.type in NODES
     phase = "backward" if is_node else "forward"
@@ -79,7 +81,7 @@ def _route(program: Program, number: int, route: OperatorRoute, events: _Events)
         data = {"type": "builtin", "table": route.table, "method": route.method, "qualname": name, **read}
     else:
         data = {"type": "sets", **read} | ({"guards": True} if route.guards else {})
-    parent = events.add(None, phase, data)
+    parent = events.add(None, phase, data) if not (is_node and unread) else None
     maker = route.recorded if is_node else number
     base = (maker + 1) * APART + (route.offset or 0 if is_node else 0) if maker is not None else None
     events.read = iter(route.read)
@@ -92,7 +94,13 @@ def _python_name(program: Program, route: OperatorRoute) -> str | None:
 
 
 def _kind(
-    program: Program, kind: OperatorKind, sequence: int | None, own: int, phase: str, parent: int, events: _Events
+    program: Program,
+    kind: OperatorKind,
+    sequence: int | None,
+    own: int,
+    phase: str,
+    parent: int | None,
+    events: _Events,
 ) -> None:
     """The events of a kind and of all that it called, each with what is next in `events.read`.
 

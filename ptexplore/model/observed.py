@@ -110,6 +110,7 @@ class Event(Recorded, frozen=True):
     module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
     raised: bool = False  # of a `builtin`: an exception left it
+    left: bool = False  # of a `frame` or `builtin`: the error that ended the run left it
     is_getter: bool = False  # of a `frame`: the one around it was reading an attribute, which led to it
     at: tuple[Part, ...] = ()  # of a `frame` or `builtin`: line and columns of what led to it in the expression
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
@@ -284,6 +285,7 @@ class SteppedCalls(Recorded, frozen=True):
     closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
     units: Mapping[str, str] = {}  # by function: the source file, without folders, of what is local to one
     shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names of its address, demangled
+    jumpers: Mapping[str, tuple[str, ...]] = {}  # by function: those whose whole code is a jump to it, demangled
     globals: frozenset[Count] = frozenset()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
     returned: Mapping[str, Count] = {}  # by call of a function that chooses the backend of a convolution: 1 for true
@@ -356,7 +358,7 @@ class CppFunction(Struct, frozen=True):
     library: str  # the library's file name
     name: str  # demangled; empty where the library does not tell
     unit: str = ""  # the source file, without folders, of what is local to one
-    entered: bool = False  # whether what called it is none of torch's C++: Python, as a rule
+    entered: bool = False  # whether Python called it, or another library that is not torch's
 
 
 class ThrownError(Recorded, frozen=True):

@@ -277,7 +277,8 @@ class NativeCall:
     third_party: str | None = None  # the library whose code this is, compiled into one of torch's
     returned: bool | None = None  # what it returned, of the functions that are asked for a convolution's backend
     unit: str = ""  # of a function in an anonymous namespace: the file that was compiled, without folders, where known
-    alike: tuple[str, ...] = ()  # other functions of the same code, of which the linker kept one copy: any may be meant
+    alike: tuple[str, ...] = ()  # other functions of the same code, of which one copy was kept: any may be meant
+    folded: bool = False  # its caller is one of `alike`, and nothing but a jump to it: the caller is what was called
 
 
 @dataclass(frozen=True, slots=True)

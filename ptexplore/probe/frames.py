@@ -23,6 +23,7 @@ import torch
 
 from . import torch_api as api
 from .generators import goes_on
+from .raising import left_frames
 from .values import tensors_among
 
 LIMIT = 50_000  # markers of one pass
@@ -86,6 +87,8 @@ class FrameRecorder:
         self._named = named  # by address: what the expression calls its modules
         self._roots: dict[int, tuple[int, Any]] = {}  # modules that no other called, by address: a number, itself
         self._dispatched = False  # Python has dispatched operators: a tensor may be of a class that does
+        self._frames: dict[int, str] = {}  # by a frame's address: the mark of the last one there that is told of
+        self._raising: dict[tuple[int, int], str] = {}  # by a frame's address and instruction: the builtin that raised
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function: enter and leave markers in step with Python.
@@ -105,7 +108,7 @@ class FrameRecorder:
             self._running.append(RunningFrame(frame, getattr(self._mine, "sets", None), modules=is_module))
             self._read_sets(frame)
             if self._is_wanted(frame.f_code):
-                self._enter(frame, self._frame(frame))
+                self._frames[id(frame)] = self._enter(frame, self._frame(frame))
             elif self._is_callback(frame):
                 self._enter(frame, {"type": "callback"})
         elif event == "return":
@@ -123,7 +126,7 @@ class FrameRecorder:
         else:  # c_return, c_exception
             if self._in_c and self._in_c[-1] is frame:
                 self._in_c.pop()
-            self._leave(argument, raised=event == "c_exception")
+            self._leave(argument, raised_in=frame if event == "c_exception" else None)
             self._read_sets(frame)
 
     def _returned(self, frame: FrameType) -> None:
@@ -199,6 +202,19 @@ class FrameRecorder:
             told = told if api.records_all_threads() else "nothing is told, as this torch's profiler records only one"
             yield f"{many} there before the expression: of such a one {told}"
 
+    def left_by(self, error: BaseException) -> None:
+        """Mark the frames that an error left, and of each the builtin that it was in.
+
+        The error's own traceback holds these frames, so none of them has given its address to another.
+        """
+        for step in left_frames(error):
+            frame, code = step.tb_frame, step.tb_frame.f_code
+            told = self.marked.get(self._frames.get(id(frame), ""), {})
+            if (told.get("file"), told.get("line")) == (code.co_filename, code.co_firstlineno):
+                told["left"] = True
+            builtin = self.marked.get(self._raising.get((id(frame), step.tb_lasti), ""), {})
+            builtin |= {"left": True} if builtin else {}
+
     def unwind(self, position: int = 0) -> None:
         """Close what an exception, or code that took our hook away, left open in this thread, down to a position.
 
@@ -267,19 +283,22 @@ class FrameRecorder:
         self.marked[name] = data
         return name, api.marker(name)
 
-    def _enter(self, owner: object, data: dict[str, Any]) -> None:
+    def _enter(self, owner: object, data: dict[str, Any]) -> str:
+        """Open a marker, and give its name; an empty one where there are too many."""
         marked = self._mark(data)
-        if marked is not None:
-            name, mark = marked
-            mark.__enter__()
-            self._open.append((owner, name, mark))
-            if self._running and data["type"] != "builtin":
-                self._running[-1].marks.append(name)
+        if marked is None:
+            return ""
+        name, mark = marked
+        mark.__enter__()
+        self._open.append((owner, name, mark))
+        if self._running and data["type"] != "builtin":
+            self._running[-1].marks.append(name)
+        return name
 
-    def _leave(self, owner: object, *, raised: bool = False) -> None:
+    def _leave(self, owner: object, *, raised_in: FrameType | None = None) -> None:
         """Close the owner's marker; those above it lost their own end to code that took our hook away.
 
-        `raised`: it is a builtin, which an exception left.
+        `raised_in`: it is a builtin that this frame called, and an exception left it.
         """
         held = self._open
         for position in range(len(held) - 1, -1, -1):
@@ -287,8 +306,9 @@ class FrameRecorder:
                 self.unwind(position + 1)
                 _, name, mark = held.pop()
                 mark.__exit__(None, None, None)
-                if raised:
+                if raised_in is not None:
                     self.marked[name]["raised"] = True
+                    self._raising[id(raised_in), raised_in.f_lasti] = name
                 return
             if not isinstance(owner, FrameType):
                 return  # a builtin's end always meets its own beginning at the top

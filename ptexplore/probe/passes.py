@@ -160,11 +160,9 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     if running.request.get("sample") is not None:
         described["fingerprint"] = running.names.digest(result)
     if running.recorder in ("ops", "once"):
-        running.graph, cut = autograd.graph(result)
-        if not running.request["backward"]:
-            running.saved = autograd.saved(result)
-        if cut:
-            cuts.append(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told")
+        _read_graph(running, result)
+    if hooked is not None and running.raised is not None:
+        hooked.left_by(running.raised.error)
     marked = (hooked.marked if hooked is not None else {}) | (calls.marked() if calls is not None else {})
     tree, cut = events.collect(profile, marked)
     if cut:
@@ -176,6 +174,15 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     # A single run speaks for all three recorders: the same events, each with the markers it is about.
     recorders = ("ops", "frames", "dispatch") if running.recorder == "once" else (running.recorder,)
     return described, {name: list(_of(tree, name)) for name in recorders}
+
+
+def _read_graph(running: Pass, result: Any) -> None:
+    """Tell of the autograd graph of what the expression gave, and of what that keeps for backward."""
+    running.graph, cut = autograd.graph(result)
+    if not running.request["backward"]:
+        running.saved = autograd.saved(result)
+    if cut:
+        running.cuts.append(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told")
 
 
 def _refuse_profiler() -> None:

@@ -49,7 +49,7 @@ def frames_of(error: BaseException) -> list[dict[str, Any]]:
     Of each whether it was at a `raise` there. Without those of the recorders.
     """
     told = []
-    for step in _left(error):
+    for step in left_frames(error):
         code = step.tb_frame.f_code
         if not code.co_filename.startswith(OURS):
             at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name}
@@ -58,7 +58,7 @@ def frames_of(error: BaseException) -> list[dict[str, Any]]:
     return told
 
 
-def _left(error: BaseException) -> Iterator[TracebackType]:
+def left_frames(error: BaseException) -> Iterator[TracebackType]:
     """Each frame that an error left with its place there, outermost first."""
     step = error.__traceback__
     while step is not None:
@@ -68,7 +68,7 @@ def _left(error: BaseException) -> Iterator[TracebackType]:
 
 def module_of(error: BaseException) -> str:
     """The innermost nn.Module whose call an error left, by its name within the outermost: "0.attn (Linear) of Net"."""
-    frames = (step.tb_frame for step in _left(error))
+    frames = (step.tb_frame for step in left_frames(error))
     called = [frame.f_locals.get("self") for frame in frames if frame.f_code is CALL]
     modules = [module for module in called if isinstance(module, torch.nn.Module)]
     if not modules:

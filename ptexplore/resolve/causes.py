@@ -194,7 +194,8 @@ RULES = (
         re.compile(r"index -?\d+ is out of bounds for dimension \d+ with size \d+"),
         Cause(
             "a dimension of n elements has the indices 0 to n - 1; brackets take -n to -1 too, from its end",
-            "print the indices' min() and max(), and the shape; where tensors index, the number given counts these",
+            "print the indices' min() and max(), and the shape; where tensors index, the number given counts these,"
+            " a mask once for each of its dimensions",
         ),
     ),
     CauseRule(

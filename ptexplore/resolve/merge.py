@@ -96,7 +96,9 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
                 claims += (replace(child, by_callback=True) for child in children)
                 continue
             goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
-            children, last = claims_in(event.event, sets if goes_on else None, goes_on, event.guards)
+            # The engine runs its nodes with the sets that backward was called with (GraphTask::thread_locals_).
+            kept = sets if goes_on or event.type == "engine" else None
+            children, last = claims_in(event.event, kept, goes_on, event.guards)
             if event.type in KINDS and not _is_wrapper(event, children):
                 claims.append(_claim(_reading(event, sets, guards=guards), children, known))
             else:

@@ -254,13 +254,15 @@ def _bounds(message: str, given: Given) -> Iterator[ComparedValue]:
 def _indexed(message: str) -> Iterator[ComparedValue]:
     """Indexing by tensors counts these, and calls the number a dimension: x[:, i] has one, which is 0.
 
-    Source: Indexer::get of aten/src/ATen/native/cpu/IndexKernelUtils.h.
+    A mask becomes a tensor for each of its dimensions before they are counted.
+    Source: Indexer::get of aten/src/ATen/native/cpu/IndexKernelUtils.h, expandTensors of .../native/IndexingUtils.h.
     """
     told = _BOUNDS.search(message)
     if told is None:
         return
     yield ComparedValue(told[1], "the index asked for")
-    yield ComparedValue(told[3], f"the size of the dimension of self that index tensor {told[2]} is for")
+    masks = ", if a mask counts once for each of its dimensions" if told[2] != "0" else ""
+    yield ComparedValue(told[3], f"the size of the dimension of self that index tensor {told[2]} is for{masks}")
 
 
 def _cat(message: str, given: Given) -> Iterator[ComparedValue]:

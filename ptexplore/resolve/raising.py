@@ -158,17 +158,19 @@ def innermost(
 ) -> Claim | None:
     """The innermost claim that an error left; None where none is known to be. `entries` as `_is_of` takes it.
 
-    From outside in, each function that was left is the last call of it inside of what is found so far: nothing else ran
-    after what raised. First Python's functions, then those of C++, of which the innermost threw. A function that left
-    no claim is passed over.
+    From outside in, each function that was left is the last call of it that what is found so far made, or the one that
+    a recorder saw the error leave: what raised is followed by what a `finally` or the end of a `with` runs. First
+    Python's functions, then those of C++ that the last of them called, of which the innermost threw. A function that
+    left no claim is passed over.
     """
     left: Claim | None = None
     for frame in frames:
         left = _last(left, claims, partial(_is_frame, frame))
-    for outer, function in pairwise((None, *reversed(stack))):
+    for outer, function in pairwise((None, *reversed(_of_last_call(stack)))):
         if function is None or not function.name:
             continue
-        named = _last(left, claims, partial(_is_of, function.name, entries=entries))
+        is_of = _is_called_boxed if _is_boxed_call(function.name) else partial(_is_of, entries=entries)
+        named = _last(left, claims, partial(is_of, function.name))
         is_node = named is left and outer is not None and outer.name.startswith(RUNS_NODE)
         left = _last(left, claims, _is_running) if is_node else named
     # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
@@ -177,15 +179,37 @@ def innermost(
         left = _last(None, inside, partial(_is_target, function.name)) or left
     # Where C++'s stack is not told whole, what Python called last there and an exception left.
     if (left is None or left.hop.kind == "python") and frames and not frames[-1].raises:
-        held = left.children if left is not None else claims
-        left = held[-1] if held and held[-1].event.raised else left
+        left = _last(left, claims, lambda claim: claim.event.type == "builtin" and claim.event.left)
     return left
 
 
 def _last(around: Claim | None, claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Claim | None:
-    """The last claim that is wanted inside of `around`, or among all; `around` where there is none."""
-    held = walk(around.children if around is not None else claims)
-    return next((claim for claim in reversed(list(held)) if wanted(claim)), around)
+    """The last claim that is wanted inside of `around`, or among all; `around` where there is none.
+
+    Several functions may have one name and line, as lambdas do, and a function may have called itself: what tells them
+    apart is that nothing of Python's is between a function and its caller.
+    """
+    held = list(_without_python(around.children if around is not None else claims, wanted))
+    seen = [claim for claim in held if claim.event.left]
+    return (seen or held)[-1] if held else around
+
+
+def _without_python(claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Iterator[Claim]:
+    """The claims that are wanted, in order: of those inside of one another the outermost, and none that Python called.
+
+    What a function of Python's called is no call of what is around that function.
+    """
+    for claim in claims:
+        if wanted(claim):
+            yield claim
+        elif claim.event.type != "frame":
+            yield from _without_python(claim.children, wanted)
+
+
+def _of_last_call(stack: Sequence[CppFunction]) -> Sequence[CppFunction]:
+    """The functions of C++ on a stack, innermost first, without those around the innermost function of Python."""
+    inner = next((n + 1 for n, function in enumerate(stack) if function.entered), len(stack))
+    return stack[:inner]
 
 
 def _is_frame(frame: LeftFrame, claim: Claim) -> bool:
@@ -210,6 +234,12 @@ def _is_of(name: str, claim: Claim, entries: Callable[[Claim], frozenset[str]] |
     if hop.kind == "node" and name.startswith(PY_NODE):  # the node of a torch.autograd.Function has its name alone
         return hop.name.count("::") == 1
     return hop.kind in ("binding", "kernel", "node") and hop.name in _functions_in(name)
+
+
+def _is_called_boxed(name: str, claim: Claim) -> bool:
+    """Whether a claim is of an operator that may have been called boxed, by this function, which names none."""
+    native = claim.hop.native
+    return claim.hop.kind == "op" and (native is None or native.symbol in ("", name))
 
 
 def _is_running(claim: Claim) -> bool:
@@ -397,7 +427,7 @@ def _inside(step: Claim, stack: Sequence[CppFunction], frames: Sequence[LeftFram
     if step.hop.kind in ("node", "binding"):
         inner = next((n for n, function in enumerate(stack) if function.name and _is_of(function.name, step)), None)
     elif frames and _is_frame(frames[-1], step):
-        inner = next((n + 1 for n, function in enumerate(stack) if function.entered), None)
+        return _of_last_call(stack)[::-1] if any(function.entered for function in stack) else ()
     return stack[:inner][::-1] if inner is not None else ()
 
 

@@ -84,6 +84,21 @@ def generator_of(path: str) -> str | None:
     return next((generator for form, generator in _GENERATORS if re.match(form, path)), None)
 
 
+# Those that write derivatives down: the other generators read native_functions.yaml alone.
+_OF_DERIVATIVES = frozenset(
+    f"tools/autograd/gen_{name}.py"
+    for name in ("autograd_functions", "inplace_or_view_type", "variable_type", "view_funcs")
+)
+
+
+def yaml_of(path: str) -> tuple[str, ...]:
+    """The YAML files that the generator of a generated file makes it from; none where its generator is not known."""
+    generator = generator_of(path)
+    if generator is None:
+        return ()
+    return ("native_functions.yaml", *["derivatives.yaml"] * (generator in _OF_DERIVATIVES))
+
+
 def is_template(path: str) -> bool:
     """Whether the file of this canonical path is what torchgen's generators fill in: no compiler reads it."""
     return path.startswith(("aten/src/ATen/templates/", "tools/autograd/templates/"))

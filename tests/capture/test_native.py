@@ -120,6 +120,70 @@ def test_a_local_symbol_is_of_the_file_whose_row_is_above_it(tmp_path: Path, lin
     ]
 
 
+# Two pairs of functions of the same code, which GCC folds; a function that only calls another one, of another file.
+FOLDED = """
+struct S { char* data; int kept; };
+extern "C" int puts(const char*);
+#define BODY(at) { for (int n = 0; n < s->kept; n++) if (s->data[n] == at) puts(s->data + n); return puts(s->data); }
+static int read_first(S* s, void*) BODY(1)
+static int read_second(S* s, void*) BODY(1)
+int seen_first(S* s, void*) BODY(2)
+int seen_second(S* s, void*) BODY(2)
+__attribute__((visibility("hidden"))) int far(S* s, void*);
+static int only_calls(S* s, void* p) { return far(s, p); }
+extern "C" { int (*table[])(S*, void*) = {read_first, read_second, only_calls, seen_first, seen_second}; }
+"""
+FAR = """
+struct S { char* data; int kept; };
+__attribute__((visibility("hidden"))) int far(S* s, void*) { return s->kept + 1; }
+"""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None or shutil.which("objdump") is None, reason="no compiler, no objdump")
+@pytest.mark.parametrize("flags", [(), ("-fcf-protection=full",)])
+def test_what_only_jumps_to_a_function_is_known(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """As objdump reads the code: the compiler folds functions that are the same code into one another."""
+    (tmp_path / "one.cpp").write_text(FOLDED)
+    (tmp_path / "two.cpp").write_text(FAR)
+    library = tmp_path / "made.so"
+    built = ["g++", "-O2", "-fno-inline", "-fPIC", "-shared", *flags, "-o", str(library), "one.cpp", "two.cpp"]
+    subprocess.run(built, cwd=tmp_path, check=True)
+    jumps = {target: name for name, target in _only_jumps(library).items()}
+    if len(jumps) < 3:
+        pytest.skip(f"this compiler folds nothing here: {jumps}")
+    elf = Elf(str(library))
+    starts = [int(line.split()[0], 16) for line in _text_symbols(library)]
+    found = {function.mangled: function.jumpers for function in map(elf.at, starts) if function.jumpers}
+    assert found == {target: (name,) for target, name in jumps.items()}
+
+
+@pytest.mark.skipif(not LIBRARY.exists() or shutil.which("objdump") is None, reason="no torch, or no objdump")
+def test_what_only_jumps_in_torchs_own_library_is_known() -> None:
+    library = LIBRARY.with_name("libc10.so")
+    elf, known = Elf(str(library)), set[str]()
+    for line in _text_symbols(library):
+        known |= set(elf.at(int(line.split()[0], 16)).jumpers)
+    assert known == {name for name, target in _only_jumps(library).items() if not target.endswith("@plt")}
+
+
+_PADDING = ("endbr64", "...", "nop", "nopw", "nopl", "xchg", "cs", "data16")
+
+
+def _only_jumps(library: Path) -> dict[str, str]:
+    """By function whose whole code is a jump to another one that function, as objdump says."""
+    read = ["objdump", "-d", "--no-show-raw-insn", str(library)]
+    listed = subprocess.run(read, capture_output=True, text=True, check=True).stdout
+    found = {}
+    for text in listed.split("\n\n"):
+        head, *lines = text.strip().splitlines()
+        code = [line.split("\t", 1)[1].split() for line in lines if "\t" in line]
+        code = [words for words in code if words[0] not in _PADDING]
+        name = head.partition("<")[2].rpartition(">")[0]
+        if len(code) == 1 and code[0][0] == "jmp" and len(code[0]) == 3:
+            found[name] = code[0][2].strip("<>")
+    return {name: to for name, to in found.items() if "+" not in to and to != name and name != "frame_dummy"}
+
+
 @pytest.mark.skipif(not LIBRARY.exists(), reason="no libtorch_cpu.so")
 def test_a_variable_has_the_name_that_nm_says() -> None:
     listed = subprocess.run(["nm", "-D", str(LIBRARY)], capture_output=True, text=True, check=True).stdout

@@ -15,6 +15,8 @@ from tests.harness import REPOSITORY, Cli, hashes
 from tests.html_outline import outline
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.e2e
@@ -245,18 +247,39 @@ def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) 
     assert trouble == []
 
 
-def test_the_largest_namespace_stands_first(tmp_path: Path) -> None:
+def lists_of(folder: Path, names: Sequence[str]) -> Path:
+    """The lists of a site that has these operators, without their cards."""
     from ptexplore.render.html import lists
     from ptexplore.render.html.output import Output
+    from ptexplore.render.html.pages import write_assets
     from ptexplore.view.site.site import Settings, Site, operator_url
 
-    operators = {name: operator_url(name) for name in ("_first::a", "aten::add.Scalar", "aten::add.Tensor", "b::c")}
-    out = Output(tmp_path / "site")
+    out = Output(folder)
     out.begin()
+    operators = {name: operator_url(name) for name in names}
     lists.operators(Site(Settings("Names", "core"), [], {}, {}, operators), out, {}, runtime=True)
+    write_assets(out)
     out.finish()
-    page = (tmp_path / "site/ops/index.html").read_text(encoding="utf-8")
+    return folder
+
+
+def test_the_largest_namespace_stands_first(tmp_path: Path) -> None:
+    site = lists_of(tmp_path / "site", ("_first::a", "aten::add.Scalar", "aten::add.Tensor", "b::c"))
+    page = (site / "ops/index.html").read_text(encoding="utf-8")
     assert page.index(">aten</a>") < page.index(">_first</a>") < page.index(">b</a>")
+    assert "2 operators of 1 name: " in (site / "ops/aten.html").read_text(encoding="utf-8")
+    assert "1 operator of 1 name: " in (site / "ops/b.html").read_text(encoding="utf-8")
+
+
+def test_a_count_above_a_thousand_is_written_with_a_comma(tmp_path: Path, chromium: Browser) -> None:
+    site = lists_of(tmp_path / "site", [f"aten::name_{n}" for n in range(1200)] + ["b::c"])
+    page = chromium.new_page()
+    page.goto((site / "ops/aten.html").as_uri())
+    assert "1,200 operators of 1,200 names" in page.inner_text("main")
+    page.fill("#filter", "name_7")
+    page.wait_for_function("() => document.querySelector('#left').textContent")
+    assert page.inner_text("#left") == "111 of 1,200 names"
+    page.close()
 
 
 def test_the_operators_of_a_namespace_are_filtered_and_what_is_internal_comes_last(

@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.conftest import BACKWARD, save_whole
 from tests.harness import THOROUGH, InProcess, Result, made_once, nested, result_once
+from tests.torch_says import torch_says
 
 pytestmark = pytest.mark.e2e
 
@@ -65,6 +66,26 @@ def in_order(path: tuple[Hop, ...], names: list[str]) -> list[Hop]:
         assert hop is not None, f"{name} is not below {[h['name'] for h in found]}: {[h['name'] for h in path]}"
         found.append(hop)
     return found
+
+
+@pytest.mark.parametrize("made, attribute", [("x.exp()", "_saved_result"), ("x.cumsum(0)", "_saved_dim")])
+def test_a_getter_that_the_compiler_folded_is_no_getter_of_another_node(
+    trace: Trace, command: InProcess, made: str, attribute: str
+) -> None:
+    """Getters of saved values are the same code where these lie at the same offset. Torch says which node it is."""
+    setup = f"x = torch.randn(3, requires_grad=True); y = {made}"
+    asked = (f"y.grad_fn.{attribute}", "--setup", setup)
+    node = torch_says(f"x = torch.ones(3, requires_grad=True); print(json.dumps(type({made}.grad_fn).__name__))")
+    getters = [hop for hop in trace(*asked).hops if hop["name"].endswith("_getter")]
+    mine = [hop for hop in getters if f"::THP{node}_" in hop["name"]]
+    others = [hop for hop in getters if hop not in mine]
+    getter = mine[0]["native"]["symbol"]
+    assert len(mine) == 1
+    assert all(hop["native"]["folded"] and getter in hop["native"]["alike"] for hop in others)
+    assert all(hop["source"]["precision"] in ("ambiguous", "unknown") for hop in others)
+    for view in ((), ("--view", "tree")):
+        shown = set(re.findall(r"THP\w+_getter", command("trace", *asked, *view).out))
+        assert shown == {f"THP{node}{attribute.removeprefix('_saved')}_getter"}, view
 
 
 def test_an_addition_down_to_its_loop(trace: Trace) -> None:

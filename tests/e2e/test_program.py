@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness import Cli, InProcess, torch_version
+from tests.torch_says import torch_says
 
 stepper = importlib.import_module("ptexplore.probe.stepper")
 
@@ -104,6 +105,63 @@ def test_an_operator_has_a_row_for_each_way_that_its_calls_went(command: InProce
     ways = (re.search(r"level 1: mm; (?:\w+ → )*?(\w+) → [\w:]+; .* calls (\d+);", line) for line in shown.splitlines())
     assert {way[1]: int(way[2]) for way in ways if way} == {"CPU": 2, "SparseCPU": 1}
 
+
+TRANSFORMED = """\
+import torch
+from torch.func import grad, vmap
+
+w = torch.ones(3)
+def loss(w, x):
+    p = (w * x).pow(2)
+    HOOK
+    return p.sum()
+
+vmap(grad(loss), (None, 0))(w, torch.ones(5, 3))
+"""
+HOOK = """p.grad_fn.register_prehook(lambda given: keys.append(str(torch._C._dispatch_tls_local_include_set())))"""
+
+
+def test_a_node_under_a_function_transform_has_its_keys(command: InProcess, tmp_path: Path) -> None:
+    """Backward runs with the sets that it was called with; a hook of that node asks torch for them."""
+    asked = TRANSFORMED.replace("HOOK", HOOK)
+    (include,) = torch_says(f"keys = []\n{asked}\nprint(json.dumps(keys))")
+    assert "FuncTorchDynamicLayerFrontMode" in include
+    file = tmp_path / "transformed.py"
+    file.write_text(TRANSFORMED.replace("HOOK", ""), encoding="utf-8")
+    result = command("trace", "--script", str(file), "--native-budget", "0", "--json")
+    nodes = [hop for hop in result.hops if hop["kind"] == "node" and hop["name"].endswith("PowBackward0::apply")]
+    assert nodes
+    for node in nodes:
+        operators = [hop for hop in node["children"] if hop["kind"] == "op"]
+        assert operators
+        keys = {hop["key"] for operator in operators for hop in operator["children"] if hop["kind"] == "key"}
+        assert keys == {"FuncTorchDynamicLayerFrontMode"}
+
+
+def test_an_operator_that_modes_call_again_takes_no_more_than_the_program(command: InProcess, tmp_path: Path) -> None:
+    """Each mode calls the operator once more, inside of the call that it was told of."""
+    file = tmp_path / "modes.py"
+    file.write_text(MODES, encoding="utf-8")
+    arguments = ("trace", "--script", str(file), "--native-budget", "0", "--view", "operators", "--json")
+    rows = [row for row in json.loads(command(*arguments).out)["view"]["table"] if row["name"].startswith("mul")]
+    assert sum(int(row["cells"][1]) for row in rows) == 4 * 20, "three modes, and the kernel"
+    assert all(row["share"] <= 1 for row in rows)
+
+
+MODES = """\
+import time, torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+class Slow(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        time.sleep(0.002)
+        return func(*args, **(kwargs or {}))
+
+x = torch.ones(2)
+with Slow(), Slow(), Slow():
+    for _ in range(20):
+        x.mul(x)
+"""
 
 LOOP = """\
 import torch

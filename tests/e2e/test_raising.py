@@ -166,6 +166,76 @@ def test_what_a_hook_or_a_function_of_yours_raises(command: InProcess) -> None:
     assert ending["python"][0]["name"] == "check"
 
 
+HOOK = "w = torch.ones(3, requires_grad=True); w.register_post_accumulate_grad_hook(lambda p: p.grad.zero_()); "
+AGAIN = """
+def f(n, x):
+    if n:
+        y = f(n - 1, x)
+        return x.gather(0, torch.tensor([5]))
+    return x.exp()
+"""
+DISPATCHES = """
+class Sub(torch.Tensor):
+    @staticmethod
+    def __new__(cls, e): return torch.Tensor._make_wrapper_subclass(cls, e.shape, dtype=e.dtype)
+    def __init__(self, e): self.e = e
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        torch.mul(args[0].e, args[1])
+        torch.div(args[0].e, torch.ones(7))
+s = Sub(torch.ones(3))
+"""
+FINALLY = """
+def f(x):
+    try:
+        return x.gather(0, torch.tensor([5]))
+    finally:
+        x.gather(0, torch.tensor([1]))
+"""
+NAMESAKES = {  # setup, expression -> the function of Python and the binding or node that it left last
+    (HOOK + "f = lambda: w.cosh().sum().backward()", "f()"): ("_engine_run_backward", "AccumulateGrad"),
+    (AGAIN, "f(2, torch.ones(3))"): ("f", "gather"),
+    (DISPATCHES, "torch.mul(s, 2.0)"): ("__torch_dispatch__", "div"),
+    (FINALLY, "f(torch.ones(3))"): ("f", "gather"),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--no-native",)])
+@pytest.mark.parametrize("case", NAMESAKES)
+def test_what_ended_well_was_not_left_though_it_has_the_name_of_what_was(
+    command: InProcess, case: tuple[str, str], options: tuple[str, ...]
+) -> None:
+    """A hook that answers something, a function that called itself, an operator inside of another that Python runs.
+
+    The functions of Python are those of the error's own traceback; what comes last in each was left by construction.
+    """
+    setup, expression = case
+    function, last = NAMESAKES[case]
+    ending = ending_of(command, expression, "--setup", setup, *options)
+    path = left(ending)
+    assert path, ending["message"]
+    python = [hop["name"].split(".")[-1] for hop in path if hop["kind"] == "python"]
+    names = [frame["name"] for frame in ending["python"] if frame["name"] != "<module>"]
+    assert (python, names[0]) == (names, function)
+    gathers = [hop for hop in ending["hops"] if hop["kind"] == "binding" and hop["name"].endswith("_gather")]
+    assert setup != FINALLY or gathers[0] in path, "the first of the two that f calls raised, by its text"
+    inside = [
+        hop for hop in path[: [hop["kind"] for hop in path].index("python")] if hop["kind"] in ("binding", "node", "op")
+    ]
+    assert last in inside[-1]["name"] or last in inside[0]["name"], [hop["name"] for hop in path]
+
+
+def test_an_operator_that_was_called_boxed_is_left_where_it_stands(command: InProcess) -> None:
+    """Of such a call C++'s stack names no operator: `Dispatcher::callBoxed` is all of it (Dispatcher.h)."""
+    setup = "lib = torch.library.Library('qq', 'DEF'); lib.define('nothing(Tensor a) -> Tensor')"
+    ending = ending_of(command, "torch.ops.qq.nothing(a)", "--setup", setup, "--no-native")
+    assert any(name.startswith("c10::Dispatcher::callBoxed") for name in ending["stack"])
+    assert "qq::nothing" in [hop["op"] for hop in left(ending)]
+    call = next(hop for hop in ending["hops"] if hop["kind"] == "op")
+    beside = [hop["name"] for hop in ending["hops"] if hop["parent"] == call["parent"] and hop is not call]
+    assert not beside, "what called it calls nothing else"
+
+
 def test_a_script_that_raises(command: InProcess, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("import torch\na = torch.ones(2)\nb = a + 1\ntorch.stack([a, torch.ones(3)])\n", encoding="utf-8")

@@ -158,6 +158,9 @@ def _listed(root: SteppedCall, codes: Mapping[int, Mapping[str, Any]], symbols: 
             for place, n in numbers.items()
             if place.others
         },
+        "jumpers": {
+            str(n): list(dict.fromkeys(map(demangle, place.jumpers))) for place, n in numbers.items() if place.jumpers
+        },
         "units": {str(n): place.unit for place, n in numbers.items() if place.unit},
         "globals": [n for place, n in numbers.items() if place.is_global],
         "stubs": dict(_stubs(calls, function, names, symbols)),

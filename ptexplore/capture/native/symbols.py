@@ -15,7 +15,7 @@ import os
 import struct
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -36,6 +36,10 @@ _GLOBAL, _WEAK = 1, 2  # STB_GLOBAL, STB_WEAK
 _COLUMNS = 5  # of a kept table: start, size, name, unit, binding
 _SHARED = 2  # of the table of further names: start, name
 _MOST_NAMES = 100  # names of one address that are told
+_LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64, with which functions begin that may be jumped to (-fcf-protection)
+_JUMPS = {b"\xe9": struct.Struct("<i"), b"\xeb": struct.Struct("<b")}  # a near jump's byte, and how far it goes
+_OWN_ALIAS = ".localalias"  # by which GCC jumps to a global function, instead of to what may be defined elsewhere
+_MOST_OF_A_JUMP = len(_LANDING) + 5  # bytes of a function that only jumps
 _SLOT = 16  # bytes of one slot of the table
 _WORTH_KEEPING = 10_000  # functions: to sort fewer takes no time
 _FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
@@ -53,6 +57,8 @@ class FunctionAddress:
     `unit` is the source file, without folders, that the STT_FILE row above a local symbol names; "" where no such row
     can be trusted. `is_global`: its symbol is a global one, which no inline function and no template has.
     `others` are the further names of that address: a linker may keep one copy of functions that are the same code.
+    `jumpers` are functions whose whole code is a jump to this one, and that may be of the same file. A compiler makes
+    that of a function which only calls it, and of a function that is the same code (GCC's -fipa-icf).
     """
 
     library: str
@@ -62,6 +68,7 @@ class FunctionAddress:
     unit: str = ""
     is_global: bool = False
     others: tuple[str, ...] = ()
+    jumpers: tuple[str, ...] = ()
 
     @property
     def is_cold(self) -> bool:
@@ -129,7 +136,10 @@ class Elf:
         file = int(self._units[index])
         unit = self._text(self._strings, file) if file else ""
         is_global = int(self._binds[index]) == _GLOBAL
-        return FunctionAddress(self.library, "function", start, name, unit, is_global, self._others(start))
+        others = self._others(start)
+        is_fixed = not is_global or any(other.endswith(_OWN_ALIAS) for other in others)
+        jumpers = self._jumping(start, file) if is_fixed else ()
+        return FunctionAddress(self.library, "function", start, name, unit, is_global, others, jumpers)
 
     def _others(self, start: int) -> tuple[str, ...]:
         """The names of an address but the one that is kept; of very many the first."""
@@ -137,6 +147,35 @@ class Elf:
         wanted = starts.dtype.type(start)
         first, last = (int(starts.searchsorted(wanted, side=side)) for side in ("left", "right"))
         return tuple(self._text(self._strings, int(name)) for name in names[first : min(last, first + _MOST_NAMES)])
+
+    def _jumping(self, start: int, unit: int) -> tuple[str, ...]:
+        """The names of what only jumps to an address; nothing that is known to be of another unit."""
+        indexes = [n for n in self._jumps.get(start, ()) if not unit or int(self._units[n]) in (0, unit)]
+        return tuple(self._text(self._strings, int(self._names[n])) for n in indexes[:_MOST_NAMES])
+
+    @cached_property
+    def _jumps(self) -> dict[int, list[int]]:
+        """By address what jumps there and does nothing else, as indexes of the functions.
+
+        The jump is one of the two near ones of the processor's manual (E9, EB). What goes through a slot of the linkage
+        table is a call of what another object may define: the compiler folds none of these.
+        """
+        jumps: dict[int, list[int]] = {}
+        for index in np.flatnonzero(self._sizes <= np.uint64(_MOST_OF_A_JUMP)).tolist():
+            start, size = int(self._starts[index]), int(self._sizes[index])
+            code = self._code(start, size)
+            landing = len(_LANDING) if code.startswith(_LANDING) else 0
+            far = _JUMPS.get(code[landing : landing + 1])
+            if far is not None and size == landing + 1 + far.size:
+                jumps.setdefault(start + size + far.unpack_from(code, landing + 1)[0], []).append(index)
+        return jumps
+
+    def _code(self, address: int, size: int) -> bytes:
+        """The bytes at a virtual address; empty where the file has none."""
+        for offset, start, length in self._loads:
+            if start <= address and address + size <= start + length:
+                return self._bytes[address - start + offset : address - start + offset + size]
+        return b""
 
     def variable_at(self, address: int) -> str:
         """The mangled name of the variable that starts at a virtual address; empty where none has a symbol."""

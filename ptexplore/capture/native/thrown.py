@@ -22,6 +22,7 @@ from ptexplore.model.observed import CppFunction
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
 OURS = ("libtorch", "libc10")  # the libraries whose functions are told
+CALL_BACK = ("libgomp", "libiomp", "libomp", "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
 _CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
 
@@ -62,12 +63,18 @@ def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
         # The address is the one that the call returns to: it may be behind the function's end.
         if elf is not None:
             function = elf.at(int(frame[2]) - 1)
-            entered = caller is not None and not _is_ours(caller[1])  # what cannot be read may be torch's
+            # What cannot be read may be torch's.
+            entered = caller is not None and not _is_ours(caller[1]) and not _calls_back(caller[1])
             yield CppFunction(function.library, demangle(function.mangled), function.unit, entered)
 
 
 def _is_ours(path: str) -> bool:
     return os.path.basename(path).startswith(OURS)
+
+
+def _calls_back(path: str) -> bool:
+    """Whether a library runs functions that it is given: a loop's part in OpenMP's, a thread in that of C."""
+    return os.path.basename(path).startswith(CALL_BACK)
 
 
 def _throws(name: str) -> bool:

@@ -250,7 +250,8 @@ def _anchor(link: Link, word: str) -> str:
 def _include(token: str, link: Link | None) -> str:
     at = min(n for n in (token.find(LESS), token.find('"')) if n >= 0)
     name = f"<s>{token[at:]}</s>" if link is None else f"{token[at]}{_anchor(link, token[at + 1 : -1])}{token[-1]}"
-    return f"<u>{token[:at].rstrip()}</u> {name}"
+    word = token[:at].rstrip()
+    return f"<u>{word}</u>{token[len(word) : at]}{name}"
 
 
 def _fitting(links: Sequence[Link], text: str, start: int) -> Link | None:

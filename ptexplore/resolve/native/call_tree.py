@@ -35,6 +35,7 @@ class Function:
     code: PythonCode | None = None
     inlined: bool = False  # it left no frame: what it calls, and nothing else calls so, was seen in its caller's
     shared: tuple[str, ...] = ()  # further names of its address, demangled
+    jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
 
     @cached_property
     def name(self) -> Name:
@@ -43,7 +44,7 @@ class Function:
 
     @cached_property
     def alike(self) -> tuple[str, ...]:
-        """The other functions that have its address, by their names: the same code, kept once by the linker.
+        """The other functions that have its address, by their names: the same code, kept once by compiler or linker.
 
         A constructor and a destructor have two names each for the same function.
         """
@@ -135,6 +136,7 @@ def part(calls: SteppedCalls) -> SteppedPart:
             unit=calls.units.get(str(number), ""),
             is_global=number in calls.globals,
             shared=calls.shared.get(str(number), ()),
+            jumpers=calls.jumpers.get(str(number), ()),
             code=calls.codes.get(str(number)),
         )
         for number, (library, kind, mangled, demangled) in enumerate(calls.functions)

@@ -147,7 +147,7 @@ class Seen:
             hop,
             status="observed",
             source=source if is_better else hop.source,
-            native=_native_call(frame) if not frame.function.inlined else None,
+            native=self._native_call(frame) if not frame.function.inlined else None,
             instructions=frame.instructions if not frame.function.inlined else None,
             evidence=self.evidence(claim),
             why=(*hop.why, INLINED_CALL) if frame.function.inlined else hop.why,
@@ -177,11 +177,28 @@ class Seen:
             source=source,
             phase=self.phase,
             binding=self._builtin(frame),
-            native=replace(_native_call(frame), third_party=library),
+            native=replace(self._native_call(frame), third_party=library),
             evidence=(self.part.calls.observation,),
             instructions=frame.instructions,
         )
         return Claim(hop, children=children)
+
+    def _native_call(self, frame: NativeFrame) -> NativeCall:
+        function = frame.function
+        alike = self.sites.alike(function)
+        jumped = frame.parent.function if frame.tail and frame.parent is not None else None
+        returned = bool(frame.returned) if frame.returned is not None else None
+        return NativeCall(
+            function.demangled,
+            function.mangled,
+            function.library,
+            frame.own,
+            frame.tail,
+            returned=returned,
+            unit=function.unit if ANONYMOUS in function.demangled else "",  # of other local symbols it may be another
+            alike=alike,
+            folded=jumped is not None and jumped.demangled in alike and jumped.demangled in function.jumpers,
+        )
 
     def _builtin(self, frame: NativeFrame) -> BindingRef | None:
         """What Python calls a C function by, of whose call its profile function was told nothing; None for others.
@@ -240,14 +257,3 @@ class Seen:
 
 def _owns(frame: NativeFrame) -> bool:
     return frame.function.landmark.kind in (*CALLS, "node")
-
-
-def _native_call(frame: NativeFrame) -> NativeCall:
-    function = frame.function
-    alike = function.alike if not function.closed else ()
-    returned = bool(frame.returned) if frame.returned is not None else None
-    unit = function.unit if ANONYMOUS in function.demangled else ""  # of other local symbols the file may be another
-    called = NativeCall(
-        function.demangled, function.mangled, function.library, frame.own, frame.tail, unit=unit, alike=alike
-    )  # fmt: skip
-    return replace(called, returned=returned)

@@ -124,17 +124,40 @@ class Sites:
         """The source of a function; `near` is the file of what called it."""
         if MADE.match(function.demangled) and function.mangled and not function.closed:
             return self._compilers_own(function, near)
-        if function.alike and not function.closed:
+        if self.alike(function):
             return self._alike(function, near)
         why = _why_none(function)
         return unknown(why) if why else self.named(function.name, _linkage(function), near)
 
+    @remembered
+    def alike(self, function: Function) -> tuple[str, ...]:
+        """The other functions of the same code, by their names; none of a library that is not torch's."""
+        if function.closed:
+            return ()
+        return (*function.alike, *(name for name in function.jumpers if self._may_be_folded(name, function)))
+
+    def _may_be_folded(self, jumper: str, function: Function) -> bool:
+        """Whether a function whose whole code is a jump may be the same code as the one that it jumps to.
+
+        What GCC folds takes as many arguments, and its text does not call the other one. Without a text it may be,
+        where the types of the arguments are the same, and both may be of one file.
+        """
+        name, into = parse(jumper), function.name
+        is_alike = bool(into.parts) and len(name.parameters or ()) == len(into.parameters or ())
+        if not is_alike or name.qualified == into.qualified or MADE.match(jumper) or "{" in name.qualified:
+            return False
+        written = "\n".join(self.lookup.lines(self.named(name)))
+        if not written:
+            return bool(function.unit) and name.parameters == into.parameters
+        body = Text("", written).code.partition("{")[2]
+        return re.search(rf"(?<![\w~]){re.escape(into.parts[-1].name)}(?!\w)", body) is None
+
     def _alike(self, function: Function, near: str | None) -> SourceRef:
-        """A function whose code the linker shares with others: any of them may have been called."""
-        names = (function.name, *map(parse, function.alike))
+        """A function whose code the compiler or the linker shares with others: any of them may have been called."""
+        names = (function.name, *map(parse, self.alike(function)))
         refs = [self.named(name, UNLINKED, near) for name in names[:_MOST]]
         places = dict.fromkeys(replace(ref, reason=None) for ref in refs if ref.path is not None)
-        text = f"{len(names)} functions share this code, and which of them was called is not told"
+        text = f"{len(names)} functions share this code, which does not tell which of them was called"
         if not places:
             return unknown(text)
         return SourceRef(None, None, None, "ambiguous", reason=text, candidates=tuple(places))

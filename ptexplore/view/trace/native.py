@@ -12,7 +12,7 @@ from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
 from ptexplore.view.trace.native_names import display
-from ptexplore.view.trace.native_rules import ACTIONS, Action, Rule, rule_for, rule_for_operator
+from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
 LONG = 1.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
@@ -33,6 +33,8 @@ def governed(hop: Hop) -> bool:
 def rule_of(hop: Hop) -> Rule | None:
     """The rule that decides about a hop; None where none does."""
     if governed(hop):
+        if hop.native is not None and hop.native.folded:
+            return FOLDED
         return rule_for(hop.name, hop.native.library if hop.native is not None else "")
     return rule_for_operator(hop.op or "") if hop.kind == "op" and hop.instructions is not None else None
 

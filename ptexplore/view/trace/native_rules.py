@@ -373,6 +373,7 @@ _CODE = (
          prefix=("std::", "__", "operator delete")),
 )  # fmt: skip
 
+FOLDED = Rule("hoist", "the function above it is the same code, of which one copy was kept, and only jumps to it")
 RULES = (*_CLOSED, *_DISPATCH, *_MEMORY, *_ITERATOR, *_AUTOGRAD, *_LIBRARIES, *_PYTHON, *_CHECKS, *_MODES, *_CODE)
 
 

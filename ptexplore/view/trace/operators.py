@@ -38,9 +38,9 @@ class _Calls:
     number: int
     count: int = 0
     inside: int = 0  # of the count: made by another operator
-    instructions: int = 0
+    instructions: int = 0  # without those of calls inside of another one of these: they are part of that one's
     stepped: int = 0  # calls whose instructions were counted
-    time: int = 0  # nanoseconds of those that were timed
+    time: int = 0  # nanoseconds of those that were timed, counted in the same way
     timed: bool = False
     around: dict[str, None] = field(default_factory=dict)  # functions of torch's Python that called it
     libraries: Counter[tuple[str, ...]] = field(default_factory=Counter)  # calls by what they ran in linked libraries
@@ -55,7 +55,7 @@ class _Call:
 
     hop: Hop
     function: str
-    is_inside: bool
+    around: tuple[Hop, ...]  # the operator calls that it is inside of, the outermost first
 
 
 def operators_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
@@ -67,18 +67,20 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
     numbers = call_numbers(trail)
     unit = unit_of(trail, session)
     groups: dict[tuple[str, str, str], _Calls] = {}
-    for call in _calls(trail.hops, "", is_inside=False):
+    of: dict[int, _Calls] = {}  # by the number of a call's hop
+    for call in _calls(trail.hops, "", ()):
         hop = call.hop
         kernel = kernel_of(hop)
         key = (hop.op or hop.name, keys_of(hop), kernel.name if kernel is not None else "")
-        calls = groups.setdefault(key, _Calls(hop, numbers[hop.id]))
+        calls = of[hop.id] = groups.setdefault(key, _Calls(hop, numbers[hop.id]))
         calls.count += hop.calls
-        calls.inside += hop.calls * call.is_inside
+        calls.inside += hop.calls * bool(call.around)
+        around = [outer for outer in call.around if of[outer.id] is calls]
         if hop.instructions is not None:
-            calls.instructions += hop.instructions
+            calls.instructions += hop.instructions * all(outer.instructions is None for outer in around)
             calls.stepped += 1
         if hop.time is not None:
-            calls.time += hop.time
+            calls.time += hop.time * all(outer.time is None for outer in around)
             calls.timed = True
         if call.function:
             calls.around.setdefault(call.function)
@@ -123,7 +125,7 @@ def _cost(calls: _Calls, unit: Unit) -> int:
 
 def _of_shares(session: Session | None, ordered: list[_Calls], unit: Unit) -> Iterator[str]:
     """What the shares are parts of."""
-    nested = "what one operator called is counted in it too" if any(calls.inside for calls in ordered) else ""
+    nested = "what one operator called is counted in it too, once in a row" if any(c.inside for c in ordered) else ""
     if unit == "nanoseconds":
         yield from how_timed(session, with_nodes=False)
         yield from filter(None, [nested])
@@ -131,14 +133,14 @@ def _of_shares(session: Session | None, ordered: list[_Calls], unit: Unit) -> It
         yield f"shares are of all that was stepped{f' ({nested})' if nested else ''}"
 
 
-def _calls(hops: Iterable[Hop], function: str, *, is_inside: bool) -> Iterator[_Call]:
+def _calls(hops: Iterable[Hop], function: str, around: tuple[Hop, ...]) -> Iterator[_Call]:
     """Every operator call; `function` is the one of torch's Python that is around these hops."""
     for hop in hops:
         if hop.kind == "op":
-            yield _Call(hop, function, is_inside)
-            yield from _calls(hop.children, function, is_inside=True)
+            yield _Call(hop, function, around)
+            yield from _calls(hop.children, function, (*around, hop))
         else:
-            yield from _calls(hop.children, _defined(hop) or function, is_inside=is_inside)
+            yield from _calls(hop.children, _defined(hop) or function, around)
 
 
 def _defined(hop: Hop) -> str:

@@ -27,6 +27,12 @@ def test_the_text_is_all_there_and_escaped() -> None:
     assert lines[2] == "<i>lines */</i> <var>int</var> n = <samp>1'000</samp>; <i>// &lt;b>&amp;amp;</i>"
 
 
+@pytest.mark.parametrize("line", ["#include  <a.h>", "#include<a.h>", '# include\t"a.h" // b', "#include <a.h>"])
+def test_an_include_keeps_its_blanks(line: str) -> None:
+    for includes in ({}, {1: Link("", 2)}):
+        assert html.unescape(re.sub(r"<[^>]*>", "", marked_lines("cpp", line, {}, includes)[0])) == line
+
+
 def test_what_a_phone_must_not_break_is_marked_in_lines_that_it_breaks() -> None:
     long = "    operands_.emplace_back(std::move(tensor), config->flags_);"
     short, called, told = "  a->b();", "  const auto& shape = tensor->sizes();", "  // why: https://example.org/a->b"

@@ -47,6 +47,9 @@ def test_indexing_by_tensors_counts_these_and_no_dimensions() -> None:
     values = compared("index 5 is out of bounds for dimension 0 with size 3", given, indexed=True)
     told_of = [(value.text, value.what, value.argument) for value in values]
     assert told_of[1:] == [("3", "the size of the dimension of self that index tensor 0 is for", None)]
+    # Of x[m, i] with a mask m of two dimensions: i is the second that was written and has the number 2.
+    (_, size) = compared("index 9 is out of bounds for dimension 2 with size 4", given, indexed=True)
+    assert size.what.endswith("that index tensor 2 is for, if a mask counts once for each of its dimensions")
 
 
 def test_a_size_that_two_operands_have_is_said_to_be_neithers() -> None:

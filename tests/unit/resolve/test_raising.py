@@ -145,7 +145,7 @@ def test_where_the_stack_is_not_told_whole_what_python_called_last_was_left(
 ) -> None:
     """As for x[0].zero_() of a leaf in a function: of torch 2.6's stack the innermost function alone can be read."""
     read = {"tls_include": 0, "tls_exclude": 0}
-    builtin = {"type": "builtin", "table": "Tensor", "method": "zero_", "raised": raised, **read}
+    builtin = {"type": "builtin", "table": "Tensor", "method": "zero_", "raised": raised, "left": raised, **read}
     called = claim("binding", "zero_", an_op(), event=builtin)
     caller = claim(
         "python", "f", an_op(event=1), called, event={"type": "frame", "file": "f.py", "line": 3, "function": "f"}

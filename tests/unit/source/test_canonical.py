@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 
 from ptexplore.source.canonical import (
@@ -17,6 +21,7 @@ from ptexplore.source.canonical import (
     installed_path,
     recorded_path,
     unwrap,
+    yaml_of,
 )
 
 SITE = "/env/lib/python3.11/site-packages"
@@ -112,3 +117,23 @@ def test_how_near_a_file_is_to_what_readers_mean(path: str, expected: int) -> No
 
 def test_the_folders_around_files() -> None:
     assert folders_around(["a/b/c.h", "a/d.h", "e.h"]) == {"a/b", "a"}
+
+
+def test_what_generated_files_are_made_from_is_what_their_generators_read() -> None:
+    """Those of the installed torch: a generator that handles a DifferentiabilityInfo has it from derivatives.yaml."""
+    spec = find_spec("torchgen")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs torch")
+    asked = set()
+    for generator in sorted((Path(spec.origin).parent / "packaged/autograd").glob("gen_*.py")):
+        text = generator.read_text(encoding="utf-8")
+        read = ("native_functions.yaml", *["derivatives.yaml"] * ("DifferentiabilityInfo" in text))
+        if "gen_autograd.py" in generator.name:
+            continue
+        names = re.findall(r'^\s+"(\w+\.(?:cpp|h))",$', text, re.MULTILINE)
+        for name in names:
+            assert yaml_of(f"torch/csrc/autograd/generated/{name}") == read, (generator.name, name)
+        asked.update(names)
+    assert {"VariableType.cpp", "TraceType.cpp", "python_torch_functions.cpp", "python_functions.cpp"} <= asked
+    assert yaml_of("build/aten/src/ATen/RegisterCPU_0.cpp") == ("native_functions.yaml",)
+    assert yaml_of("build/torch/headeronly/core/enum_tag.h") == (), "it is made from tags.yaml"

@@ -558,6 +558,24 @@ def test_operators_are_summed_by_the_way_they_went() -> None:
     assert page.table[0].what == "AutogradCPU → VariableType::add"
 
 
+def test_calls_inside_one_another_cost_what_the_outer_one_did() -> None:
+    """As under function transforms, where an operator calls itself once a level: its row is no more than the whole."""
+    deepest = an_operator(20, "aten::mul.Tensor", time=70_000)
+    other = an_operator(30, "aten::exp", an_operator(40, "aten::mul.Tensor", deepest, time=80_000), time=90_000)
+    outer = an_operator(10, "aten::mul.Tensor", other, time=100_000)
+    page = view(a_trail(outer, an_operator(50, "aten::mul.Tensor", time=20_000)), Options(view="operators"))
+    assert [(row.name, row.cells, row.share) for row in page.table] == [
+        ("aten::mul.Tensor", ("4", "120 us"), 1.0),
+        ("aten::exp", ("1", "90 us"), 0.75),
+    ]
+    stepped = an_operator(10, "aten::mul", an_operator(20, "aten::mul", instructions=60), instructions=100)
+    (row,) = view(a_trail(stepped), Options(view="operators")).table
+    assert (row.cells, row.instructions) == (("2", "100"), 100)
+    inner = an_operator(20, "aten::mul", instructions=60)
+    (row,) = view(a_trail(an_operator(10, "aten::mul", inner)), Options(view="operators")).table
+    assert row.instructions == 60, "nobody counted the outer one's"
+
+
 def test_the_calls_that_ran_something_else_in_a_library_are_counted() -> None:
     def call(number: int, *sizes: int) -> Hop:
         ran = (LibraryEntry("MKL", "SGEMM", f"m={size}") for size in sizes)

@@ -156,7 +156,7 @@
     results = all.slice(0, SHOWN);
     list.replaceChildren(...results.map(option));
     const how = !answer ? "the search's data cannot be loaded" : !all.length ? NOTHING
-      : all.length > SHOWN ? `the first ${SHOWN} of ${all.length}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; go on typing for more" : ""}`;
+      : all.length > SHOWN ? `the first ${SHOWN} of ${all.length.toLocaleString("en")}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; go on typing for more" : ""}`;
     told.textContent = [how, ...(answer ? answer.told : [])].join("; ");
     open(true);
     point(-1);

@@ -269,23 +269,28 @@
       return { row, parent, depth, short: /(?:^|::)(operator\b.*)$/.exec(name)?.[1] ?? name.split(/::|\./).pop() };
     });
     const count = (key) => entries.reduce((counts, entry) => counts.set(key(entry), (counts.get(key(entry)) || 0) + 1), new Map());
-    const shortOf = (entry) => entry.short, nameOf = ({ row, parent }) => `${parent} ${row[1]}`, whole = (entry) => nameOf(entry) + entry.row[3].replace(/\s/g, "");
-    const shorts = count(shortOf), names = count(nameOf), wholes = count(whole);
+    const shortOf = (entry) => entry.short, nameOf = ({ row, parent }) => `${parent} ${row[1]}`, signed = (entry) => nameOf(entry) + entry.row[3].replace(/\s/g, "");
+    const shorts = count(shortOf), names = count(nameOf), wholes = count(signed);
+    /* What is called as another entry is told from it: by its scope, its parameters, else its line. */
+    for (const entry of entries) {
+      const [, name, kind] = entry.row;
+      const before = name.slice(0, name.length - entry.short.length), scope = /[^:.]+(?:::|\.)$/.exec(before)?.[0] ?? "";
+      entry.label = (!entry.depth && kind !== "c" && shorts.get(entry.short) > names.get(nameOf(entry)) ? scope : "") + entry.short;
+    }
+    const headOf = ({ label }) => label.slice(0, ROOM), heads = count(headOf); // cut there, these would read alike
     outline.replaceChildren(...entries.map((entry) => {
       const [line, name, kind, signature] = entry.row;
-      const before = name.slice(0, name.length - entry.short.length), scope = /[^:.]+(?:::|\.)$/.exec(before)?.[0] ?? "";
-      /* What is called as another entry is told from it: by its scope, its parameters, else its line. */
-      const foreign = !entry.depth && kind !== "c" && shorts.get(entry.short) > names.get(nameOf(entry)) ? scope : "";
       const told = signature.length < CUT ? signature : `${signature}…`;
-      const more = names.get(nameOf(entry)) < 2 ? "" : wholes.get(whole(entry)) < 2 ? told : `${told}:${line}`;
-      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, foreign + entry.short, more ? make("small", {}, more) : null);
-      return make("li", { "data-depth": entry.depth || null, "data-line": line, class: more ? "more" : null }, link);
+      const more = names.get(nameOf(entry)) < 2 ? "" : wholes.get(signed(entry)) < 2 ? told : `${told}:${line}`;
+      const whole = more || (entry.label.length > ROOM && heads.get(headOf(entry)) > 1);
+      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, entry.label, more ? make("small", {}, more) : null);
+      return make("li", { "data-depth": entry.depth || null, "data-line": line, class: whole ? "more" : null }, link);
     }));
-    if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${shown.length - OUTLINED} more: j and k step through them`));
+    if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${(shown.length - OUTLINED).toLocaleString("en")} more: j and k step through them`));
     else if (!shown.length) outline.append(make("li", { class: "w" }, "nothing is known to be defined here"));
     whereAmI();
   }
-  const OUTLINED = 600, CUT = 160; // characters that a row has of a signature
+  const OUTLINED = 600, CUT = 160, ROOM = 16; // characters that a row has of a signature, that an entry has room for
   /* Where there is no room beside the source, the menu opens the outline over the page's lower half. */
   let opener = null;
   function offerOutline() {
@@ -605,7 +610,7 @@
         if (fits) shown.add(name);
       }
       for (const section of sections) section.hidden = !$("dl.ops > div:not([hidden])", section);
-      left.textContent = text || group ? `${shown.size} of ${new Set(entries.map(([, name]) => name)).size} names` : "";
+      left.textContent = text || group ? `${shown.size.toLocaleString("en")} of ${new Set(entries.map(([, name]) => name)).size.toLocaleString("en")} names` : "";
     }
     field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, 60); });
     for (const button of $$("[data-group]")) {

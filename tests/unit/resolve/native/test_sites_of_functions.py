@@ -208,6 +208,35 @@ def test_with_the_wheel_alone_it_says_that_the_text_is_missing(small: Small) -> 
     assert Sites(small.lookup()).named(parse("at::native::weave(int)")).reason == NOT_IN_WHEEL
 
 
+# --- functions of the same code ---
+
+
+@pytest.mark.parametrize(
+    "function, jumper, is_folded",
+    [
+        # Their texts name neither: GCC makes a jump of a function that is the same code as another one.
+        (f"at::native::weave_twice({TENSOR}, {TENSOR})", f"at::native::weave({TENSOR}, {TENSOR})", True),
+        # The function that jumps calls the other one, and nothing else.
+        (f"at::native::through_two({TENSOR})", f"at::native::fold_far({TENSOR})", False),
+        (f"at::native::weave_twice({TENSOR}, {TENSOR})", f"at::native::on_either({TENSOR})", False),
+        (f"at::native::weave_twice({TENSOR}, {TENSOR})", "_GLOBAL__sub_I_Blend.cpp", False),
+    ],
+)
+def test_what_only_jumps_to_a_function_may_be_the_same_code(
+    small: Small, function: str, jumper: str, is_folded: bool
+) -> None:
+    data = calls(f"{jumper}\n ~{function}") | {"jumpers": {"1": [jumper]}}
+    sites = Sites(small.lookup(None, small.source("matches")))
+    outer, inner = part(1, data).frames
+    found = [sites.of(frame) for frame in (outer, inner)][1]
+    assert sites.alike(inner.function) == ((jumper,) if is_folded else ())
+    assert sites.alike(outer.function) == ()
+    assert (found.precision == "ambiguous") is is_folded
+    if is_folded:
+        lines = [small.line(HAND, "Tensor weave_twice("), small.line(HAND, "Tensor weave(")]
+        assert [one.line for one in found.candidates] == lines
+
+
 # --- lambdas and entry points ---
 
 
