@@ -183,14 +183,19 @@ def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
         yield list(_rows_in(program, number, numbers))
 
 
-def units_by_thread(program: Program) -> tuple[list[list[OperatorKind]], list[list[OperatorKind]]]:
+def units_by_thread(
+    program: Program, *, nodes_beside: bool = False
+) -> tuple[list[list[OperatorKind]], list[list[OperatorKind]]]:
     """The kinds of every such call and of all that ran in it, in order: those of the main thread, those of all others.
+
+    `nodes_beside`: what the engine ran is among the others', as on a device, which has threads for it.
 
     Raises ValueError if the order cannot be read.
     """
     beside: set[int] = set()
     for number, path in enumerate(program.paths):
-        if path.kind == "thread" or path.parent in beside:
+        is_engine = nodes_beside and path.method == "run_backward"
+        if path.kind == "thread" or is_engine or path.parent in beside:
             beside.add(number)
     parts: tuple[list[list[OperatorKind]], list[list[OperatorKind]]] = ([], [])
     for unit in units(program):

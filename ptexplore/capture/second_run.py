@@ -61,7 +61,7 @@ def compared(program: Program, recorded: Run, second: Run) -> dict[str, Any]:
 
 def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[str], different: list[str]) -> None:
     recorded, beside = ([kind.name for unit in units for kind in unit if kind.type in COMPARED]
-                        for units in units_by_thread(program))  # fmt: skip
+                        for units in units_by_thread(program, nodes_beside=told["apart"]))  # fmt: skip
     names = list(_names(told))
     plain = RunOperators(names[: told["main"]], Counter(names[told["main"] :]))
     differs = first_difference(RunOperators(recorded, Counter(beside)), plain)

@@ -33,9 +33,7 @@ HARMLESS = (
 )  # fmt: skip
 # Instructions by which a function of Python is called, and no operator stands between.
 ENTERS = (*CALLS, "BEFORE_", "SETUP_", "WITH_", "IMPORT_")
-DISPATCHES = (
-    "__torch_dispatch__"  # what Python calls by such a name (`__getitem__`) is called by Python itself, but this
-)
+DISPATCHES = "__torch_dispatch__"  # what has such a name (`__getitem__`) is called by Python itself, but this
 WAITING = {"_thread", "_queue", "time", "select", "posix", "_socket", "_ssl", "_io", "_multiprocessing"}
 
 

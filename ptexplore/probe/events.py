@@ -15,6 +15,10 @@ COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a
 APART = 1 << 40  # between the sequence numbers of two threads, each of which counts for itself
 MARKERS = ("frame", "builtin", "callback", "sets", "cut", "call")
 BEGAN_LATE = "what the first call that used the device launched is not told: torch's profiler looks at it from then on"
+NOT_LOOKED_AT = (
+    "what was launched on the device is not told: it was first used in here, and torch's profiler looks at those that "
+    "are in use when it begins"
+)
 LAUNCH = "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 

@@ -24,7 +24,7 @@ import torch
 from . import torch_api as api
 from .generators import goes_on
 from .raising import left_frames
-from .values import tensors_among
+from .values import names_of, tensors_among
 
 LIMIT = 50_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
@@ -446,4 +446,4 @@ def _layers(owner: Any, frame: FrameType) -> list[list[dict[str, Any]]]:
 
     A profile function is not told the arguments of a builtin: the frame is its caller's.
     """
-    return [api.layers(tensor) for tensor in tensors_among((owner, *frame.f_locals.values()), WRAPPED)]
+    return [api.layers(tensor) for tensor in tensors_among((owner, *names_of(frame).values()), WRAPPED)]

@@ -31,6 +31,7 @@ class Pass:
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
     device: str | None = None  # on which launches are recorded
+    began: str | None = None  # the device that the evaluation was the first to use: its launches are not told
     saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
@@ -70,6 +71,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     uncounted = {name: getattr(running.saved, name) for name in ("packed", "unread", "silent")}
     seen += [("ops", "uncounted", uncounted)] if any(uncounted.values()) else []
     seen += [(recorder, "launches", {"device": running.device})] if running.device is not None else []
+    running.cuts += [events.NOT_LOOKED_AT] if running.began is not None else []
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     if running.raised is not None:
         seen.append((recorder, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
@@ -80,6 +82,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
         "sequence": sequence,
         "imported": warm or running.imported,
         "raised": running.raised is not None,
+        "began": running.began,
         "warm": bool(warm),
         "bound": running.names.bound,
         "result": result,
@@ -141,7 +144,7 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
         if not running.request.get("first"):
-            api.begin_device(_texts(running.request))
+            api.begin_device(_texts(running.request), running.request.get("begin"))
         profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
         watch = clock.ClockWatch().start()
         with profile, hook as hooked, calls or nullcontext():
@@ -152,8 +155,7 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     if watch.stop():
         cuts.append(clock.CUT)
     running.device = api.launching_device()
-    if profile.use_device != running.device:
-        cuts.append(events.BEGAN_LATE)
+    running.began = running.device if profile.use_device != running.device else None
     # Only now: asking a view for its grad_fn can itself call operators.
     told = {} if running.raised is not None else {"type": type_name(result), "description": describe(result)}
     described: dict[str, Any] = {**told, **autograd.told(starts)}

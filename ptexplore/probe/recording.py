@@ -48,7 +48,7 @@ from .generators import goes_on
 from .paths import Label, Path
 from .raising import IN_TEXT, OURS
 from .throws import ASK, NoNotes, ThrowLog
-from .values import attributes, module_tensors, modules_in, tensors_among
+from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
 if TYPE_CHECKING:
     from .stepping import Stepped, Stepping
@@ -167,7 +167,7 @@ class Recorder:
 
     # The profile function reads and writes some at each call, which takes twice as long in a dict of so many.
     __slots__ = (
-        "_backwards", "_before", "_budget", "_builtins", "_called_before", "_failed", "_fast_ranges",
+        "_backwards", "_before", "_budget", "_builtins", "_called_before", "_captures", "_failed", "_fast_ranges",
         "_find_and_load", "_fold", "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time",
         "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
@@ -213,9 +213,9 @@ class Recorder:
         self._main = threading.get_ident()
         self._size = SLICE  # of the next slice
         self._left = SLICE
-        # `_ranges_at_work`: ranges of the program's that just begin or end. `_not_before`: when it may be tried next to
-        # stop the profiler.
-        self._ticked = self._hook_calls_before = self._ranges_at_work = self._not_before = 0
+        # `_ranges_at_work`: ranges of the program's that just begin or end. `_captures`: of graphs of CUDA, that go on.
+        # `_not_before`: when it may be tried next to stop the profiler.
+        self._ticked = self._hook_calls_before = self._ranges_at_work = self._captures = self._not_before = 0
         self._fast_ranges: list[Any] = []  # those of C++'s that are open
         self._stopped = threading.Event()
         self._failed: Path | None = None  # the builtin that has just raised
@@ -363,8 +363,8 @@ class Recorder:
             self._range_changed(thread, code, frame.f_locals.get("self"))
         if self._profile is None and code is ITS_PROFILER[1]:
             self._resume()
-        if code in api.BEGIN_DEVICES:
-            self._device_begins()
+        if code in api.ABOUT_DEVICES:
+            self._about_device(code)
 
     def _range_changed(self, thread: Thread, code: CodeType, range_: Any) -> None:
         """A range of the program's began, or it ended, if it is not one that goes on until a future is done."""
@@ -667,9 +667,11 @@ class Recorder:
 
     def _is_safe(self) -> bool:
         """Whether the profiler can be stopped: it runs, no thread is in a builtin, and open ranges can be ended."""
-        if self._profile is None or self._ranges_at_work or not self._can_end_ranges() or api.is_capturing():
+        if self._profile is None or self._ranges_at_work or self._captures or not self._can_end_ranges():
             return False
         if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
+            return False
+        if api.is_capturing():
             return False
         frames = sys._current_frames()
         if any(map(_compiles, frames.values())):
@@ -852,6 +854,15 @@ class Recorder:
         with api.marker(events.MAIN):
             pass
         return profile
+
+    def _about_device(self, code: CodeType) -> None:
+        """A function of torch's ended by which a device's use begins, or the capture of a graph, or that ends."""
+        if code in api.BEGIN_DEVICES:
+            self._device_begins()
+        elif code is not api.CAPTURE_BEGINS:
+            self._captures = max(self._captures - 1, 0)
+        elif api.is_capturing():  # it raised nothing
+            self._captures += 1
 
     def _device_begins(self) -> None:
         """The program has begun to use a device: the next profile tells what is launched on it."""
@@ -1174,7 +1185,7 @@ def _read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list
 
 def _named_in(frame: FrameType) -> Iterator[Any]:
     """What the names of a function hold: its own, those of modules that it uses, those of a method's object."""
-    own, shared = frame.f_locals, frame.f_globals
+    own, shared = names_of(frame), frame.f_globals
     yield from own.values()
     if own is not shared:
         yield from (shared[name] for name in frame.f_code.co_names if name in shared)

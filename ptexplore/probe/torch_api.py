@@ -369,11 +369,11 @@ def device_in_use() -> str | None:
     return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
 
 
-def begin_device(text: str) -> None:
-    """Begin to use a device that some text of the user's names, if there is one: in a process of ours alone."""
+def begin_device(text: str, wanted: str | None = None) -> None:
+    """Begin to use a device that some text of the user's names, or `wanted`, if there is one: in a process of ours."""
     for name in DEVICES:
         module = getattr(torch, name, None)
-        if re.search(rf"\b{name}\b", text) and module is not None and module.is_available():
+        if (name == wanted or re.search(rf"\b{name}\b", text)) and module is not None and module.is_available():
             module.init()
 
 
@@ -461,8 +461,19 @@ def in_order(events: list[Any], work: DeviceWork) -> list[Any]:
     return sorted(events, key=lambda event: event.start_time_ns) if work and len(events) > 1 else events
 
 
+# The functions of Python around a capture of a graph of CUDA. None where this torch has no such functions.
+_GRAPHS: Any = getattr(getattr(torch.cuda, "graphs", None), "CUDAGraph", None)
+CAPTURE_BEGINS, CAPTURE_ENDS = (
+    getattr(getattr(_GRAPHS, name, None), "__code__", None) for name in ("capture_begin", "capture_end")
+)
+ABOUT_DEVICES = BEGIN_DEVICES | {CAPTURE_BEGINS, CAPTURE_ENDS} - {None}
+
+
 def is_capturing() -> bool:
-    """Whether a graph of CUDA is being captured: whatever waits for the device then ends that, as a profiler's end."""
+    """Whether the current stream is being captured into a graph of CUDA.
+
+    Whatever waits for the device then ends the capture, as a profiler's end; on another stream too.
+    """
     return device_in_use() == "cuda" and bool(torch._C._cuda_isCurrentStreamCapturing())
 
 

@@ -21,6 +21,7 @@ TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
     rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":(true|false))?'
+    rb'(?:,"began":"(\w+)")?'
 )
 
 OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
@@ -98,6 +99,10 @@ def _warmed(
     """
     outcome = _forked(recorder, request, known, channel)
     passed = PASSED.match(outcome.answer)
+    if passed and passed[4] and not (request["once"] or request.get("first")):  # none of what was typed named it
+        request = {**request, "begin": passed[4].decode()}
+        outcome = _forked(recorder, request, known, channel)
+        passed = PASSED.match(outcome.answer)
     imported = int(passed[2] or 0) if passed else 0
     if not imported or request["once"] or request.get("first"):
         return outcome, request

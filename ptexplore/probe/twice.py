@@ -80,21 +80,28 @@ def effects(raised: Raised | None) -> dict[str, Any]:
 
 
 def _told(profile: Any) -> dict[str, Any]:
-    """The names of operators and nodes in order, packed, those of the main thread first."""
+    """The names of operators and nodes in order, packed, those of the main thread first.
+
+    Where a device is in use nodes run in threads of its own, beside what the main thread does: `apart` says that those
+    of the main thread, too, are told with the other threads' then.
+    """
     roots = api.event_roots(profile)
     main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
-    roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
+    is_apart = profile.use_device is not None or api.device_in_use() is not None
+    parts: tuple[list[Any], list[Any]] = ([], [])
+    for event in sorted(roots, key=lambda event: (event.start_tid != main, event.start_time_ns)):
+        is_beside = event.start_tid != main or (is_apart and event.name.startswith(events.ENGINE))
+        parts[is_beside].append(event)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 100_000))
     numbers: dict[str, int] = {}
-    parts = ((event for event in roots if (event.start_tid == main) is is_main) for is_main in (True, False))
     try:
         orders = [[numbers.setdefault(name, len(numbers)) for name in _names(part)] for part in parts]
     finally:
         sys.setrecursionlimit(limit)
     order = [number for names in orders for number in names]
-    packed = zlib.compress(struct.pack(f"<{len(order)}I", *order))
-    return {"names": list(numbers), "order": base64.b64encode(packed).decode(), "main": len(orders[0])}
+    packed = base64.b64encode(zlib.compress(struct.pack(f"<{len(order)}I", *order))).decode()
+    return {"names": list(numbers), "order": packed, "main": len(orders[0]), "apart": is_apart}
 
 
 def _names(trees: Iterable[Any]) -> Iterator[str]:

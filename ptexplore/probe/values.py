@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import inspect
 import random
 import reprlib
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FrameType
 from typing import Any
 
 import torch
@@ -147,6 +149,17 @@ def attributes(value: Any) -> Mapping[str, Any]:
     except AttributeError:
         return {}
     return held if type(held) is dict else {}
+
+
+def names_of(frame: FrameType) -> Mapping[str, Any]:
+    """What the names of a function, or of a module's own code, hold.
+
+    In Python 3.12 to ask a module for its locals while a comprehension runs in it writes a warning to standard error,
+    or raises it there: its globals are the same. A class's body has other ones, which are not told then.
+    """
+    if sys.version_info[:2] == (3, 12) and not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return frame.f_globals
+    return frame.f_locals
 
 
 def module_tensors(module: Any) -> list[Any]:

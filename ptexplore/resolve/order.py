@@ -24,6 +24,7 @@ def in_order(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def _ordered(claim: Claim) -> Claim:
     """The claim, whose own calls are ordered already, with what it calls in order, as far as that is known."""
+    claim = _launching(claim)
     if claim.hop.kind not in _CALLERS or not any(map(_is_seen, claim.children)):
         return claim
     unseen = [child for child in claim.children if _is_unseen(child)]
@@ -39,6 +40,17 @@ def _ordered(claim: Claim) -> Claim:
         if child not in last:
             children.append(child.but(replace(child.hop, unknown_order=True)) if told else child)
     children += last
+    return replace(claim, children=tuple(children))
+
+
+def _launching(claim: Claim) -> Claim:
+    """A step whose launches have an order among themselves alone: beside calls that were stepped, and one launched."""
+    if not any(child.hop.kind != "launch" and child.hop.instructions is not None for child in claim.children):
+        return claim
+    children = (
+        child.but(replace(child.hop, unknown_order=True)) if child.hop.kind == "launch" and _is_seen(child) else child
+        for child in claim.children
+    )
     return replace(claim, children=tuple(children))
 
 

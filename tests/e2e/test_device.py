@@ -1,4 +1,6 @@
-"""What was launched on a device, as it is shown: of sessions that were recorded on an NVIDIA H200, torch 2.11.0+cu130.
+"""What was launched on a device, as it is shown: of sessions that were recorded on one, torch 2.11.0+cu130.
+
+An expression and a program on an NVIDIA H200, a library's kernel and a graph's on an NVIDIA H100.
 
 The profiler's own list of what ran there is compared in tests/probe/test_device_events.py.
 """
@@ -54,3 +56,23 @@ def test_a_program_counts_what_its_operators_launched(command: InProcess) -> Non
     assert set(names.values()) == {1}
     operators = shown_by(command, "--load", str(RECORDED / "program.json.gz"), "--view", "operators")
     assert "launches multi_tensor_apply_kernel" in " ".join(operators.split())
+
+
+def test_a_kernel_that_a_library_launched_is_on_the_path(command: InProcess) -> None:
+    """cuBLASLt launches by the driver's own function: nothing of that library is shown but the kernel."""
+    shown = shown_by(command, "--load", str(RECORDED / "library.json.gz"), "--view", "path")
+    (launch,) = (hop for hop in document("library")["hops"] if hop["kind"] == "launch")
+    rows = shown.splitlines()
+    at = next(number for number, row in enumerate(rows) if launch["name"] in row)
+    assert "cuda::blas::gemm_and_bias" in rows[at - 1]
+    assert "launched" in f"{rows[at]} {rows[at + 1]}"
+
+
+def test_the_kernels_of_a_graph_are_at_the_function_that_replays_it(command: InProcess) -> None:
+    shown = shown_by(command, "--load", str(RECORDED / "graph.json.gz"), "--view", "path")
+    names = [hop["name"] for hop in document("graph")["hops"]
+             if hop["kind"] == "launch" and hop["launch"]["through"] == "cudaGraphLaunch"]  # fmt: skip
+    assert len(names) == 3
+    below = shown.partition("CUDAGraph.replay()")[2].partition("torch.Tensor.sum")[0]
+    assert below.count("launched, order unknown") == 3
+    assert "no operator seen" not in shown

@@ -7,18 +7,22 @@ be made in Python, so objects of the same attributes stand in for them.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
+import struct
+import zlib
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from ptexplore.probe import events, recording  # noqa: E402
+from ptexplore.probe import events, recording, trace, twice  # noqa: E402
 from ptexplore.probe import torch_api as api  # noqa: E402
+from ptexplore.probe.isolate import ChildOutcome  # noqa: E402
 from ptexplore.probe.paths import Label  # noqa: E402
 from ptexplore.probe.paths import Path as CallPath  # noqa: E402
 
@@ -73,6 +77,11 @@ class Profile:
             del around[depth:]
             (around[-1].children if around else self._roots).append(event)
             around.append(event)
+
+    def mark_main(self) -> None:
+        """The marker that every recorder sets first: in the thread of what began first."""
+        first = self._roots[0]
+        self._roots.insert(0, Event("TorchOp", api.MARK + events.MAIN, first.start_tid, -1, 0, 0, "USER_SCOPE", -1))
 
     @property
     def kineto_results(self) -> Profile:
@@ -165,3 +174,37 @@ def test_nodes_that_ran_in_the_device_s_thread_belong_to_the_calls_that_recorded
     }
     expected = {"SumBackward0": "aten::sum", "ReluBackward0": "aten::relu", "MmBackward0": "aten::matmul"}
     assert recorded == expected
+
+
+def test_a_second_run_tells_what_a_device_s_thread_did_apart() -> None:
+    """Nothing says where among the main thread's calls nodes ran: while a program is recorded, a marker holds them."""
+    profile = Profile(RECORDED["backward"])
+    profile.mark_main()
+    told = twice._told(profile)
+    order = struct.unpack_from(f"<{told['main']}I", zlib.decompress(base64.b64decode(told["order"])))
+    names = [told["names"][number] for number in order]
+    assert told["apart"]
+    assert names[0] == "aten::matmul"
+    assert not [name for name in names if name.startswith(events.ENGINE)]
+    assert "SumBackward0" in told["names"]
+
+
+@pytest.mark.parametrize(("once", "runs"), [(False, 2), (True, 1)])
+def test_a_device_that_no_text_named_is_begun_before_a_second_run(
+    monkeypatch: pytest.MonkeyPatch, once: bool, runs: int
+) -> None:
+    """Of `--once` its launches are not told, and that is said."""
+    asked: list[dict[str, Any]] = []
+
+    def forked(_recorder: str, request: dict[str, Any], *_: Any) -> ChildOutcome:
+        asked.append(request)
+        began = request.get("begin") is None
+        message = {"type": "pass", "recorder": "ops", "sequence": "1f", "imported": 0, "raised": False}
+        text = json.dumps({**message, "began": "cuda" if began else None}, separators=(",", ":"))
+        return ChildOutcome(answer=bytearray(text.encode() + b"\n"))
+
+    monkeypatch.setattr(trace, "_forked", forked)
+    outcome, request = trace._warmed("ops", {"once": once, "timeout": 1}, {}, cast("Any", None))
+    assert len(asked) == runs
+    assert request.get("begin") == (None if once else "cuda")
+    assert (b'"began":"cuda"' in outcome.answer) == once

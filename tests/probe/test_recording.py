@@ -926,3 +926,53 @@ def test_what_paths_and_operators_take_is_the_whole_run(name: str) -> None:
     assert sum(path.inside for path in program.paths) == sum(calls.python for calls in program.calls)
     if name in ("twice", "checkpointed", "hooked"):
         assert any(calls.python for calls in program.calls)
+
+
+def test_a_graph_s_capture_is_left_alone_whatever_the_current_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profiler's end waits for the device, which ends a capture on any stream: the program would raise."""
+    api = importlib.import_module("ptexplore.probe.torch_api")
+    current: list[bool] = [False]
+    for name in ("capture_begin", "capture_end"):
+        monkeypatch.setattr(torch._C._CUDAGraph, name, lambda *_, **__: None, raising=False)
+    monkeypatch.setattr(api, "is_capturing", lambda: current[0])
+    folded: list[bool] = []
+    slice_now = recorder().Recorder._slice
+    captured: list[bool] = [False]
+
+    def noted(self: Any, meanwhile: Any = None) -> None:
+        folded.append(captured[0])
+        slice_now(self, meanwhile)
+
+    monkeypatch.setattr(recorder().Recorder, "_slice", noted)
+
+    def run() -> None:
+        graph: Any = object.__new__(torch.cuda.CUDAGraph)
+        graph._tracker = None  # torch 2.13 asks for it
+        current[0] = captured[0] = True
+        graph.capture_begin()
+        current[0] = False  # as inside of `with torch.cuda.stream(other)`
+        for _ in range(3 * recorder().SLICE):
+            torch.neg(torch.ones(1))
+        graph.capture_end()
+        captured[0] = False
+        for _ in range(3 * recorder().SLICE):
+            torch.neg(torch.ones(1))
+
+    recorded(run)
+    assert folded
+    assert not any(folded)
+
+
+def test_a_module_s_names_are_not_asked_for_as_locals_in_python_3_12(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There that writes "assigning None to unbound local" into the program's output, for a comprehension that runs."""
+    values = importlib.import_module("ptexplore.probe.values")
+    seen: dict[str, object] = {}
+    code = "own = 1\nnames = ask(frame())"
+    apart: dict[str, object] = {"ask": values.names_of, "frame": lambda: sys._getframe(1)}
+    for version, told in (((3, 12, 3), apart), ((3, 11, 7), seen)):
+        monkeypatch.setattr(values.sys, "version_info", version)
+        exec(compile(code, "module", "exec"), apart, seen)
+        assert seen["names"] is told
+    monkeypatch.setattr(values.sys, "version_info", (3, 12, 3))
+    own = 1
+    assert values.names_of(sys._getframe())["own"] == own

@@ -160,11 +160,30 @@ def _by_interpreter(branch: Branch) -> bool:
 def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
     """A branch of its own for a claim without frames, behind `after` where that is beside it, else first."""
     made = Branch(parent, claim=claim, depth=parent.depth + 1)
-    while after is not None and after.parent is not parent:
-        after = after.parent
+    after = _child_holding(parent, after) if after is not None else None
     at = parent.children.index(after) + 1 if after is not None else 0
     parent.children.insert(at, made)
     return made
+
+
+def later(parent: Branch, first: Branch | None, second: Branch) -> Branch:
+    """That one of two branches below a parent which stands, with what holds it, behind the other; else the second.
+
+    What has no frame stands in its place among its like, though what ran after it may lie in a frame before it.
+    """
+    if first is None:
+        return second
+    places = [next((n for n, child in enumerate(parent.children) if child is held), -1)
+              for held in (_child_holding(parent, first), _child_holding(parent, second))]  # fmt: skip
+    return first if places[0] > places[1] >= 0 else second
+
+
+def _child_holding(parent: Branch, branch: Branch) -> Branch | None:
+    """The child of a parent that is a branch, or holds it; None where that is not below the parent."""
+    held: Branch | None = branch
+    while held is not None and held.parent is not parent:
+        held = held.parent
+    return held
 
 
 def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Claim]) -> tuple[Claim, ...]:
@@ -226,7 +245,7 @@ class Conclusions:
         drafts = [self._draft(claim, None) for claim in claims]
         after: Branch | None = None
         for draft in (*drafts, *self._unprofiled(self._missed(claims))):
-            after = self._insert(draft, self.growth.root, after)
+            after = later(self.growth.root, after, self._insert(draft, self.growth.root, after))
         for frame, branch in self.growth.of.items():
             carried = self.seen.carried(frame) if branch.claim is None else None
             if carried is not None:
@@ -489,7 +508,7 @@ class Conclusions:
             draft.branch = self._around(draft.claim, held) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
         for child in draft.children:
-            last = self._insert(child, draft.branch, last)
+            last = later(draft.branch, last, self._insert(child, draft.branch, last))
         return draft.branch
 
     def _wrapper(self, draft: Draft, parent: Branch) -> list[Branch] | None:

@@ -349,20 +349,50 @@ def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -
     bindings = {mark for _, mark in marked if mark.kind in ("builtin", "binding", "launch", "node")}
     known = handles(frames, op_of)
     run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, bindings, known)) is not None]
-    marked, run = _launches_alike(marked, run)
+    launched = [(claim, mark) for claim, mark in marked if mark.kind == "launch"]
+    launching = [(frame, mark) for frame, mark in run if mark.kind == "launch"]
+    marked = [(claim, mark) for claim, mark in marked if mark.kind != "launch"]
+    run = [(frame, mark) for frame, mark in run if mark.kind != "launch"]
     vague = any(claim.hop.op is None for claim, mark in marked if mark.kind == "op")
     mine = [_loose(mark, vague) for _, mark in marked]
     theirs = [_loose(mark, vague) for _, mark in run]
-    return _nested(claims, [(marked[a][0], run[b][0]) for a, b in _pairs(mine, theirs)])
+    aligned = _nested(claims, [(marked[a][0], run[b][0]) for a, b in _pairs(mine, theirs)])
+    calls = {frame.number for frame, mark in run if mark.kind in _LAUNCHERS}
+    return aligned | _launches(claims, launched, launching, aligned, calls)
 
 
-def _launches_alike(
-    claims: list[tuple[Claim, Matchable]], frames: list[tuple[NativeFrame, Matchable]]
-) -> tuple[list[tuple[Claim, Matchable]], list[tuple[NativeFrame, Matchable]]]:
-    """Both without the launches by a function that was called another number of times: which is which is not known."""
-    counts = [Counter(mark for _, mark in marked if mark.kind == "launch") for marked in (claims, frames)]
-    unlike = {mark for mark in counts[0] | counts[1] if counts[0][mark] != counts[1][mark]}
-    return [m for m in claims if m[1] not in unlike], [m for m in frames if m[1] not in unlike]
+_LAUNCHERS = ("op", "node")
+
+
+def _launches(
+    claims: Sequence[Claim],
+    launched: Iterable[tuple[Claim, Matchable]],
+    launching: Iterable[tuple[NativeFrame, Matchable]],
+    aligned: Mapping[int, NativeFrame],
+    calls: Container[int],
+) -> dict[int, NativeFrame]:
+    """The frames of launches, by the launch's `id()`: in order, of each operator call or node that has a frame.
+
+    Only where that called a function of the device's runtime as often as the profiler tells of launches by it: else
+    which is which is not known. `calls` are the numbers of the frames of operators and nodes.
+    """
+    around = {id(child): claim for claim in walk(claims) for child in claim.children}
+    mine: dict[tuple[int | None, Matchable], list[Claim]] = {}
+    for launch, mark in launched:
+        outer = around.get(id(launch))
+        while outer is not None and outer.hop.kind not in _LAUNCHERS:
+            outer = around.get(id(outer))
+        frame = aligned.get(id(outer)) if outer is not None else None
+        if frame is not None or (outer is None and launch.event.thread == 0):
+            mine.setdefault((frame.number if frame is not None else None, mark), []).append(launch)
+    theirs: dict[tuple[int | None, Matchable], list[NativeFrame]] = {}
+    for frame, mark in launching:
+        holder = frame.parent
+        while holder is not None and holder.number not in calls:
+            holder = holder.parent
+        theirs.setdefault((holder.number if holder is not None else None, mark), []).append(frame)
+    both = ((mine[key], theirs[key]) for key in mine if len(mine[key]) == len(theirs.get(key, ())))
+    return {id(launch): frame for pair in both for launch, frame in zip(*pair, strict=True)}
 
 
 def _loose(mark: Matchable, vague: bool) -> Matchable:

@@ -383,9 +383,9 @@ class _Steps:
         return instructions / self.whole if told and instructions is not None else None
 
     def _is_idle(self, hop: Hop) -> bool:
-        """Whether a function of Python ran no operator and no node, and no error left it: a helper."""
+        """Whether a function of Python ran no operator or node, launched nothing, and no error left it: a helper."""
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
-        return is_python and not any(part.kind in ("op", "node") for part in walk(hop.children))
+        return is_python and not any(part.kind in ("op", "node", "launch") for part in walk(hop.children))
 
     def _idle(self, hops: Iterable[Hop], around: _Around) -> dict[int, list[_Step]]:
         """By number the helpers among several hops, each with its steps: none, but for the costliest of them.
@@ -444,7 +444,7 @@ class _Steps:
         if hop.kind == "key":
             return [self._key(hop, around)]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
-            return []
+            return self._all(hop.children, within)  # what it launched is no function of its library
         step = self._step_of(hop, within)
         if is_away:
             return [_with(step, ELSEWHERE)]

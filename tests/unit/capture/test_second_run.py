@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ptexplore.capture.program import units_by_thread
 from ptexplore.capture.second_run import Run, compared
 from ptexplore.model.program import CallPath, Program
+from ptexplore.workspace.saved_traces import load_trace
 
+DEVICE = Path(__file__).parents[2] / "data" / "device"
 LEFT = {"random": {"torch": "1"}, "raised": None}
 
 
@@ -15,3 +20,15 @@ def test_runs_whose_operators_cannot_be_compared_say_why() -> None:
         told = compared(program, recorded, second)
         assert told["equal"]
         assert "operators not compared, since of a clock, the same output" in told["text"]
+
+
+def test_what_the_engine_ran_on_a_device_is_no_part_of_the_main_thread_s_order() -> None:
+    """Of a program that was recorded on a GPU: there nodes run in a thread of the device's."""
+    trail, _ = load_trace(str(DEVICE / "program.json.gz"))
+    assert trail.program is not None
+    (whole, none), (own, beside) = (units_by_thread(trail.program, nodes_beside=apart) for apart in (False, True))
+    assert not none
+    assert beside
+    assert {unit[0].type for unit in beside} >= {"engine"}
+    assert "engine" not in {unit[0].type for unit in own}
+    assert len(own) + len(beside) == len(whole)

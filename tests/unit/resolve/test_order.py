@@ -49,3 +49,13 @@ def test_beside_several_functions_and_behind_a_stub_the_order_is_unknown() -> No
     )
     told = shape(in_order((claim("kernel", "wrapper", function, called("aten::fill_")),)))
     assert told == [("wrapper", [("at::native::sum", [("at::native::sum_stub", []), ("aten::fill_ ?", [])])])]
+
+
+def test_a_launch_beside_what_was_stepped_has_no_place_among_it() -> None:
+    """A library with a runtime of its own launched it: from inside of what stands before it, mostly."""
+    stepped = claim("impl", "at::native::cudnn_batch_norm", instructions=71_101)
+    moved = claim("launch", "Memset (Device)", event={"type": "launch", "name": "Memset (Device)", "event": 7})
+    (kernel,) = in_order((claim("kernel", "wrapper", stepped, moved, instructions=72_000),))
+    assert [child.hop.unknown_order for child in kernel.children] == [False, True]
+    (alone,) = in_order((claim("kernel", "wrapper", moved, instructions=72_000),))
+    assert not alone.children[0].hop.unknown_order

@@ -16,6 +16,7 @@ from ptexplore.resolve.native.conclude import (
     finish,
     grow,
     insert,
+    later,
     span,
     without_assumed,
     wrap,
@@ -114,3 +115,18 @@ def test_each_unread_argument_has_its_own_reason(unread: tuple[str, ...], told: 
     changed = without_assumed(dispatch)
     assert (changed.unread, changed.unread_why) == ((*unread, "input", "weight"), expected)
     assert (changed.arguments, changed.assumed) == ({}, ())
+
+
+def test_what_has_no_frame_keeps_its_order_among_its_like() -> None:
+    """As copies that a library made, an operator that lies in a frame before them, and a kernel of that library's."""
+    root = Branch(None)
+    holder = Branch(root)
+    root.children.append(holder)
+    inner = Branch(holder)
+    holder.children.append(inner)
+    copied = insert(root, claim("copy"), inner)
+    after = later(root, copied, inner)
+    assert after is copied
+    ran = insert(root, claim("kernel"), after)
+    assert root.children == [holder, copied, ran]
+    assert later(root, None, inner) is inner

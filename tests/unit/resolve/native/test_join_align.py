@@ -100,3 +100,25 @@ def test_a_node_whose_apply_is_that_of_a_base_class() -> None:
     text = f"torch::autograd::SumBackward0::apply(int)\n{apply}\n {apply} const\n"
     assert matched([node("SumBackward0"), node("NotImplemented")], text) == [0, 1]
     assert matched([node("SumBackward0"), node("NotImplemented"), node("NotImplemented")], text) == [0, None, None]
+
+
+def launch(through: str) -> Claim:
+    hop = Hop(0, "launch", "kernel", "observed", NOT_YET)
+    return Claim(hop, recorded({"type": "launch", "name": "kernel", "through": through, "took": 1}))
+
+
+def test_launches_of_each_operator_for_itself() -> None:
+    """A library with a runtime of its own launches unseen: that says nothing of what another operator launched."""
+    given = "@libcudart.so.13 cudaLaunchKernel"
+    claims = [op("add.T", launch("cudaLaunchKernel")), op("mul.T", launch("cudaLaunchKernel"))]
+    assert matched(claims, f"{ADD}\n {given}\n{MUL}\n") == [0, 1, 2, None]
+    assert matched(claims, f"{ADD}\n{MUL}\n {given}\n") == [0, None, 1, 2]
+    assert matched(claims, f"{ADD}\n {given}\n {given}\n{MUL}\n") == [0, None, 3, None], "which of two is not known"
+    inner = [op("add.T", launch("cudaLaunchKernel"), op("mul.T", launch("cudaLaunchKernel")))]
+    assert matched(inner, f"{ADD}\n {MUL}\n  {given}\n {given}\n") == [0, 3, 1, 2]
+
+
+def test_a_graph_s_kernels_come_by_one_call() -> None:
+    graph = [launch("cudaGraphLaunch"), launch("cudaGraphLaunch")]
+    assert matched(graph, "@libcudart.so.13 cudaGraphLaunch\n") == [None, None]
+    assert matched(graph[:1], "@libcudart.so.13 cudaGraphLaunch\n") == [0]
