@@ -484,7 +484,8 @@ class _Steps:
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
             return made
         asked = self._asked(hop)
-        name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if hop.id in self.kernels else ""
+        is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
+        name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if is_chosen else ""
         name = hop.name if native.is_range(hop) else name
         made = self._step(
             hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around

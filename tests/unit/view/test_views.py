@@ -327,6 +327,21 @@ def test_a_closed_call_runs_the_kernels_that_were_seen(status: str) -> None:
     assert told == ("operator; runs add_kernel, fill_kernel" if status == "observed" else "operator; keys AutogradCPU")
 
 
+def test_a_kernel_has_one_name_however_it_is_known_to_be_one() -> None:
+    """As cat copies: the call that its text names is told to be a stub's, and a further one by the stub's question."""
+    symbol = "at::native::(anonymous namespace)::AVX2::copy_kernel(at::TensorIterator&, bool)"
+    kernel = Hop(9, "native", "at::native::AVX2::copy_kernel", "observed", ref(9), instructions=300,
+                 native=NativeCall(symbol))  # fmt: skip
+    asks = Hop(10, "native", "at::native::DispatchStubImpl::get_call_ptr", "observed", ref(10), instructions=1)
+    calls = (replace(kernel, stub_kernel=StubKernelRef()), asks, replace(kernel, id=11))
+    small = an_operator(1, "aten::cat", *calls, instructions=700)
+    told = {row.hop: row.name for row in view(a_trail(small), Options(view="path")).table}
+    assert told.get(11, told[9]) == told[9] == "copy_kernel"
+    dear = [an_operator(20 * n, f"aten::op{n}", instructions=200_000) for n in range(2, 60)]  # they fill the screen
+    (row,) = [row for row in view(a_trail(small, *dear), Options(view="path")).table if row.name == "aten::cat"]
+    assert row.what == "operator; runs copy_kernel"
+
+
 def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
     """That the kernel of one of them is predicted makes it no dearer than its neighbours."""
     kernel = Hop(9, "native", "add_kernel", "predicted", ref(9), stub_kernel=StubKernelRef())
