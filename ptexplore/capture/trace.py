@@ -95,6 +95,7 @@ PROCESSES = "processes"
 LEFT = "left-running"
 NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
 NOT_ASKED = "the native pass was not asked for"
+NO_BUDGET = "--native-budget 0 leaves it no time"
 FIRST_AND = {
     "--script": "a script is never stepped whole",
     "--native-op": "--native-op steps one call, and runs it before",
@@ -309,6 +310,8 @@ class _Heard:
         if self.stepped:
             return None
         given = ONCE if self.request.once else self.no_native if self.request.native else NOT_ASKED
+        if given is None and self.program is not None and not self.request.native_budget:
+            return NO_BUDGET
         return given or "the native pass said nothing"
 
 

@@ -106,6 +106,11 @@ def test_an_operator_has_a_row_for_each_way_that_its_calls_went(command: InProce
     assert {way[1]: int(way[2]) for way in ways if way} == {"CPU": 2, "SparseCPU": 1}
 
 
+def test_a_program_without_time_for_stepping_says_so(command: InProcess, script: Path) -> None:
+    result = command("trace", "--script", str(script), "--native-budget", "0", "--json")
+    assert result.data["captured"]["reason"] == "--native-budget 0 leaves it no time"
+
+
 TRANSFORMED = """\
 import torch
 from torch.func import grad, vmap

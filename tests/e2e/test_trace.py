@@ -353,6 +353,14 @@ def test_what_cannot_be_called_twice_is_told_as_it_ran_once(command: InProcess) 
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
 
 
+def test_a_setup_that_runs_once_a_process_is_not_said_to_fail(command: InProcess) -> None:
+    """A library of operators is defined once; what is stepped has names of its own, so --setup runs again for it."""
+    setup = "import sys\nsys.runs = getattr(sys, 'runs', 0) + 1\nassert sys.runs < 2, f'run {sys.runs}'"
+    captured = command("trace", "torch.add(a, b)", "--setup", setup, "--json").data["captured"]
+    if captured["reason"] and "AssertionError" in captured["reason"]:
+        assert captured["reason"] == "--setup, run a second time in one process, raised AssertionError: run 2"
+
+
 def test_what_ends_only_the_first_time_is_told_as_it_ran_then(command: InProcess) -> None:
     """Its first call imports modules, its second never ends: the time limit is the second's, not the trace's."""
     setup = "import sys, time\nseen = 'wave' in sys.modules\nf = lambda: time.sleep(60) if seen else __import__('wave')"

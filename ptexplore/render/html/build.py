@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ptexplore.view.site.site import Settings, Site
     from ptexplore.workspace.workspace import Workspace
 
-_KINDS = ("files of source", "operators")  # that progress names
-
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -121,7 +119,7 @@ def _write(
 
     def light() -> None:
         """What is written in one process, while the others are at the rest."""
-        tours.write(_counts(contents, site))
+        tours.write(counts)
         traces.write()
         lists.folders(site, out, contents.folder_pages, library)
         lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
@@ -141,8 +139,9 @@ def _write(
         observed = traces.observed()
         lookup = partial(_lookup_apart, workspace)
         works.append(Cards(site, out, lookup, base, contents.marks_by_tree, observed, contents.docs).work())
-    counts = [f"{len(work.tasks):,} {kind}" for work, kind in zip(works[1:], _KINDS, strict=False) if work.tasks]
-    in_processes(works, f"writing {', '.join(counts)}" if counts else "writing tours and lists", progress, jobs, light)
+    # Of files that get no page the uses are read: they are no part of what is said to be written.
+    counts = _counts(contents, site)
+    in_processes(works, f"writing {', '.join(counts)}", progress, jobs, light)
     if uses.needed:
         uses.write(jobs, progress)
     progress.step("writing the search")

@@ -77,6 +77,7 @@ _KEYS = {
     "Python": "a tensor subclass or mode written in Python",
     "BackendSelect": "no tensor tells the backend: the options do",
 }
+_REFUSES = "at::functorch::unsupported"  # kernels that only raise (functorch/BatchRulesDynamic.cpp)
 _OPTIONS_AND_TENSORS = "makes the next set of its options and tensors"  # BackendSelect, of an operator that takes some
 
 
@@ -619,6 +620,8 @@ class _Steps:
             told = "vmap: the operator has no rule of its own"
         if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
             told = "vmap: made of other operators"
+        if name == "FuncTorchBatched" and kernel is not None and kernel.name.startswith(_REFUSES):
+            told = "vmap: refuses the operator"
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
         if not told:
@@ -632,7 +635,8 @@ class _Steps:
         nodes = [child for child in of_call(whole) if child.kind == "node" and child.node and child.node.recorded]
         if nodes:
             return f"records {', '.join(bare(node.name).removesuffix('::apply') for node in nodes)}"
-        if kernel.instructions is None or any(child.name in _RECORDS for child in of_call(whole)):
+        is_left = kernel.id in self.left  # before it could record anything
+        if kernel.instructions is None or is_left or any(child.name in _RECORDS for child in of_call(whole)):
             return ""
         given = [self.calls[number] for number in (around.binding.evidence if around.binding else ())
                  if number in self.calls]  # fmt: skip

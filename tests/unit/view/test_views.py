@@ -20,6 +20,7 @@ from ptexplore.model.trace import (
     BoundName,
     Captured,
     Dispatch,
+    Ending,
     Hop,
     LibraryEntry,
     NativeCall,
@@ -163,13 +164,31 @@ def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"), [("kernel", "the operator's batching rule"), ("batched kernel", "made of other operators")]
+    ("entry", "kernel", "told"),
+    [
+        ("kernel", "at::functorch::cross_batch_rule", "the operator's batching rule"),
+        ("batched kernel", "at::native::cross", "made of other operators"),
+        ("kernel", "at::functorch::unsupportedItem", "refuses the operator"),
+    ],
 )
-def test_a_decomposition_is_no_batching_rule(entry: str, told: str) -> None:
+def test_a_decomposition_is_no_batching_rule(entry: str, kernel: str, told: str) -> None:
     dispatch = Dispatch("FuncTorchBatched, CPU", "", entry, ())
+    ran = Hop(3, "kernel", kernel, "observed", ref(9))
     key = Hop(2, "key", "FuncTorchBatched", "observed", ref(8), key="FuncTorchBatched", dispatch=dispatch)
-    rows = view(a_trail(Hop(1, "op", "aten::cross", "observed", ref(1), children=(key,))), Options(view="path")).table
-    assert next(row.what for row in rows if row.name == "FuncTorchBatched") == f"vmap: {told}"
+    called = Hop(1, "op", "aten::cross", "observed", ref(1), children=(replace(key, children=(ran,)),))
+    rows = view(a_trail(called), Options(view="path")).table
+    assert next(row.what for row in rows if row.name.startswith("FuncTorchBatched")) == f"vmap: {told}"
+
+
+def test_a_kernel_that_an_error_left_is_not_said_to_record_nothing() -> None:
+    """As x.add_(1) of a leaf: the check is before all that would record."""
+    trail = a_trail(an_operator(1, "aten::add_.Tensor", instructions=9))
+    whole = {hop.id: hop for hop in walk(trail.hops)}
+    stepped = replace(whole[3], instructions=5)
+    called = replace(whole[1], children=(replace(whole[2], children=(stepped,)),))
+    assert "records nothing" in drawn(view(replace(trail, hops=(called,)), Options(view="path")), 100)
+    ending = Ending("expression", "RuntimeError", "no", ref(3), hop=3)
+    assert "records" not in drawn(view(replace(trail, hops=(called,), ending=ending), Options(view="path")), 100)
 
 
 @pytest.mark.parametrize(
