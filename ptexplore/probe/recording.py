@@ -1037,6 +1037,10 @@ class Recorder:
         threading.setprofile(self._before[1])
         BOOTSTRAP._find_and_load = self._find_and_load
         self._stopped.set()
+        if self._others_are_at_work(sys._current_frames()):
+            self._cut(
+                "other threads may have been inside of operators as the recording ended: the rest of these is not told"
+            )
         self._close_all()
         for thread in self._threads:
             self._count_closed(thread, thread.closed)

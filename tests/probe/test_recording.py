@@ -759,6 +759,20 @@ def test_a_thread_that_calls_by_syntax_alone_keeps_its_operators_and_takes_no_ot
         assert path.time > 0.9 * 60 * 1e6, "it ran for as long as the main thread slept"
 
 
+def test_a_thread_that_is_in_an_operator_as_the_recording_ends_is_told_of() -> None:
+    big, threads = torch.ones(2500, 2500), []
+
+    def run() -> None:
+        threads.append(threading.Thread(target=lambda: [big @ big for _ in range(3)]))
+        threads[0].start()
+        time.sleep(0.1)
+
+    cuts = recorded(run).cuts
+    assert threads[0].is_alive(), "it was in one"
+    threads[0].join()
+    assert any("inside of operators as the recording ended" in text for text in cuts) == tells_all_threads()
+
+
 def test_sequence_numbers_count_in_each_thread_by_itself() -> None:
     """A thread's Linear and the main thread's tanh have the same numbers: a node belongs to its own thread's call."""
     layer, kept = nn.Linear(3, 3), {}
