@@ -39,7 +39,7 @@ _MOST_NAMES = 100  # names of one address that are told
 _LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64, with which functions begin that may be jumped to (-fcf-protection)
 _JUMPS = {b"\xe9": struct.Struct("<i"), b"\xeb": struct.Struct("<b")}  # a near jump's byte, and how far it goes
 _OWN_ALIAS = ".localalias"  # by which GCC jumps to a global function, instead of to what may be defined elsewhere
-_MOST_OF_A_JUMP = len(_LANDING) + 5  # bytes of a function that only jumps
+_SIZES_OF_A_JUMP = [landing + 1 + far.size for landing in (0, len(_LANDING)) for far in _JUMPS.values()]  # in bytes
 _SLOT = 16  # bytes of one slot of the table
 _WORTH_KEEPING = 10_000  # functions: to sort fewer takes no time
 _FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
@@ -161,7 +161,7 @@ class Elf:
         table is a call of what another object may define: the compiler folds none of these.
         """
         jumps: dict[int, list[int]] = {}
-        for index in np.flatnonzero(self._sizes <= np.uint64(_MOST_OF_A_JUMP)).tolist():
+        for index in np.flatnonzero(np.isin(self._sizes, np.array(_SIZES_OF_A_JUMP, np.uint64))).tolist():
             start, size = int(self._starts[index]), int(self._sizes[index])
             code = self._code(start, size)
             landing = len(_LANDING) if code.startswith(_LANDING) else 0
