@@ -242,6 +242,55 @@ def test_no_entry_point_is_named_that_a_call_does_not_go_through(command: InProc
     }
 
 
+SCRIPTED = "m = torch.jit.script(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))"
+
+
+def test_what_torchscript_leaves_to_one_node_is_that_nodes(command: InProcess) -> None:
+    """A scripted module's first call records autograd's nodes; later ones one, whose backward calls other operators.
+
+    The profiler saw the first call, and the machine a later one: none of the two is laid over the other.
+    """
+    first, warm = torch_says(
+        "from torch import nn\n"
+        "from torch.autograd.profiler import profile\n"
+        f"{SCRIPTED}\na, told = torch.rand(3, 3, requires_grad=True), []\n"
+        "def operators(event):\n"
+        "    return [event] if event.name.startswith('aten::') else sum(map(operators, event.cpu_children), [])\n"
+        "for _ in range(4):\n"
+        "    for leaf in (a, *m.parameters()): leaf.grad = None\n"
+        "    with profile() as run: m(a).sum().backward()\n"
+        "    around = [e for e in run.function_events if e.name.startswith('autograd::engine::evaluate_function')]\n"
+        "    nodes = [node for e in around for node in e.cpu_children if not node.name.startswith('aten::')]\n"
+        "    inside = [event.name for node in nodes for event in operators(node)]\n"
+        "    told.append([[node.name.rpartition('::')[2] for node in nodes], inside])\n"
+        "print(json.dumps([told[0], told[-1]]))"
+    )
+    assert "ReluBackward0" in first[0]
+    assert "aten::threshold_backward" in first[1]
+    assert "DifferentiableGraphBackward" in warm[0]
+    assert "aten::gt" in warm[1]
+    made = command("trace", "m(a)", "--setup", SCRIPTED, "--grad", "--backward", "--json")
+    by_id = {hop["id"]: hop for hop in made.hops}
+
+    def around(hop: Any) -> Any:
+        """The innermost node, or operator call, that a hop is in."""
+        while (hop := by_id.get(hop["parent"])) is not None and hop["kind"] not in ("op", "node"):
+            pass
+        return hop
+
+    run = [hop for hop in made.hops if hop["phase"] == "backward" and hop["kind"] in ("op", "node")]
+    is_stepped = any(hop["instructions"] for hop in run if hop["kind"] == "node")  # a busy machine steps less
+    nodes = [hop["name"].removesuffix("::apply").rpartition("::")[2] for hop in run if hop["kind"] == "node"]
+    outermost = [hop for hop in run if hop["kind"] == "op" and (around(hop) or {}).get("kind") == "node"]
+    inside = [hop["name"].partition(".")[0] for hop in outermost]
+    assert [sorted(nodes), sorted(inside)] == [sorted(names) for names in (warm if is_stepped else first)]
+    recorded = {hop["name"] for hop in made.hops if hop["phase"] == "forward" and hop["kind"] == "node"}
+    assert ("ReluBackward0" in recorded) == (not is_stepped)
+    told = [found["text"] for found in made.data["findings"] if found["kind"] == "other-run"]
+    assert any("ReluBackward0" in text for text in told) == is_stepped
+    assert not [found for found in made.data["findings"] if found["kind"] == "prediction-differs"]
+
+
 OLDER_VMAP = "torch._vmap_internals._vmap"
 
 

@@ -300,3 +300,18 @@ def _hidden(arguments: list[str]) -> int | None:
     if _IN_REGISTERS.fullmatch(returned):
         return 0
     return 1 if _IN_MEMORY.fullmatch(returned) else None
+
+
+def kernel_below(call: NativeFrame) -> str | None:
+    """The kernel that the first boundary below a call names, in full: of those in front of a boxed fallback the next's.
+
+    None where another call of an operator comes first.
+    """
+    for inner in call.descendants():
+        seen = inner.function.landmark
+        if seen.kind in ("entry", "boxed-call"):
+            return None
+        is_fallback = inner.function.name.qualified in _FALLBACKS
+        if seen.kind == "boundary" and seen.kernel is not None and not is_fallback:
+            return seen.kernel.plain
+    return None

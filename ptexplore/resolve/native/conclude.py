@@ -19,9 +19,9 @@ from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
-from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
 from ptexplore.resolve.native.chain import CALLS, ChainStep, steps
-from ptexplore.resolve.native.seen import Seen
+from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
 
 PREDICTED = ("impl", "stub", "native")
 BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
@@ -229,12 +229,16 @@ class Draft:
 
 @dataclass
 class Conclusions:
-    """The join of one stepped part: `matched` are the frames of claims by the claim's `id()`."""
+    """The join of one stepped part: `matched` are the frames of claims by the claim's `id()`.
+
+    `elsewhere` has the operators, without overloads, that a run before called inside of what the stepped run did not.
+    """
 
     context: Context
     seen: Seen
     growth: Growth
     matched: dict[int, NativeFrame]
+    elsewhere: frozenset[str] = frozenset()
     findings: list[tuple[Finding, Branch | None]] = field(default_factory=list)
     _taken: set[NativeFrame] = field(default_factory=set)
     _left: list[Claim] = field(default_factory=list)  # held, so that no other claim gets the `id()` of one of them
@@ -320,16 +324,13 @@ class Conclusions:
         return any(self._ran(child, region, called) for child in claim.children)
 
     def _missed(self, claims: tuple[Claim, ...]) -> Counter[str]:
-        """How many calls of each operator the profiler recorded in this thread, and no frame is known to be."""
-        calls = (claim for claim in walk(claims) if claim.hop.kind == "op" and claim.event.type == "op")
-        return Counter(
-            claim.hop.op or claim.hop.name
-            for claim in calls
-            if claim.event.thread == 0 and id(claim) not in self.matched
-        )
+        """How often the profiler recorded each operator and node in this thread that no frame is known to be."""
+        calls = (claim for claim in walk(claims) if claim.hop.kind == claim.event.type and claim.event.thread == 0)
+        missed = [claim for claim in calls if claim.hop.kind in ("op", "node") and id(claim) not in self.matched]
+        return Counter(class_of_node(c) if c.hop.kind == "node" else c.hop.op or c.hop.name for c in missed)
 
     def _unprofiled(self, missed: Counter[str]) -> list[Draft]:
-        """Operator calls that the profiler recorded no event for.
+        """Operator calls and nodes that the profiler recorded no event for.
 
         What it recorded so many times elsewhere (`missed`) may be one of these, and is no further call.
         """
@@ -338,17 +339,31 @@ class Conclusions:
         twice: dict[str, None] = {}
         for frame in self.growth.of:
             name = self.seen.operator_of(frame) if frame not in known else None
-            if name is not None and missed[name] > 0:
+            node = applied(frame) if frame not in known else None
+            if node is not None and node != UNNAMED and not missed[node]:
+                hop = Hop(0, "node", frame.function.name.qualified, "observed", NOT_YET, phase=self.seen.phase)
+                why = f"{frame.function.shown} ran; the profiler recorded no event for it"
+                drafts.append(self._place(self.seen.observed(Claim(hop).but(hop, why), frame), frame))
+            elif name is not None and missed[name] > 0:
                 missed[name] -= 1
                 twice[name] = None
             elif name is not None:
                 hop = Hop(0, "op", name, "observed", NOT_YET, phase=self.seen.phase)
-                why = f"{frame.function.shown} ran; the profiler recorded no event for it"
-                drafts.append(self._call(operators.known(self.context, Claim(hop), name, why), frame))
+                drafts.append(
+                    self._call(operators.known(self.context, Claim(hop), name, self._unseen(frame, name)), frame)
+                )
         if twice:
             text = f"{', '.join(twice)}: there as the profiler saw it, and as it was stepped"
             self.findings.append((Finding("cut", f"{text}; which call is which is not known"), None))
         return drafts
+
+    def _unseen(self, frame: NativeFrame, operator: str) -> str:
+        """Why a call that no event is of is one of an operator."""
+        kernel = kernel_below(frame) if frame.function.landmark.kind == "boxed-call" else None
+        ran = f"{frame.function.shown} ran" + (f" {kernel}, a kernel of this operator alone" if kernel else "")
+        if operator.partition(".")[0] in self.elsewhere:
+            return f"{ran}; in the run that the profiler recorded it was called elsewhere"
+        return f"{ran}; the profiler recorded no event for it"
 
     # --- operator calls ---
 
@@ -371,7 +386,8 @@ class Conclusions:
         """An operator call with the keys and kernels that it really went through."""
         told = self.seen.operator_of(frame) if claim.hop.op is None else None
         if told is not None:
-            claim = operators.known(self.context, claim, told, f"{frame.function.shown} is what ran")
+            boxed = kernel_below(frame) if frame.function.landmark.kind == "boxed-call" else None
+            claim = operators.known(self.context, claim, told, f"{boxed or frame.function.shown} is what ran")
         walked = steps(frame, self.context.keys) if claim.hop.op is not None else []
         draft = self._place(self.seen.observed(_answered(claim) if walked else claim, frame), frame)
         if not walked:

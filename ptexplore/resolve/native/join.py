@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
 from ptexplore.resolve.autograd import EVALUATE
-from ptexplore.resolve.claims import Claim, Context, numbers
-from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, part
+from ptexplore.resolve.claims import Claim, Context, numbers, rewrite
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below, part
 from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
-from ptexplore.resolve.native.seen import Seen
+from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
 from ptexplore.resolve.native.sites import Sites
 
-OpOf = Callable[[str], str | None]  # an operator's name by its C++ name: "add_Tensor" -> "aten::add.Tensor"
-UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
+# An operator's name by its C++ name ("add_Tensor" -> "aten::add.Tensor"), or by a kernel that only it has, in full.
+OpOf = Callable[[str], str | None]
+MAKES_NODE = "at::sequence_number::get_and_increment"  # what a node's constructor calls (autograd/function.h)
 # The passes of TorchScript's executor over a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
 COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
 COMPILED = (
@@ -117,11 +118,12 @@ def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) 
     named = f"aten::{str(stepped.calls.op).partition('.')[0]}"
     known = handles(stepped.frames, seen.operator_named)
     marks = [frame_mark(frame, seen.operator_named, (), known) for frame in stepped.frames]
-    ops = [mark.name for mark in marks if mark is not None and mark.kind == "op"]
-    inside = sum(name.partition(".")[0] == named for name in ops)
+    ops = [mark for mark in marks if mark is not None and mark.kind == "op"]
+    inside = sum(_base(mark.name) == named and not mark.optional for mark in ops)
+    most = inside + sum(mark.optional and _base(mark.name) in (named, UNNAMED) for mark in ops)
     called = _called(stepped, claims)
     counted = ((claim, sum(other in called for other in claim.walk())) for claim in called)
-    fitting = [claim for claim, count in counted if inside <= count <= inside + ops.count(UNNAMED)]
+    fitting = [claim for claim, count in counted if inside <= count <= most]
     if len(fitting) > 1 and stepped.calls.ordered:
         fitting = [claim for claim in fitting if bool(seen.python) == any(c.hop.kind == "python" for c in claim.walk())]
     return fitting[0] if len(fitting) == 1 else None
@@ -149,9 +151,16 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
         claims = _without(claims, {id(claim) for claim in absent})
         aligned = align(claims, seen.part.frames, seen.operator_named)
         missed = _missed(seen, claims, aligned)
+    unmade = _unmade(seen, claims, aligned)
+    if unmade:
+        findings.append((Finding("other-run", _made_otherwise(seen, unmade)), None))
+        claims = _without_nodes(claims, unmade)
+        aligned = align(claims, seen.part.frames, seen.operator_named)
+        missed = _missed(seen, claims, aligned)
     findings += _elsewhere(claims, missed, ran)
     growth = grow(seen.part, seen.python | set(aligned.values()))
-    work = Conclusions(context, seen, growth, {key: frame for key, frame in aligned.items() if frame in growth.of})
+    matched = {key: frame for key, frame in aligned.items() if frame in growth.of}
+    work = Conclusions(context, seen, growth, matched, frozenset(_name(c) for c in walk(absent) if c.hop.kind == "op"))
     joined = work.join(claims)
     findings += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
     if seen.part.calls.unordered:
@@ -163,19 +172,25 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
 
 
 def _absent(seen: Seen, missed: Sequence[Claim], ran: Counter[str]) -> list[Claim]:
-    """The operator calls, outermost ones, that the profiler saw and a whole phase that was stepped did not make at all.
+    """The operator calls and nodes, outermost ones, that a run before made and a whole phase that was stepped did not.
 
-    Neither the operator's entry ran then, nor any of the kernels that it was concluded to go to. Of convolutions with
-    filters of one element the number of threads decides: what is stepped has one.
+    Neither the operator's entry ran then, nor any of the kernels that it was concluded to go to; no node of that name
+    was applied. Of convolutions with filters of one element the number of threads decides: what is stepped has one.
+    TorchScript leaves to one node what its first call records as several.
     """
-    if not missed or ran[UNNAMED]:
+    if not missed:
         return []
     named = (frame.function for frame in seen.part.frames)
     functions = {name for f in named for name in (f.name.plain, f.landmark.kernel.plain if f.landmark.kernel else "")}
+    nodes = {applied(frame) for frame in seen.part.frames}
     absent = []
     for claim in missed:
+        if claim.hop.kind == "node":
+            if nodes.isdisjoint((UNNAMED, class_of_node(claim))):
+                absent.append(claim)
+            continue
         kernels = {inner.hop.name for key in claim.children for inner in key.children if inner.hop.kind == "kernel"}
-        if not ran[_name(claim)] and kernels and kernels.isdisjoint(functions):
+        if not ran[UNNAMED] and not ran[_name(claim)] and kernels and kernels.isdisjoint(functions):
             absent.append(claim)
     inside = {id(inner) for claim in absent for inner in claim.walk() if inner is not claim}
     return [claim for claim in absent if id(claim) not in inside]
@@ -183,11 +198,47 @@ def _absent(seen: Seen, missed: Sequence[Claim], ran: Counter[str]) -> list[Clai
 
 def _ran_otherwise(seen: Seen, absent: Sequence[Claim]) -> str:
     """What a stepped run did otherwise than the run before."""
+    names = ", ".join(dict.fromkeys(class_of_node(c) if c.hop.kind == "node" else c.hop.name for c in absent))
+    return f"{names} ran in a run before, and {_not_stepped(seen)}"
+
+
+def _not_stepped(seen: Seen) -> str:
     count = seen.part.calls.threads
-    names = ", ".join(dict.fromkeys(claim.hop.name for claim in absent))
-    stepped = f"not in the one that was stepped, on {count} thread{'s' * (count != 1)}"
     why = "what runs may depend on that, or change as code warms up"
-    return f"{names} ran in a run before, and {stepped}: {why}; this is the stepped one"
+    return f"not in the one that was stepped, on {count} thread{'s' * (count != 1)}: {why}; this is the stepped one"
+
+
+def _unmade(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[tuple[Claim, Claim]]:
+    """The operator calls that recorded a node in a run before, and none as they were stepped, each with that node.
+
+    A node takes its number as it is made, by a function that always has a frame.
+    """
+    if seen.part.calls.cut:
+        return []
+    made = []
+    for claim in walk(claims):
+        frame = aligned.get(id(claim)) if claim.hop.kind == "op" else None
+        if frame is None or any(inner.function.name.plain == MAKES_NODE for inner in frame.descendants()):
+            continue
+        nodes = (c for key in claim.children for kernel in key.children for c in kernel.children)
+        made += [(claim, node) for node in nodes if node.hop.node is not None and node.hop.node.recorded]
+    return made
+
+
+def _made_otherwise(seen: Seen, unmade: Sequence[tuple[Claim, Claim]]) -> str:
+    recorded = ", ".join(dict.fromkeys(f"{node.hop.name} (by {call.hop.name})" for call, node in unmade))
+    return f"{recorded}: recorded for backward in a run before, and {_not_stepped(seen)}"
+
+
+def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Claim]]) -> tuple[Claim, ...]:
+    """The claims without these nodes, and without what they keep for backward."""
+    calls = {id(call.event) for call, _ in unmade}
+
+    def change(claim: Claim) -> Claim:
+        is_one = claim.hop.saved is not None and id(claim.event) in calls
+        return replace(claim, hop=replace(claim.hop, saved=None)) if is_one else claim
+
+    return rewrite(_without(claims, {id(node) for _, node in unmade}), change)
 
 
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
@@ -202,10 +253,10 @@ def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, .
 
 
 def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
-    """The operator calls that the profiler saw in this thread and no frame of a whole phase is of."""
+    """The operator calls and nodes that the profiler saw in this thread and no frame of a whole phase is of."""
     if seen.part.calls.cut or seen.part.calls.part == "operator":
         return []
-    calls = (claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
+    calls = (claim for claim in walk(claims) if claim.event.type == claim.hop.kind and claim.hop.kind in ("op", "node"))
     return [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
 
 
@@ -229,7 +280,7 @@ def _elsewhere(claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[
         return
     called = Counter(_name(claim) for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
     # What ran as often as it was called did run, though which call is which is not known.
-    missed = [claim for claim in missed if ran[name := _name(claim)] + ran[UNNAMED] < called[name]]
+    missed = [c for c in missed if c.hop.kind == "op" and ran[name := _name(c)] + ran[UNNAMED] < called[name]]
     if missed:
         names = ", ".join(dict.fromkeys(claim.hop.name for claim in missed))
         text = f"the stepped run did not call {names}, which the profiler saw in a run before: the two differ"
@@ -249,11 +300,13 @@ class Matchable:
     """One claim or frame that can be matched: an operator call, a node's apply, a binding, a Python function; its name.
 
     A binding is a "builtin", named as Python calls it ("add"), or where Python does not tell its calls, as that of
-    operator syntax, a "binding", named by its function of C.
+    operator syntax, a "binding", named by its function of C. A call that is `optional` may be one that the profiler
+    does not record.
     """
 
     kind: str
     name: str
+    optional: bool = field(default=False, compare=False)
 
 
 def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
@@ -273,7 +326,7 @@ def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
     if event == "launch" and claim.event.through is not None:
         return Matchable("launch", claim.event.through)
     if hop.kind == "node" and event == "node":
-        return Matchable("node", _last(hop.name.removesuffix("::apply")))
+        return Matchable("node", class_of_node(claim))
     return Matchable("binding", _last(hop.name)) if hop.kind == "binding" else None
 
 
@@ -294,6 +347,7 @@ def frame_mark(
     `bindings` are those of the claims, of builtins and launches too: C++ has functions of its own that are called as a
     builtin is, and a device's runtime others than those that launch something. It has the nodes, too: a node's function
     is named after the class that defines it, which may be a base of the node's own (NotImplemented has that of Error).
+    A boxed call is of the operator whose handle it was given, or of the one that has the kernel which ran.
     """
     seen, code = frame.function.landmark, frame.function.code
     if code is not None:
@@ -301,12 +355,14 @@ def frame_mark(
     if seen.kind == "entry":
         return Matchable("op", op_of(seen.name) or seen.name)
     if seen.kind == "boxed-call":
-        return Matchable("op", handles.get(handle_below(frame) or 0, UNNAMED))
+        name, kernel = handles.get(handle_below(frame) or 0), kernel_below(frame)
+        if name is None and kernel is not None:
+            return Matchable("op", op_of(kernel) or UNNAMED, optional=True)
+        return Matchable("op", name or UNNAMED, optional=name is None)
     if seen.kind == "node":
-        if frame.parent is not None and frame.parent.function.landmark == seen:
-            return None  # another overload of the same class, which this one calls: the node runs once
-        node = Matchable("node", seen.name)
-        return node if node in bindings else Matchable("node", UNNAMED)
+        name = applied(frame)
+        is_ones = Matchable("node", seen.name) in bindings
+        return Matchable("node", seen.name if is_ones else name) if name is not None else None
     if frame.function.name.plain == EVALUATE and not any(
         f.function.landmark.kind == "node" for f in frame.descendants()
     ):
@@ -397,7 +453,7 @@ def _launches(
 
 def _loose(mark: Matchable, vague: bool) -> Matchable:
     """The mark without its overload, if some claims have none."""
-    return Matchable("op", mark.name.partition(".")[0]) if vague and mark.kind == "op" else mark
+    return replace(mark, name=_base(mark.name)) if vague and mark.kind == "op" else mark
 
 
 def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
@@ -425,23 +481,24 @@ _MOST_TRIED = 4_000_000  # pairs of a claim and a frame
 def same_calls(mine: list[Matchable], theirs: list[Matchable]) -> list[int] | None:
     """Which of the frames' operator calls are those of the claims, in order; None unless it is certain.
 
-    An unnamed call may be any, or one that the profiler does not record: it is asked for operators that are observed
-    (`profiler::_record_function_exit`, which ends a range of record_function, is not).
+    An unnamed call may be any, or one that the profiler does not record, as any boxed one: it is asked for operators
+    that are observed (`profiler::_record_function_exit`, which ends a range of record_function, is not).
     """
     extra = len(theirs) - len(mine)
     if extra < 0 or (extra + 1) * len(theirs) > _MOST_TRIED:
         return None
     unnamed = Matchable("op", UNNAMED)
+    is_optional = [mark.optional or mark == unnamed for mark in theirs]
     # From the end: in how many ways the rest fits where so many frames were left out before; more than one are two.
     ways = [[0] * (extra + 1) for _ in range(len(mine) + 1)]
     ways[-1][extra] = 1
     for left_out in range(extra - 1, -1, -1):
-        ways[-1][left_out] = ways[-1][left_out + 1] if theirs[len(mine) + left_out] == unnamed else 0
+        ways[-1][left_out] = ways[-1][left_out + 1] if is_optional[len(mine) + left_out] else 0
     for n in range(len(mine) - 1, -1, -1):
         for left_out in range(extra, -1, -1):
             frame = theirs[n + left_out]
             fits = ways[n + 1][left_out] if frame in (mine[n], unnamed) else 0
-            fits += ways[n][left_out + 1] if frame == unnamed and left_out < extra else 0
+            fits += ways[n][left_out + 1] if is_optional[n + left_out] and left_out < extra else 0
             ways[n][left_out] = min(fits, 2)
     if ways[0][0] != 1:
         return None

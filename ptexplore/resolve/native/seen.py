@@ -12,7 +12,7 @@ from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import BindingRef, Hop, NativeCall, Phase
 from ptexplore.resolve.claims import Claim, Context
-from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.python_places import SLOTS, function_place, is_torchs_or_yours
@@ -23,6 +23,11 @@ ANONYMOUS = "(anonymous namespace)"
 WRAPPER = "::TypeError_to_NotImplemented_"
 BINDINGS, TENSOR = "torch::autograd::THPVariable_", "torch.Tensor."
 OF_PYTHON_2 = frozenset(("__div__", "__idiv__", "__long__", "__nonzero__"))
+UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
+# The classes of nodes whose apply other classes have, under names of their own (torch/csrc/autograd/python_function.h,
+# custom_function.h, functions/basic_ops.h). Any other of torch's nodes is called as the class that its apply names.
+BASES = ("PyNode", "CppNode", "Error")
+TORCHS = "libtorch"  # how the names of the libraries with torch's own nodes begin
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
 
 
@@ -37,15 +42,26 @@ class Seen:
 
     # --- operators ---
 
-    def operator_named(self, cpp_name: str) -> str | None:
-        """The operator of a C++ name: "add_Tensor" -> "aten::add.Tensor"."""
-        operator = self._operator(cpp_name)
+    def operator_named(self, name: str) -> str | None:
+        """The operator of a C++ name: "add_Tensor" -> "aten::add.Tensor"; of a kernel that only one operator has."""
+        if "::" in name:
+            return self._operator_with(name)
+        operator = self._operator(name)
         return operator.name if operator is not None else None
 
     def operator_of(self, frame: NativeFrame) -> str | None:
-        """The operator that an at::_ops entry point calls; None for other frames."""
+        """The operator that an at::_ops entry point calls, or a boxed call by its kernel; None for other frames."""
         seen = frame.function.landmark
+        if seen.kind == "boxed-call":
+            kernel = kernel_below(frame)
+            return self.operator_named(kernel) if kernel is not None else None
         return self.operator_named(seen.name) if seen.kind == "entry" else None
+
+    @remembered
+    def _operator_with(self, kernel: str) -> str | None:
+        """The operator that has a kernel, if that is generated: each such function is written for one operator."""
+        operators = self.context.store.operators_with(kernel)
+        return operators[0] if len(operators) == 1 else None
 
     @remembered
     def _operator(self, cpp_name: str) -> Operator | None:
@@ -253,6 +269,19 @@ class Seen:
             why=(f"the type of {frame.function.shown} names it, and it has no frame: compiled into that one",),
         )
         return Claim(hop)
+
+
+def applied(frame: NativeFrame) -> str | None:
+    """The class of the node whose apply a frame is, UNNAMED where that may be a base's; None for other frames."""
+    seen = frame.function.landmark
+    if seen.kind != "node" or (frame.parent is not None and frame.parent.function.landmark == seen):
+        return None  # another overload of the same class, which this one calls: the node runs once
+    return seen.name if seen.name not in BASES and frame.function.library.startswith(TORCHS) else UNNAMED
+
+
+def class_of_node(claim: Claim) -> str:
+    """A node's class, without its namespace."""
+    return claim.hop.name.removesuffix("::apply").rpartition("::")[2]
 
 
 def _owns(frame: NativeFrame) -> bool:

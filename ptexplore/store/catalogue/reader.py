@@ -162,6 +162,15 @@ class Store(Database):
         structured = function.removesuffix("::impl").removesuffix("::meta")  # its class is what is recorded
         return [_registration(row) for row in self.rows(f"{_REGISTRATION} {where}", function, structured)]
 
+    def operators_with(self, kernel: str) -> list[str]:
+        """The full names of the operators that a generated function (a qualified name) is registered for, sorted."""
+        rows = self.rows(
+            """SELECT DISTINCT o.name FROM registration r JOIN operator o ON o.id = r.op
+            WHERE r.wrapper = ? AND r.origin = 'generated' ORDER BY o.name""",
+            kernel,
+        )
+        return [row[0] for row in rows]
+
     def table(self, op: str) -> list[TableEntry]:
         """The dispatch table of `op`; keys that are in no entry have none."""
         rows = self.rows(

@@ -122,3 +122,35 @@ def test_a_graph_s_kernels_come_by_one_call() -> None:
     graph = [launch("cudaGraphLaunch"), launch("cudaGraphLaunch")]
     assert matched(graph, "@libcudart.so.13 cudaGraphLaunch\n") == [None, None]
     assert matched(graph[:1], "@libcudart.so.13 cudaGraphLaunch\n") == [0]
+
+
+def test_a_node_is_no_other_that_stands_at_its_place() -> None:
+    """TorchScript's node has a class of its own, which no other is made of: the first call had another there."""
+    script = "torch::jit::(anonymous namespace)::DifferentiableGraphBackward::apply(int)"
+    text = f"torch::autograd::SumBackward0::apply(int)\n{script}\n"
+    assert matched([node("SumBackward0"), node("ReluBackward0")], text) == [0, None]
+    assert matched([node("SumBackward0"), node("MyFunctionBackward")], text.replace(script, PY_NODE)) == [0, 1]
+    foreign = text.replace(script, "@libmine.so MyNode::apply(int)")
+    assert matched([node("SumBackward0"), node("Mine")], foreign) == [0, 1], (
+        "what an extension's classes have is not known"
+    )
+
+
+PY_NODE = "torch::autograd::PyNode::apply(int)"
+
+
+def test_a_boxed_call_is_no_operators_but_the_one_that_has_the_kernel_which_ran() -> None:
+    def told(name: str) -> str:
+        return "aten::add.T" if name == "ns::add_kernel" else named(name)
+
+    boundary = (
+        "c10::impl::make_boxed_from_unboxed_functor<c10::impl::detail::WrapFunctionIntoFunctor_<"
+        "c10::CompileTimeFunctionPointer<int (int), &ns::add_kernel>, int, int>, false>::call(int)"
+    )
+    one = part(1, calls(f"{BOXED}\n {boundary}\n  ns::add_kernel(int)\n"))
+    for name, frame in (("sub.T", None), ("add.T", one.frames[0])):
+        claim = op(name)
+        assert align([claim], one.frames, told).get(id(claim)) is frame
+    both = part(1, calls(f"{BOXED}\n {boundary}\n{MUL}\n"))
+    claim = op("mul.T")
+    assert align([claim], both.frames, told) == {id(claim): both.frames[2]}, "the profiler records no boxed call"
