@@ -213,7 +213,8 @@ class FrameRecorder:
             if (told.get("file"), told.get("line")) == (code.co_filename, code.co_firstlineno):
                 told["left"] = True
             builtin = self.marked.get(self._raising.get((id(frame), step.tb_lasti), ""), {})
-            builtin |= {"left": True} if builtin else {}
+            if builtin:
+                builtin["left"] = True
 
     def unwind(self, position: int = 0) -> None:
         """Close what an exception, or code that took our hook away, left open in this thread, down to a position.

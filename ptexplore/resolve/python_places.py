@@ -22,6 +22,7 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
 # torch/csrc/autograd/python_variable.cpp, which no wheel holds.
 GIVEN = "<--setup"  # how the files of what is given by --setup are named
+EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 VARIABLE, PROPERTIES = "torch/csrc/autograd/python_variable.cpp", "PyGetSetDef THPVariable_properties[]"
 SLOTS = {"__getitem__": "THPVariable_getitem", "__setitem__": "THPVariable_setitem", "__len__": "THPVariable_length"}
 

@@ -57,7 +57,7 @@ from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import in_runtime, unknown
-from ptexplore.resolve.python_places import is_torchs_or_yours
+from ptexplore.resolve.python_places import EXPRESSION, is_torchs_or_yours
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
 LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has nothing
@@ -572,7 +572,7 @@ def _described(tensor: RecordedTensor) -> str:
 
 def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[LeftFunction]) -> SourceRef:
     """The line of Python that was at work in the innermost function that the error left."""
-    if raised.frames and _is_told(context, raised.frames[-1]):
+    if raised.frames and raised.frames[-1].file != EXPRESSION and _is_told(context, raised.frames[-1]):
         return python[0].source
     if raised.frames and not raised.frames[-1].file.startswith("<"):
         return unknown(f"outside torch: {raised.frames[-1].file}", None, raised.frames[-1].line)
@@ -584,6 +584,8 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
 def _is_told(context: Context, frame: LeftFrame) -> bool:
     program = context.session.program
     yours = {path.file for path in program.paths if path.kind == "user"} if program is not None else set()
+    if frame.file == EXPRESSION:
+        return frame.function != "<module>"  # a lambda of the expression, or a comprehension
     return is_torchs_or_yours(context, frame.file) or frame.file in (context.session.options.script, *yours)
 
 

@@ -225,6 +225,12 @@ def test_what_ended_well_was_not_left_though_it_has_the_name_of_what_was(
     assert last in inside[-1]["name"] or last in inside[0]["name"], [hop["name"] for hop in path]
 
 
+def test_a_lambda_of_the_expression_is_among_what_was_left(command: InProcess) -> None:
+    result = command("trace", "torch.vmap(lambda v: v.item())(a[0])", "--no-native")
+    innermost = next(line for line in result.out.splitlines() if "Python left" in line)
+    assert innermost.split() == ["Python", "left", "<lambda>", "the", "expression"], "by the error's own traceback"
+
+
 def test_an_operator_that_was_called_boxed_is_left_where_it_stands(command: InProcess) -> None:
     """Of such a call C++'s stack names no operator: `Dispatcher::callBoxed` is all of it (Dispatcher.h)."""
     setup = "lib = torch.library.Library('qq', 'DEF'); lib.define('nothing(Tensor a) -> Tensor')"

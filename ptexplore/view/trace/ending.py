@@ -18,6 +18,7 @@ from ptexplore.model.trace import (
     Trail,
     walk,
 )
+from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
@@ -27,7 +28,6 @@ STAGES = {
     "script": "the script",
     "block": "what was recorded",
 }
-EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
 HINTS = 2  # of Dynamo's
@@ -296,9 +296,10 @@ def _at(label: str, text: str, function: str, source: SourceRef | None, *, exact
         words = f"{label}, somewhere in {function}{'' if function.startswith('<') else '()'}, which begins at"
     if source is None or (source.path is None and source.line is None):
         return Line("text", words, indent=1)
-    if source.path is None:  # a script's line or one of --setup: its file is named in the reason
+    if source.path is None:  # a line of a script, of --setup or of the expression: its file is named in the reason
         file = (source.reason or "").removeprefix("outside torch: ")
-        return Line("text", words if file == EXPRESSION else f"{words}  {file}:{source.line}", indent=1)
+        where = f"{file}:{source.line}" if file != EXPRESSION else "" if text else "the expression"
+        return Line("text", f"{words}  {where}".rstrip(), indent=1)
     return Line("place", words, source, indent=1)
 
 
