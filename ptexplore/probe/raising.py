@@ -53,17 +53,29 @@ def frames_of(error: BaseException) -> list[dict[str, Any]]:
         code = step.tb_frame.f_code
         if not code.co_filename.startswith(OURS):
             at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name}
-            raises = dis.opname[code.co_code[step.tb_lasti]] == "RAISE_VARARGS"
-            told.append({**at, "line": step.tb_lineno, "raises": raises})
+            told.append({**at, "line": step.tb_lineno, "raises": _raises(step)})
     return told
 
 
 def left_frames(error: BaseException) -> Iterator[TracebackType]:
-    """Each frame that an error left with its place there, outermost first."""
-    step = error.__traceback__
+    """Each frame that an error left with its place there, outermost first.
+
+    A traceback holds all that the error has come by. What a `raise` of Python's raised before was caught: the first
+    function inside of that one is the one that caught it, which it did not leave then.
+    """
+    step: TracebackType | None = error.__traceback__
+    is_caught, outer = False, set[int]()
     while step is not None:
-        yield step
+        if not is_caught or id(step.tb_frame) in outer:
+            yield step
+        outer.add(id(step.tb_frame))
+        is_caught = _raises(step)
         step = step.tb_next
+
+
+def _raises(step: TracebackType) -> bool:
+    """Whether a frame is at a `raise`."""
+    return dis.opname[step.tb_frame.f_code.co_code[step.tb_lasti]] == "RAISE_VARARGS"
 
 
 def module_of(error: BaseException) -> str:

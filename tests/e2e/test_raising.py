@@ -225,6 +225,42 @@ def test_what_ended_well_was_not_left_though_it_has_the_name_of_what_was(
     assert last in inside[-1]["name"] or last in inside[0]["name"], [hop["name"] for hop in path]
 
 
+CAUGHT = """
+import concurrent.futures
+def inner(x):
+    return x.gather(0, torch.tensor([5]))
+def catches(x):
+    try:
+        return inner(x)
+    except RuntimeError as error:
+        return error
+def f(x):
+    error = catches(x)
+    raise error
+def again(x):
+    try:
+        return inner(x)
+    except RuntimeError as error:
+        raise error
+def waits(x):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(catches_not, x).result()
+def catches_not(x):
+    return inner(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [("f", ["inner", "f"]), ("again", ["inner", "again", "again"]), ("waits", ["inner", "catches_not", "waits"])],
+)
+def test_a_function_that_caught_an_error_was_not_left_by_it(command: InProcess, call: str, names: list[str]) -> None:
+    """What is caught and raised again has the frames of both ways in its traceback; by Python's rules one caught it."""
+    ending = ending_of(command, f"{call}(torch.ones(3))", "--setup", CAUGHT, "--no-native")
+    yours = [frame["name"] for frame in ending["python"] if frame["source"]["path"] is None]
+    assert [name for name in yours if name != "<module>"] == names
+
+
 def test_a_lambda_of_the_expression_is_among_what_was_left(command: InProcess) -> None:
     result = command("trace", "torch.vmap(lambda v: v.item())(a[0])", "--no-native")
     innermost = next(line for line in result.out.splitlines() if "Python left" in line)
