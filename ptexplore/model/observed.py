@@ -350,6 +350,7 @@ class RaisedError(Recorded, frozen=True):
     calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
     close: tuple[str, ...] = ()  # names near the one that was not found
     module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class
+    by_raise: bool = False  # whether a `raise` of Python's raised it first, and no C or C++
 
 
 class CppFunction(Struct, frozen=True):

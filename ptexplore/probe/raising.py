@@ -31,6 +31,7 @@ class Raised(Exception):
     def told(self, calls: Sequence[int] = ()) -> dict[str, Any]:
         """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first."""
         frames = frames_of(self.error)
+        *_, first = (False, *map(_raises, _traceback(self.error)))
         return {
             "stage": self.stage,
             "exception": type(self.error).__name__,
@@ -40,6 +41,7 @@ class Raised(Exception):
             "further": max(0, len(frames) - FRAMES),
             "calls": list(calls),
             "module": module_of(self.error),
+            "by_raise": first,
         }
 
 
@@ -60,16 +62,20 @@ def frames_of(error: BaseException) -> list[dict[str, Any]]:
 def left_frames(error: BaseException) -> Iterator[TracebackType]:
     """Each frame that an error left with its place there, outermost first.
 
-    A traceback holds all that the error has come by. What a `raise` of Python's raised before was caught: the first
-    function inside of that one is the one that caught it, which it did not leave then.
+    A traceback holds all that the error has come by. What a `raise` of Python's raises anew was caught before: the
+    first function inside of that one is the one that caught it, which it did not leave then.
     """
-    step: TracebackType | None = error.__traceback__
-    is_caught, outer = False, set[int]()
-    while step is not None:
-        if not is_caught or id(step.tb_frame) in outer:
+    is_caught = False
+    for step in _traceback(error):
+        if not is_caught:
             yield step
-        outer.add(id(step.tb_frame))
         is_caught = _raises(step)
+
+
+def _traceback(error: BaseException) -> Iterator[TracebackType]:
+    step = error.__traceback__
+    while step is not None:
+        yield step
         step = step.tb_next
 
 

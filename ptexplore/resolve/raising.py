@@ -116,7 +116,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=missing,
         modified=_modified(context, modified) if modified is not None else None,
-        why=_why(context, thrown),
+        why=_why(context, raised, thrown),
         close=raised.close,
         check=condition_at(context.lookup, source),
         compared=_compared(raised.message, tensors, operator) if operator is not None else (),
@@ -597,9 +597,19 @@ def _left(context: Context, frame: LeftFrame) -> LeftFunction:
 
 
 def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
-    """Where C++ threw it, if the run that tells threw the same. Of a long message only the beginning is kept."""
+    """Where C++ threw it, if the run that tells threw the same. Of a long message only the beginning is kept.
+
+    What Python raised itself may have the words of what C++ threw before in it, and is another error.
+    """
+    if _is_pythons(raised):
+        return None
     told = records(context.session.observations, "thrown", ThrownError)
     return next((thrown for thrown in told if _is_same(thrown.message, raised.message)), None)
+
+
+def _is_pythons(raised: RaisedError) -> bool:
+    """Whether Python raised it first, and not for another process or thread, whose error it then hands on."""
+    return raised.by_raise and handed_on(raised.message) is None
 
 
 def _is_same(thrown: str, raised: str) -> bool:
@@ -611,13 +621,15 @@ def _is_same(thrown: str, raised: str) -> bool:
     return thrown[:KEPT] == raised[:KEPT] or (behind != "" and raised.rstrip().endswith(behind))
 
 
-def _why(context: Context, thrown: ThrownError | None) -> tuple[str, ...]:
+def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> tuple[str, ...]:
     """What the place is concluded from."""
     if thrown is not None:
         kept = "torch keeps with each error of its C++ the function, file and line that throw it"
         where = ", in another process of the program" if thrown.elsewhere else ""
         told = "they were noted when it was made" if context.session.program is not None else "one more run told them"
         return (f"{kept}; {told}{where}",)
+    if _is_pythons(raised):
+        return ("a `raise` of Python's raised it: no line of torch's C++ is kept with it",)
     if records(context.session.observations, "thrown", ThrownError):
         return ("the run that was to tell where C++ threw it raised something else",)
     if context.session.options.once:

@@ -242,6 +242,16 @@ def again(x):
         return inner(x)
     except RuntimeError as error:
         raise error
+def other(x):
+    try:
+        return inner(x)
+    except RuntimeError as error:
+        raise ValueError(f"layer 3: {error}")
+def same(x):
+    try:
+        return inner(x)
+    except RuntimeError as error:
+        raise RuntimeError(str(error))
 def waits(x):
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         return pool.submit(catches_not, x).result()
@@ -252,13 +262,27 @@ def catches_not(x):
 
 @pytest.mark.parametrize(
     ("call", "names"),
-    [("f", ["inner", "f"]), ("again", ["inner", "again", "again"]), ("waits", ["inner", "catches_not", "waits"])],
+    [("f", ["inner", "f"]), ("again", ["inner", "again"]), ("waits", ["inner", "catches_not", "waits"])],
 )
 def test_a_function_that_caught_an_error_was_not_left_by_it(command: InProcess, call: str, names: list[str]) -> None:
     """What is caught and raised again has the frames of both ways in its traceback; by Python's rules one caught it."""
     ending = ending_of(command, f"{call}(torch.ones(3))", "--setup", CAUGHT, "--no-native")
     yours = [frame["name"] for frame in ending["python"] if frame["source"]["path"] is None]
     assert [name for name in yours if name != "<module>"] == names
+
+
+@pytest.mark.parametrize("options", [(), ("--no-native",)])
+@pytest.mark.parametrize("call", ["other", "same"])
+def test_an_error_of_pythons_with_the_words_of_one_of_cpps_is_another(
+    command: InProcess, call: str, options: tuple[str, ...]
+) -> None:
+    """Python's `raise` makes it, by the text: C++ threw the one that was caught."""
+    ending = ending_of(command, f"{call}(torch.ones(3))", "--setup", CAUGHT, *options)
+    assert not ending["stack"]
+    assert not ending["function"]
+    assert [hop["name"] for hop in left(ending)] == [call]
+    called = [hop for hop in ending["hops"] if hop["kind"] == "op" and hop["name"].startswith("aten::gather")]
+    assert len(called) == 1
 
 
 def test_a_lambda_of_the_expression_is_among_what_was_left(command: InProcess) -> None:
