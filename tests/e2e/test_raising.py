@@ -285,6 +285,16 @@ def test_an_error_of_pythons_with_the_words_of_one_of_cpps_is_another(
     assert len(called) == 1
 
 
+def test_a_scripted_function_that_raises_holds_what_ran_it(command: InProcess) -> None:
+    """By the text: `__call__` of torch/csrc/jit/python/script_init.cpp comes to runAndInsertCall of pybind_utils.h."""
+    setup = "@torch.jit.script\ndef s(t):\n    assert t.size(0) == 2, 'two rows please'\n    return t"
+    ending = ending_of(command, "s(a)", "--setup", setup)
+    runs = next(hop for hop in ending["hops"] if hop["name"].endswith("runAndInsertCall"))
+    around = [hop["name"] for hop in left(ending | {"hop": runs["id"]})]
+    called = [hop["name"] for hop in ending["hops"] if "ScriptFunction" in hop["name"]]
+    assert all(name in around for name in called), "the recorder may see no call of it"
+
+
 def test_a_lambda_of_the_expression_is_among_what_was_left(command: InProcess) -> None:
     result = command("trace", "torch.vmap(lambda v: v.item())(a[0])", "--no-native")
     innermost = next(line for line in result.out.splitlines() if "Python left" in line)

@@ -141,6 +141,18 @@ def entered(held: list[Branch], inside: Branch) -> list[Branch]:
     return held
 
 
+def calling(held: list[Branch], inside: Branch) -> list[Branch]:
+    """Neighbours that a builtin can be put around: where it holds functions of Python's alone, what called these.
+
+    A builtin is no function of Python's. Python called it inside of `inside`: what is between is its own.
+    """
+    if any(branch.frame is None or branch.frame.function.code is None for branch in held):
+        return held
+    while (outer := held[0].parent) is not None and outer is not inside and outer.claim is None:
+        held = [outer]
+    return held
+
+
 def _by_interpreter(branch: Branch) -> bool:
     """Whether the interpreter stands between a branch's frame and the one around it."""
     first: Branch | None = branch
@@ -520,6 +532,7 @@ class Conclusions:
             # A builtin, like a binding, leaves no function of Python's: the interpreter calls what it holds.
             is_builtin = draft.claim.hop.kind == "binding" or draft.claim.event is UNSEEN
             if held and draft.claim.hop.kind in ("binding", "python"):
+                held = calling(held, parent) if is_builtin else held
                 held = entered(held, parent) if is_builtin or not self.seen.part.calls.ordered else held
             draft.branch = self._around(draft.claim, held) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
