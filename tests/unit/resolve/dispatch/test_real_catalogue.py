@@ -1,4 +1,4 @@
-"""The reasoning on the catalogue of a real torch, where the cache has one: key chains that PyTorch's own sources state.
+"""The reasoning on the catalogue of a real torch: key chains that PyTorch's own sources state.
 
 The tables are the binary's. What is expected is written by hand, from native_functions.yaml and torchgen's rules. An
 operator with a derivative redispatches below autograd. Views and in-place operators pass ADInplaceOrView. A composite
@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.errors import PtexploreError
-from ptexplore.locations import cache_root
 from ptexplore.resolve.claims import Context
 from ptexplore.resolve.dispatch import operator_calls
 from ptexplore.resolve.dispatch.kernel_bodies import FALLBACK, registration_of
@@ -29,17 +27,12 @@ CPU_TENSOR = ("CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[Store]:
-    """The first whole catalogue of the user's own cache."""
-    for path in sorted(Path(cache_root() / "catalogue").glob("*.sqlite")):
-        try:
-            opened = Store.open(path)
-        except PtexploreError:
-            continue
-        yield opened
-        opened.close()
-        return
-    pytest.skip("the cache holds no catalogue: ptexplore op add.Tensor makes one")
+def store(warm_cache: Path) -> Iterator[Store]:
+    """The catalogue of the torch that is tested with."""
+    (path,) = (warm_cache / "catalogue").glob("*.sqlite")
+    opened = Store.open(path)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")
