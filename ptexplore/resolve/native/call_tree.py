@@ -94,6 +94,11 @@ class NativeFrame:
         return self.end - self.begin
 
     @property
+    def jumper(self) -> str | None:
+        """What jumped here instead of calling, by its name."""
+        return self.parent.function.demangled if self.tail and self.parent is not None else None
+
+    @property
     def own(self) -> int:
         """Instructions outside the calls it made; those that run a Python function are the interpreter's own."""
         return self.instructions - sum(call.instructions for call in self._native_calls())

@@ -201,8 +201,7 @@ class Seen:
 
     def _native_call(self, frame: NativeFrame) -> NativeCall:
         function = frame.function
-        alike = self.sites.alike(function)
-        jumped = frame.parent.function if frame.tail and frame.parent is not None else None
+        alike = self.sites.alike(function, frame.jumper)
         returned = bool(frame.returned) if frame.returned is not None else None
         return NativeCall(
             function.demangled,
@@ -213,7 +212,7 @@ class Seen:
             returned=returned,
             unit=function.unit if ANONYMOUS in function.demangled else "",  # of other local symbols it may be another
             alike=alike,
-            folded=jumped is not None and jumped.demangled in alike and jumped.demangled in function.jumpers,
+            folded=frame.jumper in alike and frame.jumper in function.jumpers,
         )
 
     def _builtin(self, frame: NativeFrame) -> BindingRef | None:

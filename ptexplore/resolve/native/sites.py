@@ -69,7 +69,7 @@ class Sites:
         linkage = _linkage(function)
         by_caller = linkage.is_internal(function.name) or _SPREAD.search(function.demangled)
         near = self._paths.get(caller) if caller is not None and by_caller else None
-        source = self.function(function, near)
+        source = self.function(function, near, frame.jumper)
         if source.precision == "ambiguous" and caller is not None and not caller.function.closed:
             source = self._beside(source, caller.function.name)
         library = self.library(frame)
@@ -120,27 +120,31 @@ class Sites:
         return replace(source, reason=why)
 
     @remembered
-    def function(self, function: Function, near: str | None = None) -> SourceRef:
-        """The source of a function; `near` is the file of what called it."""
+    def function(self, function: Function, near: str | None = None, jumper: str | None = None) -> SourceRef:
+        """The source of a function; `near` is the file of what called it, `jumper` as `alike` takes it."""
         if MADE.match(function.demangled) and function.mangled and not function.closed:
             return self._compilers_own(function, near)
-        if self.alike(function):
-            return self._alike(function, near)
+        if alike := self.alike(function, jumper):
+            return self._alike(function, alike, near)
         why = _why_none(function)
         return unknown(why) if why else self.named(function.name, _linkage(function), near)
 
     @remembered
-    def alike(self, function: Function) -> tuple[str, ...]:
-        """The other functions of the same code, by their names; none of a library that is not torch's."""
+    def alike(self, function: Function, jumper: str | None = None) -> tuple[str, ...]:
+        """The other functions of the same code, by their names; none of a library that is not torch's.
+
+        `jumper`: what jumped to the function in the call that is asked for.
+        """
         if function.closed:
             return ()
-        return (*function.alike, *(name for name in function.jumpers if self._may_be_folded(name, function)))
+        folded = (name for name in function.jumpers if self._may_be_folded(name, function, untold=name == jumper))
+        return (*function.alike, *folded)
 
-    def _may_be_folded(self, jumper: str, function: Function) -> bool:
+    def _may_be_folded(self, jumper: str, function: Function, *, untold: bool) -> bool:
         """Whether a function whose whole code is a jump may be the same code as the one that it jumps to.
 
-        What GCC folds takes as many arguments, and its text does not call the other one. Without a text it may be,
-        where the types of the arguments are the same, and both may be of one file.
+        What GCC folds takes as many arguments, and its text does not call the other one. Without a text it may be where
+        `untold`, if the types of the arguments are the same and both may be of one file.
         """
         name, into = parse(jumper), function.name
         is_alike = bool(into.parts) and len(name.parameters or ()) == len(into.parameters or ())
@@ -148,13 +152,13 @@ class Sites:
             return False
         written = "\n".join(self.lookup.lines(self.named(name)))
         if not written:
-            return bool(function.unit) and name.parameters == into.parameters
+            return untold and bool(function.unit) and name.parameters == into.parameters
         body = Text("", written).code.partition("{")[2]
         return re.search(rf"(?<![\w~]){re.escape(into.parts[-1].name)}(?!\w)", body) is None
 
-    def _alike(self, function: Function, near: str | None) -> SourceRef:
+    def _alike(self, function: Function, alike: tuple[str, ...], near: str | None) -> SourceRef:
         """A function whose code the compiler or the linker shares with others: any of them may have been called."""
-        names = (function.name, *map(parse, self.alike(function)))
+        names = (function.name, *map(parse, alike))
         refs = [self.named(name, UNLINKED, near) for name in names[:_MOST]]
         places = dict.fromkeys(replace(ref, reason=None) for ref in refs if ref.path is not None)
         text = f"{len(names)} functions share this code, which does not tell which of them was called"

@@ -237,6 +237,16 @@ def test_what_only_jumps_to_a_function_may_be_the_same_code(
         assert [one.line for one in found.candidates] == lines
 
 
+def test_without_a_text_what_came_by_a_jump_may_be_the_same_code(small: Small) -> None:
+    """What only jumps may call it as well: a call that came otherwise is a call of the function that it names."""
+    jumper, function = f"at::native::nobodys({TENSOR})", f"at::native::nobodys_own({TENSOR})"
+    data = calls(f"{jumper}\n ~{function}\n{function}") | {"jumpers": {"1": [jumper]}, "units": {"1": "Blend.cpp"}}
+    sites = Sites(small.lookup(None, small.source("matches")))
+    _, jumped, called = part(1, data).frames
+    assert jumped.function is called.function
+    assert (sites.alike(jumped.function, jumped.jumper), sites.alike(called.function, called.jumper)) == ((jumper,), ())
+
+
 # --- lambdas and entry points ---
 
 
