@@ -31,7 +31,7 @@ class Raised(Exception):
     def told(self, calls: Sequence[int] = ()) -> dict[str, Any]:
         """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first."""
         frames = frames_of(self.error)
-        *_, first = (False, *map(_raises, _traceback(self.error)))
+        steps = list(_traceback(self.error))
         return {
             "stage": self.stage,
             "exception": type(self.error).__name__,
@@ -41,7 +41,7 @@ class Raised(Exception):
             "further": max(0, len(frames) - FRAMES),
             "calls": list(calls),
             "module": module_of(self.error),
-            "by_raise": first,
+            "by_raise": bool(steps) and _raises(steps[-1]),
         }
 
 
