@@ -406,6 +406,35 @@ class SavedTensorWrites(Recorded, frozen=True):
     certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
+class GraphCall(Struct, frozen=True):
+    """A call that recorded a node of the graph."""
+
+    at: PythonPlace | None  # what made it: the innermost place of your own Python
+    operator: str  # the operator
+
+
+class FreedNode(Recorded, frozen=True):
+    """A node that an earlier backward had freed when the engine came to it again.
+
+    The counts of backwards are null where some of them were not seen.
+    """
+
+    node: str  # its name
+    operator: str  # the operator that recorded it
+    recorded: PythonPlace | None  # what called that: the innermost place of your own Python
+    recorded_after: Count | None  # how many backwards had begun before that
+    freed: PythonPlace | None  # what called the backward that ran it before
+    freed_by: Count | None  # the number of that backward, from 1
+    backwards: Count | None  # how many backwards were called, with the one that came to it again
+    uses: tuple[GraphCall, ...] = ()  # the calls since then that took a result of the part that was freed
+    kept: tuple[GraphCall, ...] = ()  # the calls that made these results
+    again: bool | None = None  # whether a line that made these, or the node, has recorded others since
+    older: bool = False  # whether all that the backward began at was recorded before that part was freed
+    same_start: bool = False  # whether the backward began at nodes that had run before
+    names: tuple[str, ...] = ()  # the program's own names that lead to the node
+    exact: bool = False  # whether they hold just those results; else they were given anew since
+
+
 class LeftProcess(Struct, frozen=True):
     """A process that the traced code started, and that ran on when the last run of it had ended."""
 
@@ -454,6 +483,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "raised": RaisedError,
     "thrown": ThrownError,
     "saved": SavedTensorWrites,
+    "freed": FreedNode,
     "left-running": LeftRunning,
     "nondeterministic": Remark,
     "perturbed": Remark,

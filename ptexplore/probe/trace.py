@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, libraries, native, passes, program, raising, thrown, twice, writes
+from . import dispatch, freed, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
@@ -67,12 +67,14 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
 def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
     """One more run of what raised, in a process that was started so that its torch tells where C++ threw.
 
-    Where a saved tensor had been written to, a further one tells who did.
+    Where a saved tensor had been written to, or the graph freed, a further one tells who did that.
     """
     outcome = _forked(thrown.RECORDER, request, {}, channel)
     _told(thrown.RECORDER, outcome, channel)
     if writes.REASON in outcome.answer:
         _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
+    if freed.REASON in outcome.answer:
+        _told(freed.RECORDER, _forked(freed.RECORDER, request, {}, channel), channel)
 
 
 def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
@@ -152,7 +154,7 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
-    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run}
+    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run, freed.RECORDER: program.freed_again}
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     if recorder == program.RECORDER:
         run = partial(program.run, request, known)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ptexplore.model.trace import Cause
+from ptexplore.resolve.freed import CASES
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,7 @@ RULES = (
     ),
     CauseRule(
         re.compile(r"Trying to backward through the graph a second time|after they have already been freed"),
-        Cause(
-            "the first backward freed the tensors that the nodes had saved",
-            "retain_graph=True in the first backward keeps them; or run the forward again",
-        ),
+        CASES,
     ),
     CauseRule(
         re.compile(r"[Dd]erivative for '.{1,300}' is not implemented"),

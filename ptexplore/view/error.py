@@ -57,4 +57,5 @@ def error_to_document(message: ErrorMessage) -> dict[str, object]:
         "yours": to_builtins(message.yours),
         "cause": cause.why if cause is not None else None,
         "remedy": (cause.remedy or None) if cause is not None else None,
+        "cases": to_builtins(cause.cases) if cause is not None else [],
     }
