@@ -253,7 +253,7 @@ def _tensors_named(error: BaseException) -> Iterator[tuple[str, Any]]:
         if id(value) in known or name.startswith("__"):
             continue
         known.add(id(value))
-        if isinstance(value, api.TENSOR_BASE):
+        if issubclass(type(value), api.TENSOR_BASE):  # `isinstance` asks an object for its class
             if (node := api.grad_fn(value)) is not None:
                 yield name, node
         elif depth < DEEP:
@@ -267,7 +267,7 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}[{number}]", held) for number, held in enumerate(value))
     elif kind is dict:
         yield from ((f"{name}[{key!r}]", held) for key, held in value.items() if type(key) in (str, int))
-    elif not isinstance(value, type) and type(held := _dict_of(value)) is dict and kind.__name__ != "module":
+    elif not issubclass(kind, type) and type(held := _dict_of(value)) is dict and kind.__name__ != "module":
         modules = held.get("_modules")
         for inner, kept in held.items():
             if not (inner.startswith("_") and type(modules) is dict):
