@@ -133,6 +133,14 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r""""[\w:<>]+" not implemented for '\w+'"""),  # AT_DISPATCH_SWITCH of ATen/Dispatch.h
+        Cause(
+            "the kernel that is named has no code for this dtype: the list of dtypes that it is compiled for"
+            " (AT_DISPATCH_…) does not have it",
+            "convert to a dtype that it takes (x.float(), x.long()), or another operator",
+        ),
+    ),
+    CauseRule(
         re.compile(r"functions with out=\.\.\. arguments don't support automatic differentiation"),
         Cause(
             "autograd records no call with out=: there is no derivative of writing into a tensor that was given",

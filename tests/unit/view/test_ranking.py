@@ -314,7 +314,8 @@ function at::cpu::storage build/aten/src/ATen/RegisterCPU.cpp 0
 function at::native::storage_kernel test/cpu/s.cpp 0"""
 ASKED = """storage|Storage|storag|how does a view share storage|torch.storage|torch/storage|storage view|StorgeImpl
 view storage|at::storage|storge|nothing like it|view key|K::Storage|Tensor::storage
-Storage.h:7|storage cpu|storage CUDA|where is storage for the CPU|storage kernel cpu|cuda storage kernel|kernel of storage on sparse"""
+Storage.h:7|storage cpu|storage CUDA|where is storage for the CPU
+storage kernel cpu|cuda storage kernel|kernel of storage on sparse"""
 
 
 def test_the_browsers_script_puts_results_in_the_same_order() -> None:
