@@ -100,9 +100,9 @@ PASTED = {
     "NCCL": "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691, unhandled cuda"
     " error",
     "jagged": """Traceback (most recent call last):
-  File "/home/me/train.py", line 3, in <module>
+  File "train.py", line 3, in <module>
     y = pool(x)
-  File "/usr/lib/python3/site-packages/torch/nested/_internal/nested_tensor.py", line 368, in __torch_dispatch__
+  File "lib/python3/site-packages/torch/nested/_internal/nested_tensor.py", line 368, in __torch_dispatch__
     raise NotImplementedError(func)
 NotImplementedError: aten.avg_pool2d.default""",
     "an assertion": "RuntimeError: self_type == other INTERNAL ASSERT FAILED at"
@@ -163,7 +163,7 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
         ("an assertion", "it names aten/src/ATen/native/TensorShape.cpp:4321"),
         ("jagged", "operators aten::avg_pool2d"),
         ("jagged", "__torch_dispatch__() torch/nested/_internal/nested_tensor.py:368"),
-        ("jagged", "your line <module> /home/me/train.py:3"),
+        ("jagged", "your line <module> train.py:3"),
     ],
 )
 def test_what_a_message_has_is_told(command: InProcess, tmp_path: Path, name: str, said: str) -> None:
