@@ -152,6 +152,14 @@ RULES = (
         Cause("torch was built without CUDA: it has no kernels for it", "tensors on the CPU, or a CUDA build"),
     ),
     CauseRule(
+        re.compile(r"Found no NVIDIA driver on your system|CUDA driver version is insufficient for CUDA runtime"),
+        Cause(
+            "torch was built with CUDA; this machine has no NVIDIA driver, or one that is older than that CUDA",
+            "tensors on the CPU; a newer driver, or a torch built with an older CUDA (nvidia-smi names the newest that"
+            " the driver runs)",
+        ),
+    ),
+    CauseRule(
         re.compile(r"without ATen_cuda library|torch\.cuda\.\w+ requires CUDA support"),
         Cause(
             "the part of torch that knows CUDA is not loaded: torch was built without it, or a program of C++ does not"
