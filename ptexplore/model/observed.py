@@ -239,6 +239,15 @@ class OperatorTimes(Recorded, frozen=True):
     threads: int = 1  # how many torch had
 
 
+class GivenKernel(Struct, frozen=True):
+    """A function of Python that `torch.library.custom_op` was given for an operator."""
+
+    key: str  # the dispatch key that it is for, or an alias of several
+    function: str  # its name, with the classes and functions around it
+    file: str  # as Python names it
+    line: int  # that of its def
+
+
 class ChangedTable(Recorded, frozen=True):
     """The dispatch table of an operator whose registrations are not the catalogue's."""
 
@@ -246,6 +255,7 @@ class ChangedTable(Recorded, frozen=True):
     dump: str  # its registrations, as the dispatcher prints them
     table: str  # its computed table, as the dispatcher prints it
     schema: str | None = None  # as the dispatcher prints it
+    kernels: tuple[GivenKernel, ...] = ()  # what torch.library.custom_op was given for it
 
 
 class Remark(Recorded, frozen=True):

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import autograd, clock, dispatch, events, frames
 from . import torch_api as api
+from .catalogue import place_of
 from .expression import Namespace, Refused, check_attributes, parse, read, text_of
 from .raising import Raised
 from .values import describe, type_name
@@ -273,8 +274,19 @@ def _sequence(tree: list[dict[str, Any]]) -> tuple[str, set[str]]:
 
 def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Registrations of operators that were called and are not as the catalogue knows them."""
+    custom: list[tuple[str, str, Callable[..., Any]]] | None = None
     for op in api.operator_names():
         if op.partition(".")[0] in called:
             dumped, table = api.dump(op), api.dump_table(op)
             if known.get(op) != api.digest(dumped, table):
-                yield {"op": op, "schema": api.schema_and_tags(op)[0], "dump": dumped, "table": table}
+                custom = api.custom_kernels() if custom is None else custom
+                kernels = [_python_kernel(key, function) for name, key, function in custom if name == op]
+                told = {"dump": dumped, "table": table, "kernels": [k for k in kernels if k is not None]}
+                yield {"op": op, "schema": api.schema_and_tags(op)[0], **told}
+
+
+def _python_kernel(key: str, function: Callable[..., Any]) -> dict[str, Any] | None:
+    """A function of Python that was registered under a dispatch key; None if it has no code."""
+    place = place_of(function)
+    name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "?")
+    return {"key": key, "function": name, "file": place[0], "line": place[1]} if place is not None else None

@@ -10,6 +10,7 @@ import ctypes
 import functools
 import gc
 import hashlib
+import inspect
 import operator
 import os
 import re
@@ -36,6 +37,7 @@ TABLES = {
 }
 
 TENSOR_BASE = torch._C.TensorBase
+COMPOSITE = "CompositeExplicitAutograd"  # the alias under which torch.library.custom_op registers for every backend
 _SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymBool"))  # torch 2.1 has the last one
 NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))
 
@@ -1014,11 +1016,19 @@ def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
     definitions = getattr(getattr(torch._library, "custom_ops", None), "OPDEFS", {})
     kernels = []
     for op, definition in dict(definitions).items():
-        devices = [device.upper() for device in getattr(definition, "_backend_fns", {}) if device]
-        attributes = dict.fromkeys(devices or ["CompositeExplicitAutograd"], "_init_fn")
-        attributes |= {"Meta": "_abstract_fn", "Autograd": "_backward_fn"}
-        kernels += [(op, key, getattr(definition, name, None)) for key, name in attributes.items()]
+        given = dict(getattr(definition, "_backend_fns", None) or {None: getattr(definition, "_init_fn", None)})
+        functions = {device.upper() if device else COMPOSITE: _given(f) for device, f in given.items()}
+        functions |= {"Meta": getattr(definition, "_abstract_fn", None)}
+        functions |= {"Autograd": getattr(definition, "_backward_fn", None)}
+        kernels += [(op, key, function) for key, function in functions.items()]
     return [(op, key, function) for op, key, function in kernels if callable(function)]
+
+
+def _given(function: Any) -> Any:
+    """The function that `CustomOpDef.register_kernel` was given: what it keeps is a closure around that."""
+    if not inspect.isfunction(function) or function.__module__ != "torch._library.custom_ops":
+        return function
+    return inspect.getclosurevars(inspect.unwrap(function)).nonlocals.get("fn", function)
 
 
 @contextmanager
