@@ -311,6 +311,7 @@ class SteppedCalls(Recorded, frozen=True):
     threads: int = 1  # how many torch had
     codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python's, and what they are
     builtins: Mapping[str, str] = {}  # by call: the name by which Python called this function of C
+    written: Mapping[str, tuple[str, Count]] = {}  # by function of an extension: the file and line where it begins
     ordered: bool = False  # whether Python's functions are among the calls
     unordered: str | None = None  # why they are not, or not all of them
 

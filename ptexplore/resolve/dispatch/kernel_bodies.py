@@ -13,7 +13,7 @@ from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.places.lookup import Lookup, Registered
-from ptexplore.resolve.places.precision import in_runtime, unknown
+from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
 from ptexplore.store.catalogue.reader import Store
 
 if TYPE_CHECKING:
@@ -94,11 +94,6 @@ def _given(entry: TableEntry, key: str, given: Sequence[GivenKernel]) -> EntryBo
     if len(fitting) != 1 or not is_from_python(entry):
         return None
     return EntryBody(fitting[0].function, of_yours(fitting[0].file, fitting[0].line), None)
-
-
-def of_yours(file: str, line: int) -> SourceRef:
-    """A function of your own: Python itself says where it is. Its file is named as Python has it."""
-    return SourceRef(file, line, None, "located")
 
 
 def _at_its_registration(entry: TableEntry) -> EntryBody:

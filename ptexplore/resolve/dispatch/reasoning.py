@@ -16,7 +16,7 @@ from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
-from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless, of_yours, registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
@@ -49,6 +49,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     state_at,
 )
 from ptexplore.resolve.keyset import union
+from ptexplore.resolve.places.precision import of_yours
 
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
 NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named

@@ -36,6 +36,7 @@ class Function:
     inlined: bool = False  # it left no frame: what it calls, and nothing else calls so, was seen in its caller's
     shared: tuple[str, ...] = ()  # further names of its address, demangled
     jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
+    written: tuple[str, int] | None = None  # of an extension's: the file and line where it begins, if compiled with -g
 
     @cached_property
     def name(self) -> Name:
@@ -143,6 +144,7 @@ def part(calls: SteppedCalls) -> SteppedPart:
             shared=calls.shared.get(str(number), ()),
             jumpers=calls.jumpers.get(str(number), ()),
             code=calls.codes.get(str(number)),
+            written=calls.written.get(str(number)),
         )
         for number, (library, kind, mangled, demangled) in enumerate(calls.functions)
     ]

@@ -15,13 +15,14 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, Finding, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
-from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, is_nameless, of_yours, registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, is_nameless, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
 from ptexplore.resolve.native.chain import CALLS, ChainStep, given_frame, given_lambda, python_frame, steps
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
+from ptexplore.resolve.places.precision import of_yours
 from ptexplore.resolve.python_places import function_place
 
 PREDICTED = ("impl", "stub", "native")
@@ -498,7 +499,9 @@ class Conclusions:
             step.kernel = given_lambda(step)
         named = step.kernel or (step.kernel_frame.function.name if step.kernel_frame is not None else None)
         if named is not None and named.plain != kernel.hop.name:
-            kernel = self._renamed(kernel, named.qualified, self.seen.sites.named(named), step)
+            written = step.kernel_frame.function.written if step.kernel_frame is not None else None
+            source = of_yours(*written) if written is not None else self.seen.sites.named(named)
+            kernel = self._renamed(kernel, named.qualified, source, step)
         if step.kernel_frame is not None and step.kernel_frame in self.growth.of:
             return self._place(self.seen.observed(kernel, step.kernel_frame), step.kernel_frame)
         shown = step.frame.function.shown
