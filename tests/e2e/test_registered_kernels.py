@@ -106,8 +106,9 @@ def test_a_kernel_of_an_extension_is_the_function_of_its_file(extension: Path, c
     assert place(kernels(made, "built::thrice")["CPU"]) == ("thrice", file, line_of(EXTENSION, "at::Tensor thrice"))
     assert not any("no known name" in hop["name"] for hop in made.hops)
     fallback = next(hop for hop in made.hops if hop["kind"] == "kernel" and hop["name"].endswith("autograd_fallback"))
-    inside = [hop["native"]["symbol"] for hop in nested([fallback]) if hop["native"]]
-    assert any("basicAutogradNotImplementedFallbackImpl" in symbol for symbol in inside), "the first calls the second"
+    assert any("basicAutogradNotImplementedFallbackImpl" in str(hop["native"]) for hop in fallback["children"]), (
+        "the first calls the second"
+    )
     nameless = command("trace", "torch.ops.built.nameless(a)", *setup, "--json")
     (made_of,) = kernels(nameless, "built::nameless").values()
     assert made_of["name"].startswith("TORCH_LIBRARY_init_built::{lambda#1}")

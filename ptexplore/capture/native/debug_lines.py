@@ -19,7 +19,7 @@ _END, _SET_ADDRESS = 1, 2  # DW_LNE_…
 _LONG = 0xFFFFFFFF  # what a length in the 64-bit format begins with
 
 
-class Unread(Exception):
+class UnreadableTable(Exception):
     """The table is of a form that is not known here."""
 
 
@@ -31,7 +31,7 @@ class _Bytes:
     def number(self, size: int, *, signed: bool = False) -> int:
         self.at += size
         if self.at > len(self.data):
-            raise Unread
+            raise UnreadableTable
         return int.from_bytes(self.data[self.at - size : self.at], "little", signed=signed)
 
     def leb(self, *, signed: bool = False) -> int:
@@ -47,7 +47,7 @@ class _Bytes:
     def text(self) -> str:
         end = self.data.find(b"\0", self.at)
         if end < 0:
-            raise Unread
+            raise UnreadableTable
         start, self.at = self.at, end + 1
         return self.data[start:end].decode("utf-8", "replace")
 
@@ -73,7 +73,7 @@ def begins(section: Section) -> dict[int, tuple[str, int]]:
         while data.at < len(data.data):
             length = data.number(4)
             if length == _LONG:
-                raise Unread
+                raise UnreadableTable
             end = data.at + length
             unit, first = _head(data, section)
             data.at = first
@@ -82,7 +82,7 @@ def begins(section: Section) -> dict[int, tuple[str, int]]:
                 if name and line:
                     rows.setdefault(address, (name, line))
             data.at = end
-    except (Unread, IndexError):
+    except (UnreadableTable, IndexError):
         return {}
     return rows
 
@@ -90,7 +90,7 @@ def begins(section: Section) -> dict[int, tuple[str, int]]:
 def _head(data: _Bytes, section: Section) -> tuple[_Unit, int]:
     version = data.number(2)
     if not 2 <= version <= 5:
-        raise Unread
+        raise UnreadableTable
     if version == 5:
         data.number(2)  # the sizes of an address and of a segment selector
     length = data.number(4)
@@ -138,7 +138,7 @@ def _value(data: _Bytes, form: int, section: Section) -> str | int:
     if form == _BLOCK:
         return data.number(data.leb())
     if form not in _SIZES:
-        raise Unread
+        raise UnreadableTable
     return data.number(_SIZES[form])
 
 
