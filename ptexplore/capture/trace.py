@@ -202,7 +202,7 @@ class _Heard:
     no_native: str | None = None
     late: bool = False  # whether the program was stopped since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
-    first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
+    first: FirstCall | None = None  # where the first call is shown though a later one was asked for
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
         """Keep one observation."""
@@ -219,7 +219,8 @@ class _Heard:
             self._second_run(kind, message)
         elif kind == "first":
             self.first = FirstCall(message["imported"], str(message["why"]))
-            self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
+            if self.first.imported:  # else it steps the first
+                self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
         elif recorder == NATIVE:
             self._native(message)
         elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
@@ -346,9 +347,9 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         frames=True,
         dispatch=heard.program is None,
         native=heard.stepped,
-        cold=heard.stepped and request.first,
+        cold=heard.stepped and (request.first or heard.first is not None),
         reason=heard.why_not_native,
-        warm=first["imported"] if first.get("warm") else None,
+        warm=(first["imported"] or None) if first.get("warm") else None,
         first=heard.first,
     )
     return Session(

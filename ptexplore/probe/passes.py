@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import runpy
@@ -17,6 +18,11 @@ from .catalogue import place_of
 from .expression import Namespace, Refused, check_attributes, parse, read, text_of
 from .raising import Raised
 from .values import describe, type_name
+
+
+# How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
+# again, where it does nothing to the process.
+AGAIN, ANEW = "again", "anew"
 
 
 @dataclass
@@ -58,10 +64,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
     this is the second call, bound names, the result's description and the observations. Raises Refused or Raised.
     """
-    warm = int(request.get("warm", 0))
-    if warm:
-        _warm_up(request)
-    running = prepared(recorder, request)
+    running = prepared(recorder, request, _warmed_up(request) if request.get("repeat") else None)
     result, trees = _observe(running)
     # The calls come first: events refer to them.
     seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
@@ -81,31 +84,35 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
         seen += [("ops", "table", table) for table in changed_tables(called, known)]
     return {
         "sequence": sequence,
-        "imported": warm or running.imported,
-        "raised": running.raised is not None,
+        "imported": int(request.get("imported", 0)) or running.imported,
+        "raised": type(running.raised.error).__name__ if running.raised is not None else "",
         "began": running.began,
-        "warm": bool(warm),
+        "warm": bool(request.get("repeat")),
         "bound": running.names.bound,
         "result": result,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
 
 
-def _warm_up(request: dict[str, Any]) -> None:
-    """Evaluate once with inputs of its own, unseen. It may raise, as the run that is seen does."""
+def _warmed_up(request: dict[str, Any]) -> Pass:
+    """Evaluate once, unseen: the pass that did. It may raise, as the run that is seen does."""
     running = prepared("", request)
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
         _evaluated(running)
+    return running
 
 
-def prepared(recorder: str, request: dict[str, Any]) -> Pass:
-    """The pass with names of its own, and its way to evaluate: the script, or the expression, maybe recorded.
+def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None) -> Pass:
+    """The pass with its names, and its way to evaluate: the script, or the expression, maybe recorded.
 
-    Raises Refused for what is no Python, and for names that cannot be bound.
+    `before` is what was evaluated before in this process, if anything was: --setup does not run again then, unless the
+    request says that it must (`ANEW`).
+    Raises Refused for what is no Python, and for names that cannot be bound; Unrepeatable where `before` used up what
+    --setup had made.
     """
-    tree, names = read(request), Namespace(request)
-    names.fill(tree)
+    tree = read(request)
+    names = _names(request, tree, before)
     if tree is None:
         return Pass(recorder, request, names, lambda: _script(request["script"]))
     check_attributes(tree, names.values)
@@ -122,6 +129,19 @@ def prepared(recorder: str, request: dict[str, Any]) -> Pass:
         running.held = dispatch.Held()
         running.evaluate = lambda: eval(instrumented, names.values)
     return running
+
+
+def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | None) -> Namespace:
+    """The names that an evaluation sees."""
+    if before is not None and request.get("repeat") != ANEW:
+        before.names.renew(tree)
+        return before.names
+    names = Namespace(request)
+    if before is not None:
+        names.fill_again(tree, looks=not before.names.is_again)
+    else:
+        names.fill(tree, keeps=request.get("repeat") == AGAIN)
+    return names
 
 
 def _script(script: str) -> None:
