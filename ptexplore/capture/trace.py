@@ -218,9 +218,7 @@ class _Heard:
         elif recorder == TWICE:
             self._second_run(kind, message)
         elif kind == "first":
-            self.first = FirstCall(message["imported"], str(message["why"]))
-            if self.first.imported:  # else it steps the first
-                self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
+            self._first_call(FirstCall(message["imported"], str(message["why"])))
         elif recorder == NATIVE:
             self._native(message)
         elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
@@ -252,6 +250,12 @@ class _Heard:
             data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
+
+    def _first_call(self, first: FirstCall) -> None:
+        """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
+        self.first = first
+        if first.imported:
+            self.no_native = f"it steps a later call than the first, and the second {first.why}"
 
     def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
         """Keep how the second run of a program compares with the recorded one."""

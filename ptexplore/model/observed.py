@@ -466,6 +466,12 @@ class LaunchesTold(Recorded, frozen=True):
     device: str  # `cuda`, `xpu`
 
 
+class IdleDevices(Recorded, frozen=True):
+    """That some devices were never used: a tensor that is said to be there (a FakeTensor) has no memory there."""
+
+    devices: tuple[str, ...]  # their names: `cuda`, `xpu`
+
+
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
@@ -490,6 +496,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "result": SteppedResult,
     "libraries": LibraryCalls,
     "launches": LaunchesTold,
+    "idle": IdleDevices,
     "unreadable": UnreadableLibraries,
     "raised": RaisedError,
     "thrown": ThrownError,

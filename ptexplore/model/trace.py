@@ -61,10 +61,10 @@ class BoundName:
 
 @dataclass(frozen=True, slots=True)
 class FirstCall:
-    """Why the first call of an expression is shown although it imported modules."""
+    """Why the first call of an expression is shown, and no later one."""
 
     imported: int  # how many modules it imported
-    why: str  # why a second call cannot be shown
+    why: str  # what a second call would do, or not find
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Captured:
     native: bool = False  # every C++ function that ran
     cold: bool = False  # of the very first call: with what only that does
     reason: str | None = None  # why there is no native pass
-    warm: int | None = None  # how many modules the first run imported, where all saw a later one, on names made anew
-    first: FirstCall | None = None  # in its place, where all passes saw the first call
+    warm: int | None = None  # how many modules the first run imported, if any, where all passes saw a later one
+    first: FirstCall | None = None  # in its place, where all passes saw the first call, though nobody asked for that
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,31 +83,18 @@ class Kept:
     def _look(self, name: str, value: Any) -> None:
         """Keep one object, and look into it next."""
         kind = type(value)
-        inner: Iterable[Any] = ()
+        if kind is types.FunctionType and str(value.__module__).startswith(tuple(LEFT)):
+            return
         if issubclass(kind, api.TENSOR_BASE):
-            inner = self._tensor(name, value)
+            inner: Iterable[Any] = self._tensor(name, value)
         elif issubclass(kind, (dict, list, set, collections.deque, bytearray)):
             inner = self._keep(name, _Container(value))
-        elif kind in (tuple, frozenset) or issubclass(kind, tuple):
-            inner = tuple.__iter__(value) if issubclass(kind, tuple) else value
         elif kind is types.FunctionType:
-            if str(value.__module__).startswith(tuple(LEFT)):
-                return
             inner = self._function(name, value)
-        elif kind is types.MethodType:
-            inner = (value.__self__, value.__func__)
-        elif kind is functools.partial:
-            inner = (value.func, value.args, value.keywords)
-        elif issubclass(kind, type):
-            inner = self._keep(name, _Class(value)) if value.__module__ == OURS else ()
-        elif kind is functools._lru_cache_wrapper:
-            inner = self._keep(name, _Cache(value))
-        elif kind in (staticmethod, classmethod):
-            inner = (value.__func__,)
-        elif (state := _state(value)) is not None:
-            inner = self._keep(name, state)
-        elif hasattr(kind, "__next__"):
-            inner = self._keep(name, _Iterator(value))
+        elif (part := _part_of(value)) is not None:
+            inner = self._keep(name, part)
+        else:
+            inner = _led_to(value)
         self._pending += ((name, item) for item in inner)
         if not _is_left(value):
             self._attributes(name, value)
@@ -124,7 +111,7 @@ class Kept:
 
     def _attributes(self, name: str, value: Any) -> None:
         held = attributes(value)
-        if held and not issubclass(type(value), (type, types.ModuleType)):
+        if type(value).__dictoffset__ and not issubclass(type(value), (type, types.ModuleType)):
             self._pending += ((name, item) for item in self._keep(name, _Container(held)))
         slots = list(_slots(type(value)))
         if slots:
@@ -138,6 +125,30 @@ class Kept:
             self._parts.append((name, _Memory(address, size, tensor)))
         has_bytes = 0 <= size <= self._memories.get(address, 0)
         return self._keep(name, _Tensor(tensor, has_bytes=has_bytes))
+
+
+def _part_of(value: Any) -> Any:
+    """What is kept of an object of another kind; None where there is nothing but its attributes."""
+    kind = type(value)
+    if issubclass(kind, type):
+        return _Class(value) if value.__module__ == OURS else None
+    if kind is functools._lru_cache_wrapper:
+        return _Cache(value)
+    return _state(value) or (_Iterator(value) if hasattr(kind, "__next__") else None)
+
+
+def _led_to(value: Any) -> Iterable[Any]:
+    """What an object that cannot be changed leads to."""
+    kind = type(value)
+    if issubclass(kind, tuple):
+        return tuple.__iter__(value)
+    if kind is frozenset:
+        return value  # type: ignore[no-any-return]
+    if kind is types.MethodType:
+        return value.__self__, value.__func__
+    if kind is functools.partial:
+        return value.func, value.args, value.keywords
+    return (value.__func__,) if kind in (staticmethod, classmethod) else ()
 
 
 def _is_left(value: Any) -> bool:
@@ -369,7 +380,7 @@ class _Iterator:
 
 def _progress(value: Any) -> Any:
     if issubclass(type(value), ITERATOR_TYPES):
-        frame = next((getattr(value, f"{kind}_frame") for kind in ("gi", "cr", "ag") if hasattr(value, f"{kind}_frame")))
+        frame = next(getattr(value, f"{kind}_frame") for kind in ("gi", "cr", "ag") if hasattr(value, f"{kind}_frame"))
         return None if frame is None else frame.f_lasti
     if attributes(value):  # a class of the user's own, whose attributes tell
         return None

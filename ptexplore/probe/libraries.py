@@ -73,9 +73,7 @@ def read(line: str) -> dict[str, Any] | None:
     return {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
 
 
-def _evaluate(
-    request: dict[str, Any], perform: Callable[..., Any], before: passes.Pass | None = None
-) -> passes.Pass:
+def _evaluate(request: dict[str, Any], perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:
     """Evaluate, as every pass does; the pass that did."""
     running = passes.prepared(RECORDER, request, before)
     with passes.stage("context"), ExitStack() as stack:

@@ -50,7 +50,7 @@ class ProcessState:
 
 
 def _functions() -> Iterator[tuple[str, Any]]:
-    """The functions of every module and of its classes, by their full names. A function of --setup's is none of these."""
+    """The functions of every module and of its classes, by their full names. Not those of --setup."""
     kinds = (types.FunctionType, types.BuiltinFunctionType, type)
     for module_name, module in list(sys.modules.items()):
         if module_name == OURS or type(module) is not types.ModuleType:

@@ -76,6 +76,7 @@ def _message(
     seen = list(ended_by)
     raised = any(kind == "raised" for _, kind, _ in seen)
     seen += [(RECORDER, "launches", {"device": recorder.device})] if recorder.device is not None else []
+    seen.append((RECORDER, "idle", {"devices": api.idle_devices()}))
     seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in tables]
     return {

@@ -373,6 +373,12 @@ def device_in_use() -> str | None:
     return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
 
 
+def idle_devices() -> list[str]:
+    """The devices, of `DEVICES`, that this process has not begun to use: nothing ran there."""
+    modules = {name: getattr(torch, name, None) for name in DEVICES}
+    return [name for name, module in modules.items() if not getattr(module, "is_initialized", bool)()]
+
+
 def begin_device(text: str, wanted: str | None = None) -> None:
     """Begin to use a device that some text of the user's names, or `wanted`, if there is one: in a process of ours."""
     for name in DEVICES:
@@ -761,9 +767,10 @@ def plain_memory(tensor: Any) -> tuple[int, int] | None:
     if not _is_plain(tensor):
         return 0, 0
     try:
-        device = TENSOR_BASE.device.__get__(tensor).type
-        storage = TENSOR_BASE.untyped_storage(tensor)
-        return (int(storage.data_ptr()), int(storage.nbytes())) if device == "cpu" else (0, 0) if device == "meta" else None
+        device, storage = TENSOR_BASE.device.__get__(tensor).type, TENSOR_BASE.untyped_storage(tensor)
+        if device != "cpu":
+            return (0, 0) if device == "meta" else None
+        return int(storage.data_ptr()), int(storage.nbytes())
     except (RuntimeError, NotImplementedError):
         return None
 
