@@ -47,7 +47,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torc
 UNKNOWN = "(it cannot be read)"
 
 
-class Part(Protocol):
+class Keeper(Protocol):
     """One thing that an evaluation may change."""
 
     def put_back(self) -> str | None:
@@ -58,11 +58,11 @@ class Kept:
     """All that some names lead to, as it is now."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._parts: list[tuple[str, Part]] = []
+        self._parts: list[tuple[str, Keeper]] = []
         self._memories: dict[int, int] = {}  # by address: how many bytes of it are kept
         self._bytes = 0
         self._seen: dict[int, Any] = {}  # by address, and alive as long as this is
-        self._pending = [(name, value) for name, value in reversed(values.items())]
+        self._pending = [(name, value) for name, value in reversed(list(values.items()))]
         with api.without_overrides():
             while self._pending and len(self._seen) < MOST_OBJECTS:
                 name, value = self._pending.pop()
@@ -144,6 +144,8 @@ def _led_to(value: Any) -> Iterable[Any]:
         return tuple.__iter__(value)
     if kind is frozenset:
         return value  # type: ignore[no-any-return]
+    if issubclass(kind, torch.jit.ScriptModule):  # whose tables are C++'s
+        return [*value.parameters(), *value.buffers()]
     if kind is types.MethodType:
         return value.__self__, value.__func__
     if kind is functools.partial:

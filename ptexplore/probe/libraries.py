@@ -35,7 +35,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     """The pass in this process: one observation, "libraries". Raises Refused or Raised as every pass does."""
     torch.set_num_threads(1)  # as in the native pass: an implementation may be chosen by it
     before = None
-    if not request.get("first"):
+    if not passes.steps_first(request):
         began = time.process_time()
         before = _evaluate(request, lambda _, function, *given: function(*given))
         if time.process_time() - began > SLOW:

@@ -76,7 +76,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     if request.get("unlocated"):
         api.record_no_source_locations()
     runs = _Runs(request)
-    if request.get("first"):
+    if passes.steps_first(request):
+        if not request.get("first"):
+            api.begin_device(passes.texts(request), request.get("begin"))
         once, parts = _step_first(request)
     elif asked is None and runs.are_short():
         once, parts = _step_all(runs)

@@ -21,8 +21,8 @@ from .raising import Raised
 from .values import describe, type_name
 
 # How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
-# again, where it does nothing to the process.
-AGAIN, ANEW = "again", "anew"
+# again, where it does nothing to the process; or not at all, since neither can be done.
+AGAIN, ANEW, FIRST = "again", "anew", "first"
 WARM_UPS = 2  # runs before the one that is seen
 SLOW = 2.0  # seconds of this thread's time on a processor; what takes longer is not run once more only to be warm
 
@@ -66,7 +66,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
     this is the second call, bound names, the result's description and the observations. Raises Refused or Raised.
     """
-    running = prepared(recorder, request, _warmed_up(request) if request.get("repeat") else None)
+    running = prepared(recorder, request, _warmed_up(request) if is_repeated(request) else None)
     result, trees = _observe(running)
     # The calls come first: events refer to them.
     seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
@@ -91,11 +91,21 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
         "imported": int(request.get("imported", 0)) or running.imported,
         "raised": type(running.raised.error).__name__ if running.raised is not None else "",
         "began": running.began,
-        "warm": bool(request.get("repeat")),
+        "warm": is_repeated(request),
         "bound": running.names.bound,
         "result": result,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
+
+
+def is_repeated(request: Mapping[str, Any]) -> bool:
+    """Whether what is shown is a later run than the first in its process."""
+    return request.get("repeat") in (AGAIN, ANEW)
+
+
+def steps_first(request: Mapping[str, Any]) -> bool:
+    """Whether the very first run in its process is stepped: where that is asked for, or no other can be."""
+    return bool(request.get("first")) or request.get("repeat") == FIRST
 
 
 def _warmed_up(request: dict[str, Any]) -> Pass:
@@ -179,7 +189,7 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
         if not running.request.get("first"):
-            api.begin_device(_texts(running.request), running.request.get("begin"))
+            api.begin_device(texts(running.request), running.request.get("begin"))
         profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
         watch = clock.ClockWatch().start()
         with profile, hook as hooked, calls or nullcontext():
@@ -226,7 +236,7 @@ def _refuse_profiler() -> None:
     raise Refused("profiler", "the expression runs torch's profiler itself")
 
 
-def _texts(request: Mapping[str, Any]) -> str:
+def texts(request: Mapping[str, Any]) -> str:
     """All that was typed for an expression."""
     return "\n".join((request.get("expression") or "", *request.get("setup", ()), *request.get("contexts", ())))
 

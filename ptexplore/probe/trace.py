@@ -20,7 +20,7 @@ PASSES = ("ops", "frames", "dispatch")
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
-    rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":"(\w*)")?'
+    rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":"([^"]*)")?'
     rb'(?:,"began":"(\w+)")?'
 )
 
@@ -122,7 +122,7 @@ def _warmed(
     channel.send({"type": "first", "imported": imported, "why": "; ".join(dict.fromkeys(whys))})
     if imported:
         return outcome, {**request, "native": False}
-    return outcome, {**request, "first": True}
+    return outcome, {**request, "repeat": passes.FIRST}
 
 
 def _failed(outcome: ChildOutcome) -> str:
