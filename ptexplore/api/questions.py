@@ -61,6 +61,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         first: bool = False,
         twice: bool = False,
         again: bool = False,
+        vary: bool = False,
         timeout: float = 60.0,
     ) -> PublicTrail:
         """As `ptexplore.trace`.
@@ -76,7 +77,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             asked = {
                 "script": script, "variables": variables, "setup": setup, "contexts": contexts, "grad": grad,
                 "backward": backward, "once": once, "native_op": native_op, "first": first, "twice": twice,
-                "again": again,
+                "again": again, "vary": vary,
             }  # fmt: skip
             _check_alone(asked)
             return self.record().call(expression)
@@ -103,6 +104,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             first=first,
             twice=twice,
             again=again,
+            vary=vary,
         )
         return PublicTrail(*self.inner.trace(request))
 
@@ -192,6 +194,7 @@ def trace(
     first: bool = False,
     twice: bool = False,
     again: bool = False,
+    vary: bool = False,
     timeout: float = 60.0,
     python: str | None = None,
 ) -> PublicTrail:
@@ -205,7 +208,8 @@ def trace(
     `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
     `first`: of the very first call, not of a warm one); of a script one call of each kind, as far as `native_budget`
     seconds go. `again` runs a script that fails over a saved tensor a second time, to see who wrote to it; `twice` runs
-    one again, unrecorded, and a finding says whether both runs did the same.
+    one again, unrecorded, and a finding says whether both runs did the same. An expression runs the same way each time,
+    to the instruction; `vary` leaves addresses and Python's hashes random.
     `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
 
     What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
@@ -222,7 +226,8 @@ def trace(
         return workspace.trace(
             expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
             backward=backward, once=once, native=native, native_op=native_op,
-            native_budget=native_budget, first=first, twice=twice, again=again, timeout=timeout,
+            native_budget=native_budget, first=first, twice=twice, again=again, vary=vary,
+            timeout=timeout,
         )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
         "--twice": options.twice,
         "--first": options.first,
         "--again": options.again,
+        "--vary": options.vary,
         "--no-native": not options.native and options.script is None,
     }
     return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
@@ -67,7 +68,7 @@ def ask(
     environment: Mapping[str, str] | None = None,
     left: list[LeftProcess] | None = None,
 ) -> Generator[dict[str, Any]]:
-    """Yield the probe's messages after its "ready"; each run that it begins may take `timeout` seconds.
+    """Yield the probe's messages from its "ready" on; each run that it begins may take `timeout` seconds.
 
     `environment` are variables that it gets besides ours. When the iterator ends, `left` has what runs left running.
 
@@ -77,7 +78,7 @@ def ask(
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(request).encode())
         given.seek(0)
-        child = _start(runtime, given, environment)
+        child = _start(runtime, given, environment, repeatable=not request.get("vary"))
     yield from _heard(child, runtime, timeout, _allowed(timeout, timeout), left)
 
 
@@ -134,7 +135,7 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
     reader, writer = os.pipe()
     given = os.fdopen(writer, "wb", buffering=0)
     try:
-        child = _start(runtime, reader)
+        child = _start(runtime, reader, repeatable=True)
     except BaseException:
         given.close()
         raise
@@ -182,10 +183,18 @@ def _heard(
     raise Stopped("the probe died", f"{_how(status)} during {running}, before it was done", DEBUG, FAILED)
 
 
-def _start(runtime: Runtime, given: IO[bytes] | int, environment: Mapping[str, str] | None = None) -> processes.Child:
+def _start(
+    runtime: Runtime,
+    given: IO[bytes] | int,
+    environment: Mapping[str, str] | None = None,
+    *,
+    repeatable: bool = False,
+) -> processes.Child:
     errors = None if os.environ.get("PTEXPLORE_DEBUG") else subprocess.DEVNULL
     try:
-        return processes.start(runtime.python, PROBE, stdin=given, stderr=errors, environment=environment)
+        return processes.start(
+            runtime.python, PROBE, stdin=given, stderr=errors, environment=environment, repeatable=repeatable
+        )
     except OSError as error:
         why = error.strerror or str(error)
         raise PtexploreError(f"{runtime.python} cannot be started", why, "ptexplore doctor", MISSING) from error

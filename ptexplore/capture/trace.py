@@ -90,6 +90,8 @@ PROGRAM = "program"
 TWICE = "twice"
 LIBRARIES = "libraries"
 UNWATCHED = "unwatched"
+PROBE = "probe"
+VARIES = "varies"
 WRITES = "writes"
 PROCESSES = "processes"
 LEFT = "left-running"
@@ -213,6 +215,8 @@ class _Heard:
         kind, recorder = message.get("type"), str(message.get("recorder"))
         if kind == "begin":
             self.running = recorder
+        elif kind == "ready":
+            self._ready(message)
         elif kind == "stopped":
             self.late = message["by"] == "timeout"
         elif recorder == TWICE:
@@ -234,6 +238,13 @@ class _Heard:
             self._pass(recorder, message)
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
+
+    def _ready(self, message: dict[str, Any]) -> None:
+        """Keep what is drawn at random in a probe that was to do without, which the system did not allow."""
+        varies = " and ".join(message.get("varies", ()))
+        if varies and self.request.script is None and not self.request.vary:
+            text = f"another run may count a little differently: this system lets nobody fix {varies}"
+            self.add(PROBE, VARIES, {"text": text})
 
     def _pass(self, recorder: str, message: dict[str, Any]) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
@@ -339,6 +350,9 @@ def check(request: TraceRequest) -> None:
     if request.again and request.script is None:
         why = "an expression that fails over a saved tensor is watched anyway"
         raise PtexploreError("--again is for a script", why, "ptexplore trace --script FILE --again", USAGE)
+    if request.vary and request.script is not None:
+        why = "a script runs as it would without ptexplore: its addresses and hashes are always drawn at random"
+        raise PtexploreError("--vary is for an expression", why, 'ptexplore trace "a + b" --vary', USAGE)
     if request.script is not None and not Path(request.script).is_file():
         hint = "ptexplore trace --script FILE"
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)

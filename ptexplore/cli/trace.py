@@ -96,6 +96,14 @@ def trace(
         bool,
         Option("--again", help="run a script that fails over a saved tensor twice: who wrote", rich_help_panel=RUN),
     ] = False,
+    vary: Annotated[
+        bool,
+        Option(
+            "--vary",
+            help="draw addresses and Python's hashes at random: which counts depend on them",
+            rich_help_panel=RUN,
+        ),
+    ] = False,
     timeout: Annotated[
         str, Option(metavar="S", help="seconds that each run of it may take (60)", rich_help_panel=RUN)
     ] = "60",
@@ -219,6 +227,7 @@ def trace(
         first=first,
         twice=twice,
         again=again,
+        vary=vary,
     )
     with open_workspace(python) as workspace:
         traced = workspace.trace(request)

@@ -491,6 +491,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "cut": Remark,
     "stopped": Remark,
     "unwatched": Remark,
+    "varies": Remark,
     "twice": SecondRun,
     "calls": SteppedCalls,
     "result": SteppedResult,

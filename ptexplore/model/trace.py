@@ -110,6 +110,7 @@ class TraceOptions:
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
     twice: bool = False  # `--twice`: of a script, whether a second run is compared with the recorded one
     again: bool = False  # `--again`: a script that fails over a saved tensor runs once more, watched
+    vary: bool = False  # `--vary`: addresses and Python's hashes are drawn at random, as in any process
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
         kind = observation.kind
-        if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched"):
+        if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched", "varies"):
             context.findings.append(Finding(kind, record_of(observation, Remark).text))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
