@@ -273,7 +273,7 @@ def _personality(wanted: int) -> int:
     return int(ctypes.CDLL(None).personality(ctypes.c_ulong(wanted)))
 
 
-def start(
+def start(  # noqa: PLR0913  (what is started, where its streams lead, and how it runs)
     python: str | Path,
     script: Path,
     arguments: Sequence[str] = (),

@@ -213,10 +213,9 @@ class _Heard:
     def take(self, message: dict[str, Any]) -> None:
         """Keep one message. Raises PtexploreError for what ends the whole trace."""
         kind, recorder = message.get("type"), str(message.get("recorder"))
+        self._ready(message.get("varies", ()))
         if kind == "begin":
             self.running = recorder
-        elif kind == "ready":
-            self._ready(message)
         elif kind == "stopped":
             self.late = message["by"] == "timeout"
         elif recorder == TWICE:
@@ -239,9 +238,9 @@ class _Heard:
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
 
-    def _ready(self, message: dict[str, Any]) -> None:
-        """Keep what is drawn at random in a probe that was to do without, which the system did not allow."""
-        varies = " and ".join(message.get("varies", ()))
+    def _ready(self, drawn: Iterable[str]) -> None:
+        """Keep what is drawn at random in a probe that was to do without: the system did not allow that."""
+        varies = " and ".join(drawn)
         if varies and self.request.script is None and not self.request.vary:
             text = f"another run may count a little differently: this system lets nobody fix {varies}"
             self.add(PROBE, VARIES, {"text": text})

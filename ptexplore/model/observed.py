@@ -280,6 +280,13 @@ class PythonCode(Struct, frozen=True):
     qualname: str  # with what it is inside of
 
 
+class Beyond(Struct, frozen=True):
+    """A limit that a run was found to be beyond, counted as it was stepped."""
+
+    count: Count  # the run has more instructions
+    singly: bool  # that is, more of those that have to be stepped one by one, as code that was made at run time
+
+
 class SteppedCalls(Recorded, frozen=True):
     """Every call of one stepped part of the run, in the order of entry, as lists of one length."""
 
@@ -307,7 +314,7 @@ class SteppedCalls(Recorded, frozen=True):
     warm_ups: int | None = None  # runs at full speed before
     stepped: Count | None = None  # how many instructions were stepped, with the profile function's
     seconds: float | None = None  # that stepping took
-    projected: float | None = None  # seconds that stepping all of it would take, as the fastest run foretells
+    beyond: Beyond | None = None  # of one operator call that nobody asked for: why not all was stepped
     threads: int = 1  # how many torch had
     codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python's, and what they are
     builtins: Mapping[str, str] = {}  # by call: the name by which Python called this function of C

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
 import re
 import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -80,7 +82,7 @@ class Channel:
         poll.poll()
 
 
-def write(descriptor: int, data: bytes | bytearray) -> None:
+def write(descriptor: int, data: bytes | bytearray | memoryview) -> None:
     """Write all of it, however much the descriptor takes at a time."""
     view = memoryview(data)
     while view:
@@ -158,9 +160,11 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
     os.close(output)
     outcome = ChildOutcome()
     try:
-        sinks = {answers: (outcome.answer, ANSWER_LIMIT), outputs: (outcome.output, OUTPUT_LIMIT)}
-        with reaping(process):
-            outcome.status, outcome.late = _wait(process, sinks, guard, limit)
+        with Kept(ANSWER_LIMIT) as answered, Kept(OUTPUT_LIMIT) as printed:
+            with reaping(process):
+                sinks = {answers: answered, outputs: printed}
+                outcome.status, outcome.late = _wait(process, sinks, guard, limit)
+            outcome.answer, outcome.output = answered.read(), printed.read()
     except Abandoned:
         os.kill(process, signal.SIGKILL)
         raise
@@ -170,7 +174,57 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
     return outcome
 
 
-Sinks = dict[int, tuple[bytearray, int]]
+class Kept:
+    """What a child says, as far as `limit`: outside of this process's own memory until all is there.
+
+    It comes in pieces, of which nobody knows how long they are. Were they put together here, what is forked next would
+    find its memory laid out in another way each time, and run otherwise.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.size = limit, 0
+        in_memory = hasattr(os, "memfd_create")
+        descriptor = os.memfd_create("ptexplore") if in_memory else _unnamed()
+        self._file = os.fdopen(descriptor, "r+b", 0)
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more came than is kept."""
+        return self.size > self.limit
+
+    def take(self, descriptor: int) -> int:
+        """Take what is there; beyond the limit it is read and dropped, so that a writer never waits for us."""
+        count = os.readv(descriptor, [_PIECE])
+        if not self.is_full:
+            kept = min(count, self.limit + 1 - self.size)
+            with memoryview(_PIECE) as piece:
+                self._file.write(piece[:kept])
+            self.size += kept
+        return count
+
+    def read(self) -> bytearray:
+        """All that was kept."""
+        whole = bytearray(self.size)
+        self._file.seek(0)
+        self._file.readinto(whole)
+        return whole
+
+
+def _unnamed() -> int:
+    """A file that goes when it is closed."""
+    descriptor, path = tempfile.mkstemp()
+    os.unlink(path)
+    return descriptor
+
+
+_PIECE = mmap.mmap(-1, 1 << 20)
+Sinks = dict[int, Kept]
 
 
 def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[int, bool]:
@@ -194,7 +248,7 @@ def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[
                 late = True
                 os.kill(process, signal.SIGKILL)
             for descriptor in set(sinks) & set(ready):
-                if not _read(descriptor, sinks):
+                if not sinks[descriptor].take(descriptor):
                     poll.unregister(descriptor)
             if watch is None or watch in ready:
                 gone, status = os.waitpid(process, os.WNOHANG)
@@ -203,10 +257,10 @@ def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[
     finally:
         if watch is not None:
             os.close(watch)
-    for descriptor, (kept, most) in sinks.items():
+    for descriptor, kept in sinks.items():
         os.set_blocking(descriptor, False)
         with contextlib.suppress(BlockingIOError):
-            while len(kept) <= most and _read(descriptor, sinks):
+            while not kept.is_full and kept.take(descriptor):
                 pass
     return status, late
 
@@ -217,14 +271,6 @@ def _watch(process: int) -> int | None:
         return os.pidfd_open(process)
     except (AttributeError, OSError):
         return None
-
-
-def _read(descriptor: int, sinks: Sinks) -> int:
-    """Take what is there; beyond the limit it is read and dropped, so that a writer never waits for us."""
-    kept, limit = sinks[descriptor]
-    chunk = os.read(descriptor, 1 << 20)
-    kept += chunk[: max(limit + 1 - len(kept), 0)]
-    return len(chunk)
 
 
 def _child(work: Callable[[], bytes], answer: int, output: int, private: tuple[int, ...]) -> NoReturn:

@@ -95,7 +95,7 @@ PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # these retur
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
 LOST = "the traced code took the profile function away: what Python called after that is not known"
-KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "projected", "event")
+KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "beyond", "event")
 
 
 def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[str, Any]]:

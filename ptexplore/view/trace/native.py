@@ -15,7 +15,6 @@ from ptexplore.view.trace.native_names import display
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
-LONG = 1.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
 COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
@@ -361,7 +360,16 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:
 
 def too_long(part: SteppedCalls) -> str:
     """Why one call alone was stepped that nobody asked for, in words that go behind what was."""
-    return f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
+    told = beyond(part)
+    return f": {told}" if told else ""
+
+
+def beyond(part: SteppedCalls) -> str:
+    """The limit that the whole run is beyond, in words; "" if it was not stepped for another reason."""
+    if part.beyond is None:
+        return ""
+    count = f"all of it runs more than {part.beyond.count:,} instructions"
+    return f"{count} that must be stepped one by one" if part.beyond.singly else count
 
 
 def frames(hops: Iterable[Hop]) -> int:
