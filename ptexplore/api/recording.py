@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import os
 import signal
 import sys
@@ -39,8 +38,8 @@ class PublicRecording:  # `ptexplore.Recording`
     'double()'
     """
 
-    def __init__(self, workspace: Workspace | None = None, native_budget: float = 0.0) -> None:
-        self._workspace, self._native_budget = workspace, native_budget
+    def __init__(self, workspace: Workspace | None = None, native_budget: int | str = 0) -> None:
+        self._workspace, self._native_budget = workspace, instructions(native_budget)
         self._recorder: BlockRecorder | None = None
         self._block: RecordedBlock | None = None
         self._trail: PublicTrail | None = None
@@ -152,16 +151,17 @@ class PublicRecording:  # `ptexplore.Recording`
                 signal.raise_signal(signal.SIGINT)
 
 
-def record(*, native_budget: float = 0.0) -> PublicRecording:
+def record(*, native_budget: int | str = 0) -> PublicRecording:
     """Record what runs here, in your own process: in a `with`, or as a decorator.
 
     Your code runs once, as it is and where it is; a profile function and torch's profiler see what it calls. The Trail
     has its modules, functions, operators, kernels and times, and what it raised, which passes through. What recording
     cost is part of the times, and told: `recording.trail.program.overhead`, in nanoseconds.
 
-    With `native_budget`, in seconds, one call of each kind is stepped in a fork of your process, right before your own
-    call is made: your process waits meanwhile, and no line of yours runs twice. Nothing is forked once CUDA is in use
-    or threads run, as those of a notebook do: `recording.trail.program.stepping.reason` says so.
+    With `native_budget`, in instructions (3_000_000 or "3M"), one call of each kind is stepped in a fork of your
+    process, right before your own call is made: your process waits meanwhile, and no line of yours runs twice. Nothing
+    is forked once CUDA is in use or threads run, as those of a notebook do:
+    `recording.trail.program.stepping.reason` says so.
 
     Raises PtexploreError where nothing can be recorded: in a thread that is not the main one, inside of another
     recording, while another profiler is at work, without a torch that is supported.
@@ -174,12 +174,15 @@ def record(*, native_budget: float = 0.0) -> PublicRecording:
     >>> [path.name for path in recording.trail.program.paths if path.type == "Linear"]
     ['0']
     """
-    return PublicRecording(native_budget=seconds(native_budget))
+    return PublicRecording(native_budget=native_budget)
 
 
-def seconds(given: object) -> float:
-    """A time that was given to `record`. Raises PtexploreError for what is none."""
-    if type(given) in (int, float) and 0 <= float(str(given)) < math.inf:
-        return float(str(given))
-    why = "it is a number of seconds from 0 on"
-    raise PtexploreError(f"native_budget={given!r:.60} is no time", why, "record(native_budget=20)", USAGE)
+def instructions(given: object) -> int:
+    """The budget that was given for stepping a program. Raises PtexploreError for what is none."""
+    from ptexplore.capture.probing import BUDGET, native_budget
+
+    wanted = native_budget(given)
+    if wanted is None:
+        message = f"native_budget={given!r:.60} cannot be stepped"
+        raise PtexploreError(message, f"it takes {BUDGET}", 'record(native_budget="3M")', USAGE)
+    return wanted

@@ -40,8 +40,8 @@ class RecordedBlock:
 class BlockRecorder:
     """Records this process from `begin` to `end`, each called once."""
 
-    def __init__(self, native_budget: float = 0.0) -> None:
-        self._native_budget = native_budget  # seconds in which calls are stepped, each in a fork of this process
+    def __init__(self, native_budget: int = 0) -> None:
+        self._native_budget = native_budget  # instructions that may be stepped, each call in a fork of this process
         self.interrupted = False
         self._recorder: Any = None
         self._name = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -47,6 +48,22 @@ def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
         "--no-native": not options.native and options.script is None,
     }
     return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
+
+
+_BUDGET = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kMG]?)")
+_TIMES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+A_FORK = 20_000  # instructions that a fork of a program counts for: FORK of probe/stepping.py
+MOST = 1_000_000_000_000
+BUDGET = f"a number of instructions as 500k, 3M or 3000000: above {A_FORK:,}, which is what one fork counts for, or 0"
+
+
+def native_budget(given: object) -> int | None:
+    """The instructions that a text ("3M") or a number means; None if no budget can be that."""
+    if type(given) not in (int, str):
+        return None
+    found = _BUDGET.fullmatch(str(given).strip())
+    wanted = round(float(found[1]) * _TIMES[found[2]]) if found is not None else -1
+    return wanted if wanted == 0 or A_FORK < wanted <= MOST else None
 
 
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"

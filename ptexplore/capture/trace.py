@@ -97,7 +97,8 @@ PROCESSES = "processes"
 LEFT = "left-running"
 NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
 NOT_ASKED = "the native pass was not asked for"
-NO_BUDGET = "--native-budget 0 leaves it no time"
+NO_BUDGET = "--native-budget 0 leaves it nothing to step"
+SLOWEST = 50_000  # instructions a second that are stepped at least, forks counted in, however busy the machine is
 FIRST_AND = {
     "--script": "a script is never stepped whole",
     "--native-op": "--native-op steps one call, and runs it before",
@@ -137,7 +138,7 @@ def _captured(
 ) -> Session:
     """The session of what is asked; `left` gets what its runs left running."""
     if request.script is not None:
-        timeout = request.timeout + (request.native_budget if request.native else 0.0)  # of each run
+        timeout = request.timeout + (request.native_most / SLOWEST if request.native else 0.0)  # of each run
         with closing(ask_of_program(runtime, asked, timeout, left)) as messages:
             return gather(messages, request, runtime, raising=raising)
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
@@ -325,7 +326,7 @@ class _Heard:
         if self.stepped:
             return None
         given = ONCE if self.request.once else self.no_native if self.request.native else NOT_ASKED
-        if given is None and self.program is not None and not self.request.native_budget:
+        if given is None and self.program is not None and not self.request.native_most:
             return NO_BUDGET
         return given or "the native pass said nothing"
 

@@ -17,6 +17,7 @@ from ptexplore.model.program import Program
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
+STEPPED_OF_A_SCRIPT = 10_000_000  # instructions, where nothing else was asked for
 TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only added
 
 
@@ -106,7 +107,7 @@ class TraceOptions:
     seed: int = 0  # of the random numbers
     native: bool = False  # whether the native pass was asked for
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
-    native_budget: float = 60.0  # of a script: seconds in which one call of each kind is stepped
+    native_most: int = STEPPED_OF_A_SCRIPT  # of a script: how many instructions are stepped, of one call of each kind
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
     twice: bool = False  # `--twice`: of a script, whether a second run is compared with the recorded one
     again: bool = False  # `--again`: a script that fails over a saved tensor runs once more, watched

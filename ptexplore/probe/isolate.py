@@ -223,7 +223,7 @@ def _unnamed() -> int:
     return descriptor
 
 
-_PIECE = mmap.mmap(-1, 1 << 20)
+_PIECE = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 Sinks = dict[int, Kept]
 
 

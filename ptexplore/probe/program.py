@@ -32,7 +32,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
+    budget = int(request["native_most"]) if request.get("native") and not request.get("native_op") else 0
     recorder = Recorder((request["script"],), budget, float(request["timeout"]), running.names.seed_numpy)
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:
@@ -133,10 +133,10 @@ def why_not_here() -> tuple[str, str] | None:
     return None
 
 
-def begin(frame: FrameType | None, files: Iterable[str], native_budget: float) -> Recorder:
+def begin(frame: FrameType | None, files: Iterable[str], native_budget: int) -> Recorder:
     """Record this process from here on. `frame` is a function that is running already, `files` are the user's.
 
-    `native_budget` are seconds in which calls are stepped, each in a fork of this process.
+    `native_budget` are the instructions that may be stepped, each call in a fork of this process.
     """
     recorder = Recorder(files, native_budget, is_block=True)
     recorder.start(frame)

@@ -57,6 +57,7 @@ RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
+EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
 WORKERS = "torch's own threads"
 SLICE = 2_000  # markers after which the profiler is started anew
 AGAIN = 1_000_000  # nanoseconds after which it is looked again whether the profiler can be stopped
@@ -183,7 +184,7 @@ class Recorder:
     def __init__(
         self,
         user_files: Iterable[str] = (),
-        native_budget: float = 0.0,
+        native_budget: int = 0,
         limit: float | None = None,
         loaded: Callable[[], None] | None = None,
         *,
@@ -193,7 +194,7 @@ class Recorder:
         # Whether it records a part of a process that has made tensors before; whether a tensor has names at the end.
         self.is_block, self.named = is_block, False
         self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
-        self._budget = native_budget  # seconds of stepping
+        self._budget = native_budget  # instructions that may be stepped
         # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.
         self.limit, self.late = limit, False
         self.stepping: Stepping | None = None
@@ -522,7 +523,8 @@ class Recorder:
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
                 self._called_before.add((label, sets))
-                self._left = min(self._left, FIRST_SLICE)
+                closely = min(1 << max(len(self._called_before) - EAGER, 0), FIRST_SLICE)
+                self._left = min(self._left, closely)
             if self._stepped(self.stepping, path, sets, builtin):
                 return
         self._failed = None  # something else runs
@@ -1164,8 +1166,8 @@ class Recorder:
 
     def _told_of_stepping(self) -> dict[str, Any] | None:
         if self.stepping is None:
-            return None if self._no_stepping is None else {"budget": self._budget, "reason": self._no_stepping}
-        told = {"budget": self._budget, "spent": self.stepping.spent, "forks": self.stepping.forks}
+            return None if self._no_stepping is None else {"most": self._budget, "reason": self._no_stepping}
+        told = {"most": self._budget, "stepped": self.stepping.stepped, "forks": self.stepping.forks}
         return told | ({"reason": self.stepping.reason} if self.stepping.reason is not None else {})
 
 

@@ -89,7 +89,7 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> s
     told = {number for number, route in enumerate(program.routes) if route.represented == number}
     more = f", {len(told)} calls in all" if len(told) > len(done) else ", one call of each"  # by another builtin
     what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls and nodes were stepped{more}"
-    text = f"{what}, in {stepping.spent:.0f} s"
+    text = f"{what}, {stepping.stepped:,} instructions" if stepping.stepped else what  # an older file has no count
     reasons = Counter(why for why in left.values() if why is not None)
     text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())
     if options.script is None:
