@@ -95,7 +95,7 @@ VARIES = "varies"
 WRITES = "writes"
 PROCESSES = "processes"
 LEFT = "left-running"
-NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
+NO_CALLS = "it called no operator"
 NOT_ASKED = "the native pass was not asked for"
 NO_BUDGET = "--native-budget 0 leaves it nothing to step"
 SLOWEST = 50_000  # instructions a second that are stepped at least, forks counted in, however busy the machine is
@@ -296,7 +296,7 @@ class _Heard:
         if steps:
             self._native({"type": "pass", "observations": list(stepped(self.program, seen, steps))})
         elif self.program.stepping is not None:
-            self.no_native = self.program.stepping.reason or NOT_AGAIN
+            self.no_native = self.program.stepping.reason or _unstepped(self.program)
 
     def _native(self, message: dict[str, Any]) -> None:
         if message["type"] == "pass":
@@ -329,6 +329,13 @@ class _Heard:
         if given is None and self.program is not None and not self.request.native_most:
             return NO_BUDGET
         return given or "the native pass said nothing"
+
+
+def _unstepped(program: Program) -> str:
+    """Why no call of a program was stepped: what holds for most of its kinds."""
+    reasons = Counter(route.unstepped for route in program.routes if route.unstepped)
+    counted = [f"of {count} kind{'s' * (count != 1)} of calls: {why}" for why, count in reasons.most_common(3)]
+    return "; ".join(counted) or NO_CALLS
 
 
 def check(request: TraceRequest) -> None:

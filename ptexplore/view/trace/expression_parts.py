@@ -33,7 +33,7 @@ def unit_of(trail: Trail, session: Session | None) -> Unit:
 def how_timed(session: Session | None, *, with_nodes: bool) -> Iterator[str]:
     """What times of operator calls are of; `with_nodes`: those of nodes of backward, too."""
     for timed in records(session.observations if session is not None else (), "times", OperatorTimes):
-        runs = f"of each the fastest of {timed.runs} warm runs, added up" if timed.runs > 1 else "in one warm run"
+        runs = f"of each the fastest of {timed.runs} runs, added up" if timed.runs > 1 else "in one run, after others"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
         nodes = " and nodes of backward" if with_nodes else ""
         yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"

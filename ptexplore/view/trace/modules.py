@@ -426,7 +426,7 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
         if finding.kind == STEPPED and not options.verbose:
             told = finding.text.partition(" of operator calls")[0]
             is_block = trail.program is not None and trail.program.is_block
-            more = "record(native_budget=SECONDS)" if is_block else "--native-budget SECONDS"
+            more = "record(native_budget=N)" if is_block else "--native-budget N"
             routes = trail.program.routes if trail.program is not None else ()
             reasons = Counter(route.unstepped for route in routes if route.unstepped)
             would_help = SPENT in reasons or not reasons

@@ -27,6 +27,7 @@ from ptexplore.view.trace.screen import (
     call_numbers,
     counted_parts,
     facts,
+    has_cut,
     operators_below,
     outermost_counted,
     place_of,
@@ -41,7 +42,8 @@ MOST = 37  # rows of any other: with what stands above and below, it fits a scre
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-SHARES = "share: of all instructions, callees included; self: without the rows inside it"
+ALL, BEFORE_CUT = "all instructions", "the instructions before the cut"
+SHARES = "share: of {}, callees included; self: without the rows inside it"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
@@ -149,7 +151,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     functions = any(row.what.startswith(("Python", CALLED_BY_PYTHON)) for row in rows if row.level)
     small = f"no row: most of what is under {SMALL:.0%}; a kernel, if no kernel calls it, is named or counted in one"
     return (
-        SHARES,
+        SHARES.format(BEFORE_CUT if maker.has_cut else ALL),
         *([small] if maker.least == SMALL * maker.whole else []),
         *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
     )
@@ -319,6 +321,7 @@ class _Steps:
         self.whole = stepped(trail, session)
         self.least = least * self.whole
         self.parts = counted_parts(session)
+        self.has_cut = has_cut(session)
         # Of one stepped call among many, shares would read as those of the whole.
         self.tells_shares = least == SMALL_OF_ONE or options.verbose or any(part != "operator" for part in self.parts)
         self.calls = {o.id: o.data for o in (session.observations if session else ()) if o.kind == "call"}

@@ -68,6 +68,11 @@ def counted_parts(session: Session | None) -> dict[str, int]:
     return {part.part: part.instructions for part in parts}
 
 
+def has_cut(session: Session | None) -> bool:
+    """Whether stepping ended early in some part: shares are then of what ran before."""
+    return any(part.cut for part in records(session.observations if session else (), "calls", SteppedCalls))
+
+
 def call_numbers(trail: Trail) -> dict[int, int]:
     """By hop of an operator: which of the operator's calls it is, the first of them where it stands for several."""
     counts: Counter[str] = Counter()
@@ -121,7 +126,7 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     because = f", since the second {first.why}" if trail.captured.cold and first is not None else ""
     whole = [part for part in parts if part.part != "operator"]
     if whole:
-        count = f"{sum(part.instructions for part in whole):,} instructions"
+        count = f"{sum(part.instructions for part in whole):,} instructions{_until_cut(whole)}"
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
         yield f"{count}{names}: {which} on {threads}, single-stepped{because}"
@@ -132,7 +137,7 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     for part in parts if trail.program is None else ():
         if part.part == "operator":
             call = f"call {part.number}" if part.number else "one call"
-            count = f"{part.instructions:,} instructions"
+            count = f"{part.instructions:,} instructions{_until_cut((part,))}"
             is_asked = session is not None and session.options.native_op is not None
             why = native.too_long(part) if not is_asked else ""
             yield f"only {call} of {part.op} was stepped, {count}{why}; --native-op NAME#N steps another"
@@ -140,6 +145,11 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
     elif not parts:
         yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
+
+
+def _until_cut(parts: Iterable[SteppedCalls]) -> str:
+    """What makes a count true of parts of which one has no end."""
+    return " before it was cut" if any(part.cut for part in parts) else ""
 
 
 def reads(trail: Trail) -> tuple[str, ...]:
