@@ -50,7 +50,7 @@ def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
     return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
 
 
-_BUDGET = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kMG]?)")
+_BUDGET = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMG]?)")
 _TIMES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 A_FORK = 20_000  # instructions that a fork of a program counts for: FORK of probe/stepping.py
 MOST = 1_000_000_000_000

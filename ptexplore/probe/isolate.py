@@ -182,7 +182,7 @@ class Kept:
     """
 
     def __init__(self, limit: int) -> None:
-        self.limit, self.size = limit, 0
+        self.limit = limit
         in_memory = hasattr(os, "memfd_create")
         descriptor = os.memfd_create("ptexplore") if in_memory else _unnamed()
         self._file = os.fdopen(descriptor, "r+b", 0)
@@ -196,21 +196,19 @@ class Kept:
     @property
     def is_full(self) -> bool:
         """Whether more came than is kept."""
-        return self.size > self.limit
+        return self._file.tell() > self.limit
 
     def take(self, descriptor: int) -> int:
         """Take what is there; beyond the limit it is read and dropped, so that a writer never waits for us."""
         count = os.readv(descriptor, [_PIECE])
         if not self.is_full:
-            kept = min(count, self.limit + 1 - self.size)
             with memoryview(_PIECE) as piece:
-                self._file.write(piece[:kept])
-            self.size += kept
+                self._file.write(piece[: min(count, self.limit + 1 - self._file.tell())])
         return count
 
     def read(self) -> bytearray:
         """All that was kept."""
-        whole = bytearray(self.size)
+        whole = bytearray(self._file.tell())
         self._file.seek(0)
         self._file.readinto(whole)
         return whole
@@ -232,28 +230,16 @@ def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[
 
     Not until end of file: what the child started may hold its pipes for ever.
     """
-    watch, end, late = _watch(process), time.monotonic() + (limit or 0.0), False
+    watch, end, late = _watch(process), None if limit is None else time.monotonic() + limit, False
     poll = select.poll()
     for descriptor in (*sinks, *([watch] if watch is not None else [])):
         poll.register(descriptor, select.POLLIN)
     poll.register(guard, 0)  # errors are always told
     try:
-        while True:
-            left = None if limit is None or late else max(end - time.monotonic(), 0.0) * 1000
-            wait = left if watch is not None else POLL
-            ready = [descriptor for descriptor, _ in poll.poll(wait)]
-            if guard in ready:
-                raise Abandoned
-            if left is not None and time.monotonic() >= end:
-                late = True
+        while (status := _turn(process, poll, sinks, guard, watch, end)) is None:
+            if end is not None and time.monotonic() >= end:
+                late, end = True, None
                 os.kill(process, signal.SIGKILL)
-            for descriptor in set(sinks) & set(ready):
-                if not sinks[descriptor].take(descriptor):
-                    poll.unregister(descriptor)
-            if watch is None or watch in ready:
-                gone, status = os.waitpid(process, os.WNOHANG)
-                if gone:
-                    break
     finally:
         if watch is not None:
             os.close(watch)
@@ -263,6 +249,27 @@ def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[
             while not kept.is_full and kept.take(descriptor):
                 pass
     return status, late
+
+
+def _turn(
+    process: int, poll: select.poll, sinks: Sinks, guard: int, watch: int | None, end: float | None
+) -> int | None:
+    """Wait for something, and take what has come; the child's status once it is gone.
+
+    Nothing outlives a turn: how many there are depends on the clock, and must leave no trace in where things lie in
+    this process's memory, which the next child is a fork of.
+    """
+    left = None if end is None else max(end - time.monotonic(), 0.0) * 1000
+    ready = {descriptor for descriptor, _ in poll.poll(left if watch is not None else POLL)}
+    if guard in ready:
+        raise Abandoned
+    for descriptor in sinks:
+        if descriptor in ready and not sinks[descriptor].take(descriptor):
+            poll.unregister(descriptor)
+    if watch is None or watch in ready:
+        gone, status = os.waitpid(process, os.WNOHANG)
+        return status if gone else None
+    return None
 
 
 def _watch(process: int) -> int | None:

@@ -161,7 +161,7 @@ class _Runs:
     request: dict[str, Any]
     began: float = field(default_factory=time.monotonic)
     count: int = 0
-    wall: float = math.inf
+    wall: float = math.inf  # seconds that the fastest run under the profiler took
     result: Any = None
     times: list[tuple[str, int]] | None = None  # operators and nodes of runs under the profiler, with nanoseconds
     timed: int = 0  # how many runs those were
@@ -177,8 +177,10 @@ class _Runs:
         """Run once more under the profiler: the operators called, in order, with overloads where it records them."""
 
         def how(both: Callable[[], None]) -> list[Any]:
+            began = time.monotonic()
             with api.profiler() as profile:
                 both()
+            self.wall = min(self.wall, time.monotonic() - began)
             return events.collect(profile, {}, timed=True)[0]
 
         told = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
@@ -192,14 +194,8 @@ class _Runs:
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Run once more; what `how` returned."""
 
-        def timed(both: Callable[[], None]) -> Any:
-            began = time.monotonic()
-            given = how(both)
-            self.wall = min(self.wall, time.monotonic() - began)
-            return given
-
         once = self.once()
-        given = once.run(timed)
+        given = once.run(how)
         self.count, self.result = self.count + 1, once.result["fingerprint"]
         return given
 

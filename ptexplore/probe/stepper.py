@@ -151,10 +151,17 @@ class Stepper:
     def _both_clocks(self) -> tuple[float, int]:
         """The system's clock and the processor's, read so soon after each other that they tell the same moment."""
         for _ in range(100):
-            before, ticks, after = time.monotonic(), int(self._clock()), time.monotonic()
-            if after - before < 2e-5:
-                break
-        return before, ticks
+            if (both := self._soon_after()) is not None:
+                return both
+        return time.monotonic(), int(self._clock())
+
+    def _soon_after(self) -> tuple[float, int] | None:
+        """Both clocks; None if too much time went by between them.
+
+        What is read in vain must be gone by the next try: how many there are would show in where things lie in memory.
+        """
+        before, ticks, after = time.monotonic(), int(self._clock()), time.monotonic()
+        return (before, ticks) if after - before < 2e-5 else None
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
         """Call `function` and log its jumps: its result and the steps. What it raises is raised.

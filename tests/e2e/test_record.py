@@ -311,7 +311,7 @@ def run():
     return [float(torch.softmax(x, -1).sum()) for _ in range(40)]
 
 plain, state, before = run(), torch.get_rng_state(), children()
-with ptexplore.record(native_budget=30) as recording:
+with ptexplore.record(native_budget="90M") as recording:
     recorded = run()
 assert recorded == plain
 assert torch.equal(torch.get_rng_state(), state)
@@ -342,7 +342,7 @@ def test_threads_of_the_user_forbid_it() -> None:
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
     thread.start()
-    with ptexplore.record(native_budget=30) as recording:
+    with ptexplore.record(native_budget="90M") as recording:
         for _ in range(40):
             torch.softmax(torch.ones(2), -1)
     over.set()
