@@ -193,7 +193,6 @@ class _Runs:
 
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Run once more; what `how` returned."""
-
         once = self.once()
         given = once.run(how)
         self.count, self.result = self.count + 1, once.result["fingerprint"]

@@ -14,7 +14,7 @@ stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 
-# `recorded` records a function with so many instructions for stepping; `stepped` are the names and rows of what was stepped.
+# `recorded` records a function, with so many instructions that may be stepped; what was stepped is by its name.
 BEGIN = """
 import base64, importlib, json, os, signal, struct, threading, time, zlib
 F = torch.nn.functional
