@@ -274,8 +274,8 @@ def _operator_call(
     entries = named or of_called(called)
     if not entries and beyond is not None:
         none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
-        singly = " that must be stepped one by one" if beyond.singly else ""
-        raise Unavailable(f"all of it runs more than {beyond.count:,} instructions{singly}, and {none}")
+        each = " that must be stepped one by one" if beyond.singly else ""
+        raise Unavailable(f"all of it runs more than {beyond.count:,} instructions{each}, and {none}")
     name, number = asked or ("any operator", 1)
     addresses = list(dict.fromkeys(entries.values()))
     most, singly = ASKED if runs.request.get("native_op") else OPERATOR
@@ -296,7 +296,7 @@ def _operator_call(
             f"{base} is called more often than was recorded ({where}): which call was stepped is not known"
         )
     sure = alike and (recorded is None or counts[steps.entry] == recorded)
-    why = beyond._asdict() if beyond is not None else None
+    why = asdict(beyond) if beyond is not None else None
     more = {"beyond": why, "op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
     return once, [stepped_part("operator", steps, **more)]
 

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import machine_code as code
 from . import python_calls
@@ -35,7 +35,8 @@ class Unavailable(Exception):
     """Stepping cannot be done here; the text says why."""
 
 
-class Limit(NamedTuple):
+@dataclass(frozen=True)
+class Limit:
     """More instructions than `count` would have been stepped; `singly`: by the trap flag alone."""
 
     count: int
