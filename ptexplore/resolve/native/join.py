@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
 from ptexplore.resolve.autograd import EVALUATE
-from ptexplore.resolve.claims import Claim, Context, numbers, rewrite
+from ptexplore.resolve.claims import Claim, Context, numbers, replaced, rewrite
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below, part
 from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
@@ -130,15 +130,7 @@ def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) 
 
 
 def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    replaced: list[Claim] = []
-    for claim in claims:
-        if claim is old:
-            replaced += new
-        elif any(inner is old for inner in claim.walk()):
-            replaced.append(replace(claim, children=_replaced(claim.children, old, new)))
-        else:
-            replaced.append(claim)
-    return tuple(replaced)
+    return replaced(claims, lambda claim: new if claim is old else None)
 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
@@ -243,13 +235,7 @@ def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Clai
 
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
     """The claims without some, and without all that is in those."""
-    kept = (claim for claim in claims if id(claim) not in taken)
-    return tuple(
-        replace(claim, children=_without(claim.children, taken))
-        if any(id(inner) in taken for inner in claim.walk())
-        else claim
-        for claim in kept
-    )
+    return replaced(claims, lambda claim: () if id(claim) in taken else None)
 
 
 def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:

@@ -98,13 +98,13 @@ class TraceRow:
         return self.beside.ref.candidates if self.beside is not None and self.beside.ref is not None else ()
 
     def brief(self, *, skew: bool) -> TraceRow:
-        """The row without reasons that nobody needs beside so many others: those that --explain gives for one frame.
+        """The row, not those below it, without reasons that nobody needs beside so many: --explain gives them for one.
 
         With `skew` also without that for a place in a tree of another version, which is the same in all.
         """
         dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
         lines = tuple(self._without_reason(line, dropped) for line in self.lines)
-        return replace(self, lines=lines, children=tuple(child.brief(skew=skew) for child in self.children))
+        return replace(self, lines=lines)
 
     def _without_reason(self, line: Line, dropped: tuple[str, ...]) -> Line:
         ref = line.ref
