@@ -22,6 +22,7 @@ from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.screen import (
     as_called,
     bare,
@@ -47,6 +48,7 @@ EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
+CALLS_ITSELF = "each call inside the one before"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
 ORDER_UNKNOWN = "order unknown"
@@ -347,6 +349,7 @@ class _Steps:
         self.held: dict[int, tuple[int, int]] = {}
         self.inside: dict[int, _Inside] = {}
         self.shapes: dict[object, int] = {}
+        self.levels: dict[int, int] = {}  # by hop, how many levels of a function that calls itself it stands for
         folded(trail.hops, self._count_held)
 
     def _note(self, hop: Hop, inside: tuple[_Inside, ...]) -> _Inside:
@@ -379,6 +382,7 @@ class _Steps:
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """The steps of the calls of a module."""
         hops, _ = native.condense(hops)
+        hops, self.levels = levels_folded(hops)
         folded(hops, self._note)
         steps = unrolled(self._all(hops, _Around()))
         for step in steps:
@@ -390,6 +394,7 @@ class _Steps:
         hops = self.trail.hops
         if native.frames(hops):
             hops, _ = native.condense(hops)
+        hops, self.levels = levels_folded(hops)
         folded(hops, self._note)
         groups = [(phase, list(group)) for phase, group in groupby(hops, key=lambda hop: hop.phase)]
         if len({phase for phase, _ in groups}) < 2:
@@ -512,9 +517,11 @@ class _Steps:
             qualname = hop.python.qualname if hop.python is not None else None
             goes_on = hop.python is not None and hop.python.resumed
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
+            levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
+            kind += f", {CALLS_ITSELF}" if levels else ""
             made = yield self._step(
                 hop,
-                as_called(qualname or hop.name),
+                f"{as_called(qualname or hop.name)}{levels}",
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )

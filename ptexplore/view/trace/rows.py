@@ -27,6 +27,7 @@ from ptexplore.view.trace.lines import (
 )
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
+from ptexplore.view.trace.recursion import IN_TURN, levels_folded
 
 TO_READ = 3  # stops that a trace suggests
 UNKNOWN_ORDER = "order unknown among the steps of its caller that no recorder saw"
@@ -46,6 +47,9 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
         place = replace(place, hidden=hidden)
+    if not options.full and not options.opened:
+        hops, levels = levels_folded(hops)
+        place = replace(place, levels=levels)
     rows, helpers = prune(hops, place, full=options.full)
     if options.only:
         rows = only(rows, options.only.lower())
@@ -259,6 +263,7 @@ class RowContext:
     `opened`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
     `hidden`: how many frames directly below a hop are not shown. `thread`: the one that what is around it ran in.
     `left`: the hops that an error left. `working`: those inside of which something ran that has a row.
+    `levels`: how many levels of a function that calls itself a hop stands for.
     """
 
     depth: int = 0
@@ -267,6 +272,7 @@ class RowContext:
     hidden: Mapping[int, int] = field(default_factory=dict)
     left: frozenset[int] = frozenset()
     working: frozenset[int] = frozenset()
+    levels: Mapping[int, int] = field(default_factory=dict)
     joining: _Joining = field(default_factory=lambda: _Joining(full=False))
 
     def inside(self, hop: Hop) -> RowContext:
@@ -300,6 +306,10 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
             hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue
         row, hidden_below = yield _row(hop, place, full=complete)
+        if hop.id in place.levels:
+            count = place.levels[hop.id]
+            in_turn = Line("reason", IN_TURN.format(count))
+            row = replace(row, title=f"{row.title} ×{count}", lines=(*row.lines, in_turn))
         if hop.thread != place.thread:
             row = replace(row, lines=(*row.lines, Line("reason", IN_ANOTHER_THREAD.format(hop.thread))))
         if hop.unknown_order:
