@@ -92,9 +92,9 @@ def _descend(
     """The claim with the keys of every operator call in it; `by_python` if Python, or a generated binding, makes it."""
     state = state_at(context, claim, state)
     if claim.hop.kind in ("binding", "python"):
-        return (yield _below_python(context, tensors, claim, state))
+        return (yield from _below_python(context, tensors, claim, state))
     if claim.hop.kind == "op" and claim.hop.op is not None:
-        return (yield _below_operator(context, tensors, claim, state, by_python=by_python))
+        return (yield from _below_operator(context, tensors, claim, state, by_python=by_python))
     if claim.hop.kind == "op":
         state = _inside_any(context, tensors, claim, state)
     elif claim.hop.kind == "node":

@@ -269,11 +269,11 @@ class Conclusions:
         """What a claim and all below it come to; `region` is the frame that it must have run in, where one is known."""
         frame = self.matched.get(id(claim))
         if frame is not None and claim.hop.kind == "op":
-            return (yield self._call(claim, frame))
+            return (yield from self._call(claim, frame))
         if frame is None and region is not None and claim.hop.kind in PREDICTED and claim.event is UNSEEN:
             frame = self._inside(region, claim.hop.name) if claim.hop.kind != "stub" else None
             if frame is None:
-                return (yield self._inlined(claim, region))
+                return (yield from self._inlined(claim, region))
         if frame is None:
             within = None if claim.hop.kind in ("op", "node") else region
             claim = self._without_idle(claim, within)
@@ -568,7 +568,8 @@ def _anchors(draft: Draft) -> list[Branch]:
     """The branches, nearest to a draft, that it must hold."""
     if draft.branch is not None:
         return [draft.branch]
-    return [placed.branch for placed in outermost(draft.children, lambda inner: inner.branch is not None)]
+    placed = outermost(draft.children, lambda inner: inner.branch is not None)
+    return [inner.branch for inner in placed if inner.branch is not None]
 
 
 def without_assumed(dispatch: Dispatch) -> Dispatch:

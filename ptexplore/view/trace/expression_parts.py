@@ -283,8 +283,8 @@ class _Gathering:
             return None
         recorder = self.recorders.get(hop.sequence) if hop.sequence is not None else None
         if recorder is None and bare(hop.name).removesuffix("::apply") == COPY_SLICES:
-            held = (self.recorder(inner) for inner in walk(hop.children) if inner.kind == "node")
-            recorder = next(filter(None, held), None)
+            nodes = (inner for inner in walk(hop.children) if inner.kind == "node" and inner.sequence is not None)
+            recorder = next((self.recorders[n.sequence] for n in nodes if n.sequence in self.recorders), None)
         return recorder
 
     def finished(self, part: _Gathered) -> Unrolling[tuple[Part, Signature]]:

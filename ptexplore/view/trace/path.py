@@ -499,11 +499,11 @@ class _Steps:
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
             return [(yield self._engine(hop, around))]
         if _is_through(hop):
-            return (yield self._all(hop.children, around))
+            return (yield from self._all(hop.children, around))
         if hop.kind == "key":
             return [(yield self._key(hop, around))]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
-            return (yield self._all(hop.children, within))  # what it launched is no function of its library
+            return (yield from self._all(hop.children, within))  # what it launched is no function of its library
         step = yield self._step_of(hop, within)
         if is_away:
             return [_with(step, ELSEWHERE)]
@@ -512,14 +512,14 @@ class _Steps:
     def _step_of(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The step that is a hop."""
         if hop.kind == "op":
-            return (yield self._operator(hop, around))
+            return (yield from self._operator(hop, around))
         if hop.kind == "python" and not native.is_range(hop):
             qualname = hop.python.qualname if hop.python is not None else None
             goes_on = hop.python is not None and hop.python.resumed
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
             levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
             kind += f", {CALLS_ITSELF}" if levels else ""
-            made = yield self._step(
+            made: _Step = yield self._step(
                 hop,
                 f"{as_called(qualname or hop.name)}{levels}",
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
@@ -528,9 +528,9 @@ class _Steps:
             made.opened = kind
             return made
         if hop.kind == "binding" or hop.binding is not None:
-            return (yield self._binding(hop, around))
+            return (yield from self._binding(hop, around))
         if hop.kind == "node":
-            return (yield self._node(hop, around))
+            return (yield from self._node(hop, around))
         if hop.kind == "launch":
             return self._launch(hop, around)
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
@@ -541,14 +541,14 @@ class _Steps:
             made.is_loop = True
             return made
         if hop.kind == "closed":
-            made = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
+            made: _Step = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
             return made
         asked = self._asked(hop)
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if is_chosen else ""
         name = hop.name if native.is_range(hop) else name
-        made = yield self._step(
+        made: _Step = yield self._step(
             hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
         )
         made.is_choice = bool(asked)
@@ -610,7 +610,7 @@ class _Steps:
         elif call is not None:
             told += ", …"
         kind = "binding, left by an exception" if RAISED in hop.why else "binding"
-        made = yield self._step(hop, python, kind + (f"; {told}" if told else ""), replace(around, binding=hop))
+        made: _Step = yield self._step(hop, python, kind + (f"; {told}" if told else ""), replace(around, binding=hop))
         made.opened = kind
         return made
 
@@ -657,7 +657,7 @@ class _Steps:
         formulas = formulas_of(hop)
         formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
         what = "recorded for backward" if _is_recorded(hop) else "node"
-        return (yield self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around))
+        return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around))
 
     def _launch(self, hop: Hop, around: _Around) -> _Step:
         """The row of what a device was given to do; its cost is that of the function that launched it."""

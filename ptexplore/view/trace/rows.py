@@ -323,12 +323,12 @@ def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:
     """The row of one hop, with those of its children."""
     if not full:
         if hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
-            return (yield _merged(hop, hop.children[0], place))
+            return (yield from _merged(hop, hop.children[0], place))
         boundary = _boundary(hop)
         if boundary is not None and (place.depth or hop.kind == "native"):
-            return (yield _crossed(hop, *boundary, place))
+            return (yield from _crossed(hop, *boundary, place))
         if hop.kind == "op" and place.depth and hop.instructions is None:
-            return (yield _brief(hop, place.inside(hop)))
+            return (yield from _brief(hop, place.inside(hop)))
         hop = _loop(hop)
     children, hidden = yield _pruned(hop.children, place.inside(hop), full=full)
     if hop.kind == "closed":
@@ -429,7 +429,7 @@ def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
         else:
             rest.append(child)
     children, hidden = yield _pruned(rest, place, full=False)
-    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), children), hidden
+    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), children=children), hidden
 
 
 def title(hop: Hop, *, entry: bool = False) -> str:
