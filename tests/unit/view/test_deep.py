@@ -16,8 +16,8 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, PythonCall, ResultInfo, TorchInfo, Trail, walk
 from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.render.terminal.trace import print_trail
-from ptexplore.view.trace.expression_parts import expression_parts
 from ptexplore.view.trace.explain import explain
+from ptexplore.view.trace.expression_parts import expression_parts
 from ptexplore.view.trace.page import Options, TraceRow, ViewName
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
@@ -117,7 +117,7 @@ def test_saved_and_loaded() -> None:
 
 
 def explain_json(deep: Trail, number: int) -> str:
-    return json.dumps([text for text in explain(deep, None, number).why] or ["-"])
+    return json.dumps(list(explain(deep, None, number).why) or ["-"])
 
 
 @pytest.mark.parametrize("form", FORMATS)
