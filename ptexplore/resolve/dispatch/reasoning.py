@@ -38,6 +38,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     LAYERS,
     WRAPPED,
     Arguments,
+    CalledInOrder,
     KnownTensors,
     LocalState,
     beside_names,
@@ -106,12 +107,13 @@ def _descend(
 def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Unrolling[Claim]:
     """A Python frame, or a binding, with the keys of what it calls; `state`: the sets where it begins."""
     children = []
+    order = CalledInOrder.by(claim)
     for child in claim.children:
         before = state_at(context, child, state) if claim.hop.kind == "python" else state
-        called, around = child, inside_caller(context, claim, child, state)
-        if lifted(claim, child):  # C++ between Python and the call changed what Python read
+        called, around = child, inside_caller(context, claim, child, state, order)
+        if lifted(claim, child, order):  # C++ between Python and the call changed what Python read
             unread = structs.replace(child.event, tls_include=None, tls_exclude=None)
-            called, around = replace(child, event=unread), inside_caller(context, claim, child, before)
+            called, around = replace(child, event=unread), inside_caller(context, claim, child, before, order)
         direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
         children.append((yield _descend(context, tensors, called, around, by_python=direct)))
         state = before  # what the frame did before it read them holds for its next call as well
