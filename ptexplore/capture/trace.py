@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
@@ -94,6 +95,11 @@ WRITES = "writes"
 PROCESSES = "processes"
 LEFT = "left-running"
 NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
+LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
+NOT_TOLD = {  # by pass: what is missing where it was stopped
+    "frames": ", so functions of Python are not shown",
+    "dispatch": ", so which call of the expression ran an operator is not shown",
+}
 NOT_ASKED = "the native pass was not asked for"
 NO_BUDGET = "--native-budget 0 leaves it no time"
 FIRST_AND = {
@@ -135,14 +141,16 @@ def _captured(
 ) -> Session:
     """The session of what is asked; `left` gets what its runs left running."""
     if request.script is not None:
-        timeout = request.timeout + (request.native_budget if request.native else 0.0)  # of each run
+        timeout = request.timeout + (request.native_budget if request.native else 0.0)
         with closing(ask_of_program(runtime, asked, timeout, left)) as messages:
             return gather(messages, request, runtime, raising=raising)
+    began = time.monotonic()
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
-    with closing(ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT, left)) as messages:
+    rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
+    with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
         return with_throw(session, messages)
 
 
@@ -178,9 +186,13 @@ def gather(
         for message in messages:
             heard.take(message)
     except Stopped as error:
-        if heard.running not in (NATIVE, LIBRARIES, WRITES):
+        if heard.running not in (NATIVE, LIBRARIES, WRITES) and not heard.passes:
             raise
-        if heard.running == WRITES:
+        if heard.running not in (NATIVE, LIBRARIES, WRITES):
+            missing = NOT_TOLD.get(heard.running, "")
+            heard.add("probe", "stopped", {"text": f"{error.message}: {error.why}{missing}; {error.hint}"})
+            heard.no_native = heard.no_native or error.message
+        elif heard.running == WRITES:
             heard.add(WRITES, UNWATCHED, {"text": unwatched({"type": "stopped", "message": error.why})})
         else:
             heard.no_native = f"{error.why}"
@@ -343,8 +355,8 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
     captured = Captured(
         ops=True,
-        frames=True,
-        dispatch=heard.program is None,
+        frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", "once")),
+        dispatch=heard.program is None and "dispatch" in heard.passes,
         native=heard.stepped,
         cold=heard.stepped and request.first,
         reason=heard.why_not_native,
