@@ -247,8 +247,8 @@ def explain_error(text: str, *, python: str | None = None) -> ErrorMessage:
 
     >>> import ptexplore
     >>> message = ptexplore.explain_error("Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend.")
-    >>> message.missing.own
-    ('CPU', 'Meta')
+    >>> message.missing.own[0]
+    'CPU'
     """
     with PublicWorkspace(python) as workspace:
         return workspace.explain_error(text)

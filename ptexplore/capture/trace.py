@@ -214,7 +214,7 @@ class _Heard:
     no_native: str | None = None
     late: bool = False  # whether the program was stopped since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
-    first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
+    first: FirstCall | None = None  # where the first call is shown though a later one was asked for
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
         """Keep one observation."""
@@ -230,8 +230,7 @@ class _Heard:
         elif recorder == TWICE:
             self._second_run(kind, message)
         elif kind == "first":
-            self.first = FirstCall(message["imported"], str(message["why"]))
-            self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
+            self._first_call(FirstCall(message["imported"], str(message["why"])))
         elif recorder == NATIVE:
             self._native(message)
         elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
@@ -263,6 +262,12 @@ class _Heard:
             data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
+
+    def _first_call(self, first: FirstCall) -> None:
+        """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
+        self.first = first
+        if first.imported:
+            self.no_native = f"it steps a later call than the first, and the second {first.why}"
 
     def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
         """Keep how the second run of a program compares with the recorded one."""
@@ -358,9 +363,9 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", "once")),
         dispatch=heard.program is None and "dispatch" in heard.passes,
         native=heard.stepped,
-        cold=heard.stepped and request.first,
+        cold=heard.stepped and (request.first or heard.first is not None),
         reason=heard.why_not_native,
-        warm=first["imported"] if first.get("warm") else None,
+        warm=(first["imported"] or None) if first.get("warm") else None,
         first=heard.first,
     )
     return Session(

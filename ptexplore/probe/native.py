@@ -42,7 +42,7 @@ STEPPED = 800_000  # instructions a second that are stepped, about: by breakpoin
 PATIENCE = 1.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
 FURTHER = 5.0  # seconds after which no further operator call is begun
 COLD = 20  # times as long as a warm one that a second run may take
-WARM_UPS, AT_MOST = 2, 6  # runs before the stepped one; more of them where they become faster still
+WARM_UPS, AT_MOST = passes.WARM_UPS, 6  # runs before the stepped one; more of them where they become faster still
 WHOLE, OPERATOR, ASKED = 20.0, 6.0, 30.0  # seconds after which stepping ends: of all, of an operator unasked, asked
 MOST_INSTRUCTIONS = 3_000_000  # instructions, however long they take
 ROWS = 1 << 20  # rows of the log: 64 MB
@@ -76,7 +76,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     if request.get("unlocated"):
         api.record_no_source_locations()
     runs = _Runs(request)
-    if request.get("first"):
+    if passes.steps_first(request):
+        if not request.get("first"):
+            api.begin_device(passes.texts(request), request.get("begin"))
         once, parts = _step_first(request)
     elif asked is None and runs.are_short():
         once, parts = _step_all(runs)
@@ -104,10 +106,10 @@ def _seconds(request: dict[str, Any], most: float) -> float:
 
 
 class _Once:
-    """One evaluation of the expression with names of its own: every evaluation sees the same fresh inputs."""
+    """One evaluation of the expression: each finds what the one `before` it in this process found."""
 
-    def __init__(self, request: dict[str, Any]) -> None:
-        self.evaluation = passes.prepared(RECORDER, request)
+    def __init__(self, request: dict[str, Any], before: passes.Pass | None = None) -> None:
+        self.evaluation = passes.prepared(RECORDER, request, before)
         self.value: Any = None
         self.forward: Steps | None = None
 
@@ -125,6 +127,7 @@ class _Once:
             passes.enter_contexts(stack, self.evaluation)
             given = how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
         self._check_end()
+        _ = self.result  # as long as its names have what they had
         return given
 
     def stepped(self, stepper: Stepper) -> list[dict[str, Any]]:
@@ -141,6 +144,7 @@ class _Once:
             passes.enter_contexts(stack, self.evaluation)
             self._evaluate(step)
         self._check_end()
+        _ = self.result
         return parts
 
     def _check_end(self) -> None:
@@ -162,8 +166,14 @@ class _Runs:
     wall: float = math.inf
     result: Any = None
     times: list[tuple[str, int]] | None = None  # operators and nodes of runs under the profiler, with nanoseconds
-
     timed: int = 0  # how many runs those were
+    last: passes.Pass | None = None  # that was evaluated in this process
+
+    def once(self) -> _Once:
+        """A further evaluation."""
+        once = _Once(self.request, self.last)
+        self.last = once.evaluation
+        return once
 
     def profiled(self) -> Called:
         """Run once more under the profiler: the operators called, in order, with overloads where it records them."""
@@ -191,7 +201,7 @@ class _Runs:
             self.wall = min(self.wall, time.monotonic() - began[1])
             return given
 
-        once = _Once(self.request)
+        once = self.once()
         given = once.run(timed)
         self.count, self.result = self.count + 1, once.result["fingerprint"]
         return given
@@ -267,10 +277,12 @@ def _step_first(request: dict[str, Any]) -> tuple[_Once, list[dict[str, Any]]]:
 
 def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
     """Step all of it; its first operator call alone where time ran out before any had begun."""
-    once, stepper = _Once(runs.request), Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, WHOLE))
+    stepper = Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, WHOLE))
+    once = runs.once() if sys.version_info < INSTRUMENTED else None
     with stepper.profiled():
-        if sys.version_info >= INSTRUMENTED:
+        if once is None:
             runs.warm_up()
+            once = runs.once()
         parts = once.stepped(stepper)
     if once.forward is None or once.forward.cut != stepper.late or len(parts) > 1:
         return once, parts
@@ -298,7 +310,7 @@ def _operator_call(
     counts = None
     if runs.wall < SLOW or runs.count < 2 or not api.records_all_threads():
         counts = runs.warm_up(lambda both: stepper.step_call(addresses, 0, both)[1].counts)
-    once = _Once(runs.request)
+    once = runs.once()
     steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both, 4 * runs.wall)[1])
     if steps.entry is None:
         times = f"{sum(steps.counts)} time(s)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import signal
 import sys
 import threading
@@ -11,13 +12,15 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import clock, native, passes, throws, twice, written
+from . import autograd, clock, freed, native, passes, throws, twice, written
 from . import torch_api as api
+from .frames import GIVEN
 from .raising import Raised
 from .recording import Recorder
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
+EXPRESSION = "<expression>"  # its file
 BLOCK = "block"  # where a block of the user's own process raised
 
 
@@ -62,7 +65,9 @@ def _seen_of(recorder: Recorder, raised: Raised | None) -> list[Seen]:
     thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
     seen = [(RECORDER, "raised", raised.told())]
     seen += [(throws.RECORDER, "thrown", thrown)] if thrown is not None else []
-    return seen + ([(written.RECORDER, "saved", modified)] if modified is not None else [])
+    seen += [(written.RECORDER, "saved", modified)] if modified is not None else []
+    again = recorder.freed(raised.error)
+    return seen + ([(freed.RECORDER, "freed", again)] if again is not None else [])
 
 
 def _message(
@@ -71,6 +76,7 @@ def _message(
     seen = list(ended_by)
     raised = any(kind == "raised" for _, kind, _ in seen)
     seen += [(RECORDER, "launches", {"device": recorder.device})] if recorder.device is not None else []
+    seen.append((RECORDER, "idle", {"devices": api.idle_devices()}))
     seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in tables]
     return {
@@ -83,6 +89,32 @@ def _message(
         "program": told,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
+
+
+# --- an expression, once more ---
+
+
+def freed_again(request: dict[str, Any]) -> dict[str, Any]:
+    """One more run of an expression whose backward came to what was freed: an observation "freed", if it is seen.
+
+    What was typed is recorded as a program's lines are, `--setup` included. Raises Refused or Raised as passes do.
+    """
+    texts = {f"{GIVEN} {number}>": code for number, code in enumerate(request["setup"], 1)}
+    texts[EXPRESSION] = (request.get("expression") or "").strip()
+    for file, text in texts.items():  # the lines of what is in no file
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    recorder = Recorder(texts)
+    recorder.start()
+    try:
+        running = passes.prepared(freed.RECORDER, request)
+        with passes.stage("context"), ExitStack() as stack:
+            passes.enter_contexts(stack, running)
+            passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
+    finally:
+        recorder.stop()
+    seen = recorder.freed(running.raised.error) if running.raised is not None else None
+    told = [{"recorder": freed.RECORDER, "kind": "freed", "data": seen}] if seen is not None else []
+    return {"observations": told}
 
 
 # --- in the user's own process ---

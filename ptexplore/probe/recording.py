@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, written
+from . import at_work, clock, events, freed, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
@@ -1139,6 +1139,12 @@ class Recorder:
         refused = api.refused_tensor(written.graph_of(error, BACKWARD), text, (saved, now))
         return self._fold.modified(refused, self._paths, whole=not self.cuts) if refused is not None else None
 
+    def freed(self, error: BaseException) -> dict[str, Any] | None:
+        """Which node an earlier backward had freed, and what leads to it still, as an observation's data; else None."""
+        if freed.REASON not in text_of(error).encode(errors="replace"):
+            return None
+        return self._fold.freed(error, self._paths, self._backwards, whole=not self.cuts)
+
     def not_noted(self) -> None:
         """In a fork whose calls are stepped: errors are made as they would be."""
         if self._throws is not None:
@@ -1312,7 +1318,7 @@ class Fold:
         "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
         "_numbers", "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders",
         "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_unplaced", "_work",
-        "cuts", "digest",
+        "cuts", "digest", "engine",
         "has_threads", "kept", "kinds", "met", "rows", "stepping", "threads", "writes",
     )  # fmt: skip
 
@@ -1354,6 +1360,7 @@ class Fold:
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
+        self.engine = freed.EngineLog()
         # Of each thread of Python's but the main one where it was when the profile began, path and number of the sets,
         # and its own path. `_numbers`: which of them it is, by the profiler's number of a thread.
         self.threads: dict[int, tuple[Path, int, Path]] = {}
@@ -1400,6 +1407,7 @@ class Fold:
         for sequences in self._by_thread.values():
             if len(sequences) > 1 << 20:
                 sequences.clear()
+        self.engine.forget()
 
     def _parted(
         self, roots: list[Any], thread: int, main: int | None, workers: Callable[[], Path]
@@ -1569,6 +1577,8 @@ class Fold:
         sizes: list[Any] = []
         kind, sequence = self._kind(call, path, sets, sizes, None)
         maker = self._maker(event, sequence) if self.kinds[kind].is_node else None
+        if self.kinds[kind].is_node:
+            self.engine.ran(event, sequence, maker, path)
         recorded = maker[:2] if maker is not None else None
         shape = self.kinds[kind].shapes.get(tuple(sizes))
         key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
@@ -1758,6 +1768,23 @@ class Fold:
         path, _, kind, _, _ = next(key for key, number in self._rows.items() if number == row)
         operator = self.kinds[kind].first["name"]
         return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
+
+    def freed(self, error: BaseException, paths: list[Path], backwards: int, *, whole: bool) -> dict[str, Any] | None:
+        """Which node had been freed when the engine came to it, as an observation's data; None where it is not seen."""
+        key_of = list(self._rows)  # by row
+
+        def maker(known: tuple[int, int, int]) -> freed.NodeMaker:
+            path, _, kind, _, _ = key_of[known[0]]
+            return freed.NodeMaker(paths[path], self.kinds[kind].first["name"], known[2])
+
+        def made(sequence: int) -> freed.NodeMaker | None:
+            known = self._numbered(sequence)
+            return maker(known) if known is not None else None
+
+        def makers() -> Iterator[freed.NodeMaker]:
+            return (maker(known) for calls in self._by_thread.values() for known in calls.values())
+
+        return freed.told(self.engine, written.graph_of(error, BACKWARD), made, makers, error, backwards, whole=whole)
 
     def saved(self, nodes: list[Any], *, folded: bool = True) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.

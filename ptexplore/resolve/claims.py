@@ -11,7 +11,18 @@ from operator import is_
 
 from ptexplore.lazy import remembered
 from ptexplore.model.nesting import Unrolling, each, folded, unrolled
-from ptexplore.model.observed import UNSEEN, Event, GraphNode, HeldTensors, RaisedError, UserCall, operators, records
+from ptexplore.model.observed import (
+    UNSEEN,
+    ChangedTable,
+    Event,
+    GivenKernel,
+    GraphNode,
+    HeldTensors,
+    RaisedError,
+    UserCall,
+    operators,
+    records,
+)
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
@@ -167,6 +178,12 @@ class Context:
     def held(self) -> tuple[HeldTensors, ...]:
         """What was read of the tensors that were there before the expression."""
         return tuple(records(self.session.observations, "held", HeldTensors))
+
+    @remembered
+    def given(self, op: str) -> tuple[GivenKernel, ...]:
+        """The functions of Python that torch.library.custom_op was given for an operator."""
+        tables = records(self.session.observations, "table", ChangedTable) if op in self.changed else []
+        return next((table.kernels for table in tables if table.op == op), ())
 
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""

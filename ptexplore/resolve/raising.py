@@ -16,6 +16,7 @@ from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import (
     CppFunction,
+    FreedNode,
     LeftFrame,
     PythonPlace,
     RaisedError,
@@ -53,6 +54,7 @@ from ptexplore.resolve.error_message import (
     thrown_at,
     with_writes,
 )
+from ptexplore.resolve.freed import cause_of_freed, freed_graph
 from ptexplore.resolve.mismatch import Given, compared
 from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
@@ -103,6 +105,9 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     )
     tensors = list(_tensors(operator)) if operator is not None else []
     missing = _missing(context, raised.message, claims, operator, call)
+    freed = next(iter(records(context.session.observations, "freed", FreedNode)), None)
+    graph = freed_graph(freed, raised, partial(_placed, context)) if freed is not None else None
+    cause = cause_of_freed(graph) if graph is not None else cause_of(raised.message, raised.exception)
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
@@ -121,9 +126,10 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         close=raised.close,
         check=condition_at(context.lookup, source),
         compared=_compared(raised.message, tensors, operator) if operator is not None else (),
-        cause=cause_of(raised.message, raised.exception) if missing is None else None,
+        cause=cause if missing is None else None,
         handed=_handed(context, raised.message),
         module=raised.module,
+        freed=graph,
     )
 
 

@@ -162,6 +162,7 @@ def _listed(root: SteppedCall, codes: Mapping[int, Mapping[str, Any]], symbols: 
             str(n): list(dict.fromkeys(map(demangle, place.jumpers))) for place, n in numbers.items() if place.jumpers
         },
         "units": {str(n): place.unit for place, n in numbers.items() if place.unit},
+        "written": {str(n): (place.file, place.line) for place, n in numbers.items() if place.file},
         "globals": [n for place, n in numbers.items() if place.is_global],
         "stubs": dict(_stubs(calls, function, names, symbols)),
         "returned": {

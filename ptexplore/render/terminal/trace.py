@@ -51,8 +51,8 @@ class _Tree:
             folded(self.console, title, self.count(row) + guide + ("└ " if last else "├ "), hanging)
             for line in lines:
                 folded(self.console, line, hanging, hanging + "  ")
-            below = row.children
-            pending += [(child, inner, number == len(below) - 1) for number, child in enumerate(below)][::-1]
+            inside = row.children
+            pending += [(child, inner, number == len(inside) - 1) for number, child in enumerate(inside)][::-1]
 
     def beside(self, row: TraceRow, place: Text, room: int) -> Text | None:
         """A row's first place, for the room that is left beside its title; None where it does not fit.

@@ -17,7 +17,7 @@ from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
-from ptexplore.resolve.dispatch.kernel_bodies import registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
@@ -51,6 +51,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     state_at,
 )
 from ptexplore.resolve.keyset import union
+from ptexplore.resolve.places.precision import of_yours
 
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
 NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named
@@ -417,6 +418,7 @@ def _chain(
     step = call.steps[number]
     kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
     held = tuple(inner.get((number, False), ()))
+    kernel = _of_python(kernel, step, held)
     if number < len(call.steps) - 1:
         further = _chain(context, call, inner, number + 1)
         if held and held[-1].hop.kind == "native" and _by_hand(step):  # the range lasts until the kernel returns
@@ -428,6 +430,23 @@ def _chain(
         placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
         kernel = kernel.but(kernel.hop, *((placed,) if number > 0 and held else ()), *call.unsaid)
     return _key(context, call, number, replace(kernel, children=kernel.children + held))
+
+
+def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim:
+    """A kernel that Python registered, by the function that ran first in it: the dispatcher calls that one.
+
+    Source: PythonKernelHolder of torch/csrc/utils/python_dispatch.cpp. What it calls on its way there is C++.
+    """
+    if step.registration is not None or not is_nameless(kernel.hop.name) or not is_from_python(step.entry):
+        return kernel
+    first = next((claim for claim in held if claim.event.type == "frame"), None)
+    if first is None or first.event.file is None or first.event.line is None:
+        return kernel
+    name = first.event.qualname or first.event.function or kernel.hop.name
+    is_torchs = first.hop.source.path is not None
+    source = first.hop.source if is_torchs else of_yours(first.event.file, first.event.line)
+    why = f"Python registered it, and {name} is the function of Python that the dispatcher called"
+    return kernel.but(replace(kernel.hop, name=name, source=source, status="observed"), why)
 
 
 def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Claim:

@@ -11,18 +11,20 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
 from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
-from ptexplore.model.observed import UNSEEN
+from ptexplore.model.observed import UNSEEN, PythonCode
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, Finding, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
-from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, is_nameless, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
-from ptexplore.resolve.native.chain import CALLS, ChainStep, steps
+from ptexplore.resolve.native.chain import CALLS, ChainStep, given_frame, given_lambda, python_frame, steps
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
+from ptexplore.resolve.places.precision import of_yours
+from ptexplore.resolve.python_places import function_place
 
 PREDICTED = ("impl", "stub", "native")
 BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
@@ -496,9 +498,17 @@ class Conclusions:
         """The kernel's hop: at its own frame, or inside the boundary's that it was compiled into."""
         if step.kernel is None and step.kernel_frame is None:
             step.kernel_frame = self._inside(step.frame, kernel.hop.name)
+        if step.kernel is None and step.kernel_frame is None and is_nameless(kernel.hop.name):
+            python = python_frame(step)
+            if python is not None and python.function.code is not None:
+                return self._of_python(kernel, step, python.function.code)
+            step.kernel_frame = given_frame(step)
+            step.kernel = given_lambda(step)
         named = step.kernel or (step.kernel_frame.function.name if step.kernel_frame is not None else None)
         if named is not None and named.plain != kernel.hop.name:
-            kernel = self._renamed(kernel, named.qualified, self.seen.sites.named(named), step)
+            written = step.kernel_frame.function.written if step.kernel_frame is not None else None
+            source = of_yours(*written) if written is not None else self.seen.sites.named(named)
+            kernel = self._renamed(kernel, named.qualified, source, step)
         if step.kernel_frame is not None and step.kernel_frame in self.growth.of:
             return self._place(self.seen.observed(kernel, step.kernel_frame), step.kernel_frame)
         shown = step.frame.function.shown
@@ -508,6 +518,14 @@ class Conclusions:
             hop = replace(hop, status="derived")
             why = f"{shown} ran it, and does not name it: the table's entry for {step.key} does"
         kernel = kernel.but(hop, why)
+        return Draft(kernel, fill(self.growth.of[step.frame], kernel))
+
+    def _of_python(self, kernel: Claim, step: ChainStep, code: PythonCode) -> Draft:
+        """A kernel that Python registered: its function ran, and has its own row where it is shown at all."""
+        place = function_place(self.context, code.file, code.line, code.name)
+        source = place if place.path is not None else of_yours(code.file, code.line)
+        hop = replace(kernel.hop, name=code.name, source=source, status="observed", evidence=self.seen.evidence(kernel))
+        kernel = kernel.but(hop, f"{step.frame.function.shown} ran {code.name}, a function of Python")
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
     def _renamed(self, kernel: Claim, name: str, source: SourceRef, step: ChainStep) -> Claim:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.model.observed import LaunchesTold, records
+from ptexplore.model.observed import IdleDevices, LaunchesTold, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Finding, is_move, walk
 from ptexplore.resolve.claims import Claim, Context, rewrite
@@ -28,7 +28,8 @@ _COMPILED = Linkage(library="libtorch_cuda.so")  # a kernel is in a library of i
 def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Say of each launch where its kernel is defined; and of which devices that were used nobody told the launches."""
     told = {seen.device for seen in records(context.session.observations, "launches", LaunchesTold)}
-    devices = sorted(context.devices - told - {"cpu", "meta"})
+    idle = {name for seen in records(context.session.observations, "idle", IdleDevices) for name in seen.devices}
+    devices = sorted(context.devices - told - idle - {"cpu", "meta"})
     if devices:
         where = ", ".join(devices)
         text = f"torch's profiler does not tell what is launched on {where}: which kernels ran there is not known"

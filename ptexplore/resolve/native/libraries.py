@@ -18,7 +18,7 @@ from ptexplore.resolve.claims import Claim, Context
 
 _PRIMITIVE = "dnnl_primitive_execute"  # the one C function through which every primitive of oneDNN runs
 _FUNCTION = re.compile(
-    r"(?:mkl_(?:blas|lapack)_+|cblas_)?([sdcz][a-z0-9]{3,}(?:_batch)?)_?"
+    r"(?:mkl_(?:blas|lapack)_+|cblas_)?([sdcz][a-z0-9]{3,}(?:_batch)?|gemm_[a-z0-9]+)_?"  # gemm_f16f16f32
     r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # of BLAS-like extensions MKL tells the whole name
     r"|Dfti(Compute)(?:Forward|Backward)"
 )
@@ -68,7 +68,7 @@ def _entries(
             entries |= {id(claim): _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
         elif calls:
             whose = f"{part.op}: " if part.event is not None else ""
-            known = f"in the tree are {len(frames)} that are known by name"
+            known = f"in the tree are {len(frames)} that may be these by their names"
             text = f"{whose}{library} tells of {len(calls)} calls, in a run of its own; {known}"
             context.findings.append(Finding("libraries", f"{text}: which is which is not known"))
     return entries

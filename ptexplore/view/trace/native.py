@@ -330,13 +330,15 @@ def entered(hop: Hop) -> str:
 
 
 def _which_call(captured: Captured) -> Iterator[str]:
-    """Which run is shown, where the first one imports modules: every run has names of its own, --setup's too."""
+    """Which run is shown, where the first one imports modules, or could not be repeated."""
     first = captured.first
     count, why = (first.imported, first.why) if first is not None else (captured.warm, "")
+    shown = f"what is shown is the first, since the second {why}" if why else "what is shown is a later one"
     if count:
         modules = f"{count:,} modules" if count > 1 else "a module"
-        shown = f"the first, since the second {why}" if why else "a later one, on names made anew (--setup's too)"
-        yield f"the first run imports {modules}; what is shown is {shown}"
+        yield f"the first run imports {modules}; {shown}"
+    elif why:
+        yield f"of the runs in one process {shown}"
 
 
 def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:

@@ -511,6 +511,7 @@ class _Steps:
 
     def _step_of(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The step that is a hop."""
+        made: _Step
         if hop.kind == "op":
             return (yield from self._operator(hop, around))
         if hop.kind == "python" and not native.is_range(hop):
@@ -519,7 +520,7 @@ class _Steps:
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
             levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
             kind += f", {CALLS_ITSELF}" if levels else ""
-            made: _Step = yield self._step(
+            made = yield self._step(
                 hop,
                 f"{as_called(qualname or hop.name)}{levels}",
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
@@ -541,14 +542,14 @@ class _Steps:
             made.is_loop = True
             return made
         if hop.kind == "closed":
-            made: _Step = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
+            made = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
             return made
         asked = self._asked(hop)
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if is_chosen else ""
         name = hop.name if native.is_range(hop) else name
-        made: _Step = yield self._step(
+        made = yield self._step(
             hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
         )
         made.is_choice = bool(asked)

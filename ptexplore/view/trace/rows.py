@@ -191,10 +191,10 @@ class _Joining:
 
     def shape(self, row: TraceRow) -> int:
         """The number of what a row has in common with its equals."""
-        below = tuple((self.known[id(child)][1], child.times) for child in row.children)
+        shapes = tuple((self.known[id(child)][1], child.times) for child in row.children)
         instructions, inside = (row.instructions, row.inside) if self.full and row.children else (None, 0)
         alone = replace(row, hop=0, times=1, children=(), instructions=instructions, inside=inside)
-        return self.numbers.setdefault((alone, below), len(self.numbers))
+        return self.numbers.setdefault((alone, shapes), len(self.numbers))
 
 
 def _sum(row: TraceRow, equal: TraceRow) -> Unrolling[TraceRow]:

@@ -114,12 +114,14 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     """How much was stepped, in one line, or why nothing was."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     which = "the very first call" if trail.captured.cold else "warm call"
+    first = trail.captured.first
+    because = f", since the second {first.why}" if trail.captured.cold and first is not None else ""
     whole = [part for part in parts if part.part != "operator"]
     if whole:
         count = f"{sum(part.instructions for part in whole):,} instructions"
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
-        yield f"{count}{names}: {which} on {threads}, single-stepped"
+        yield f"{count}{names}: {which} on {threads}, single-stepped{because}"
     if parts and trail.program is not None:
         each = "one call" if len(parts) == 1 else f"{len(parts)} calls of operators and nodes"
         was = "was" if len(parts) == 1 else "were"

@@ -22,11 +22,14 @@ from ptexplore.model.trace import (
     BoundName,
     CallNotTaken,
     Captured,
+    Cause,
+    CauseCase,
     DerivativeRef,
     Dispatch,
     Ending,
     Finding,
     FormulaRef,
+    FreedGraph,
     HandedError,
     Hop,
     LaunchRef,
@@ -41,6 +44,7 @@ from ptexplore.model.trace import (
     Observation,
     OperatorRef,
     PythonCall,
+    RecordingCall,
     ResultInfo,
     Session,
     StubKernelRef,
@@ -100,11 +104,14 @@ def a_trail() -> Trail:
         "aten::sum", "SparseCPU", ("self",), ("CPU",), ("CPU",), (), "aten::add", place, "to_dense()"
     )
     modified = ModifiedTensor("torch.FloatTensor [3]", "ExpBackward0", 0, 2, 1, ("aten::exp",), ("a.add_(1)",), True)
+    call = RecordingCall("aten::exp", "y = x.exp()", "step", place)
+    freed = FreedGraph("ExpBackward0", call, 0, call, 1, 2, (call,), (call,), ("h",), True, "state")
     ending = Ending(
         "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),
         (LeftFunction("backward", place),), ("f()",), missing, modified, ("seen",), ("sum",),
         module="b (Linear) of Net", further=3,
         handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
+        freed=freed, cause=Cause("why", "mend", (CauseCase("sign", "mend"),)),
     )  # fmt: skip
     return Trail(
         expression="torch.add(a, b)",
@@ -319,7 +326,7 @@ PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 @pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
-    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 21
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 25
     for path in PATHS:
         error = refused(lambda path=path: read(put(document(), path, outside)))
         assert "leads out of a tree" in error.why, path
