@@ -85,7 +85,7 @@ def ask(
     environment: Mapping[str, str] | None = None,
     left: list[LeftProcess] | None = None,
 ) -> Generator[dict[str, Any]]:
-    """Yield the probe's messages from its "ready" on; each run that it begins may take `timeout` seconds.
+    """Yield the probe's messages after its "ready"; all runs that it begins may take `timeout` seconds together.
 
     `environment` are variables that it gets besides ours. When the iterator ends, `left` has what runs left running.
 
@@ -96,7 +96,7 @@ def ask(
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given, environment, repeatable=not request.get("vary"))
-    yield from _heard(child, runtime, timeout, _allowed(timeout, timeout), left)
+    yield from _heard(child, runtime, timeout, {"ready": timeout}, left)
 
 
 def ask_of_program(
@@ -110,7 +110,7 @@ def ask_of_program(
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
-    yield from _heard(_Patient(child), runtime, timeout, _allowed(timeout, timeout), left)
+    yield from _heard(_Patient(child), runtime, timeout, {"ready": timeout}, left)
 
 
 @dataclass

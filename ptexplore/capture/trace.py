@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
@@ -96,9 +97,13 @@ WRITES = "writes"
 PROCESSES = "processes"
 LEFT = "left-running"
 NO_CALLS = "it called no operator"
+LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
+NOT_TOLD = {  # by pass: what is missing where it was stopped
+    "frames": ", so functions of Python are not shown",
+    "dispatch": ", so which call of the expression ran an operator is not shown",
+}
 NOT_ASKED = "the native pass was not asked for"
 NO_BUDGET = "--native-budget 0 leaves it nothing to step"
-SLOWEST = 50_000  # instructions a second that are stepped at least, forks counted in, however busy the machine is
 FIRST_AND = {
     "--script": "a script is never stepped whole",
     "--native-op": "--native-op steps one call, and runs it before",
@@ -138,14 +143,15 @@ def _captured(
 ) -> Session:
     """The session of what is asked; `left` gets what its runs left running."""
     if request.script is not None:
-        timeout = request.timeout + (request.native_most / SLOWEST if request.native else 0.0)  # of each run
-        with closing(ask_of_program(runtime, asked, timeout, left)) as messages:
+        with closing(ask_of_program(runtime, asked, request.timeout, left)) as messages:
             return gather(messages, request, runtime, raising=raising)
+    began = time.monotonic()
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
-    with closing(ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT, left)) as messages:
+    rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
+    with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
         return with_throw(session, messages)
 
 
@@ -181,9 +187,13 @@ def gather(
         for message in messages:
             heard.take(message)
     except Stopped as error:
-        if heard.running not in (NATIVE, LIBRARIES, WRITES):
+        if heard.running not in (NATIVE, LIBRARIES, WRITES) and not heard.passes:
             raise
-        if heard.running == WRITES:
+        if heard.running not in (NATIVE, LIBRARIES, WRITES):
+            missing = NOT_TOLD.get(heard.running, "")
+            heard.add("probe", "stopped", {"text": f"{error.message}: {error.why}{missing}; {error.hint}"})
+            heard.no_native = heard.no_native or error.message
+        elif heard.running == WRITES:
             heard.add(WRITES, UNWATCHED, {"text": unwatched({"type": "stopped", "message": error.why})})
         else:
             heard.no_native = f"{error.why}"
@@ -369,8 +379,8 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
     captured = Captured(
         ops=True,
-        frames=True,
-        dispatch=heard.program is None,
+        frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", "once")),
+        dispatch=heard.program is None and "dispatch" in heard.passes,
         native=heard.stepped,
         cold=heard.stepped and (request.first or heard.first is not None),
         reason=heard.why_not_native,

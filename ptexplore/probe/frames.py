@@ -26,7 +26,7 @@ from .generators import goes_on
 from .raising import left_frames
 from .values import names_of, tensors_among
 
-LIMIT = 50_000  # markers of one pass
+LIMIT = 20_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
 DISPATCHES = "__torch_dispatch__"
 FINALIZES = "__del__"

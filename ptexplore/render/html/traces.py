@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
+from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
@@ -37,7 +38,7 @@ def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, ur
     }
     out: list[str] = []
     whole = stepped(trail, session) if shown.counted else 0
-    _rows(out, shown.rows, _Parts(show, cards, whole), 0)
+    unrolled(_rows(out, shown.rows, _Parts(show, cards, whole), 0))
     return Markup("".join(out))
 
 
@@ -97,7 +98,7 @@ class _Parts(NamedTuple):
     whole: int
 
 
-def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -> None:
+def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -> Unrolling[None]:
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f"<li data-hop={row.hop} data-kind={row.kind} data-status={row.status}>")
@@ -106,7 +107,7 @@ def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -
             lines = f'<div class=place><a href="{parts.cards[row.hop]}">the operator\'s card</a></div>{lines}'
         if row.children:
             out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
-            _rows(out, row.children, parts, depth + 1)
+            yield _rows(out, row.children, parts, depth + 1)
             out.append("</details>")
         else:
             out.append(f"<div class=leaf>{title}</div>{lines}")

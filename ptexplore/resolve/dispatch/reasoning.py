@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from msgspec import structs
 
+from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
@@ -37,6 +38,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     LAYERS,
     WRAPPED,
     Arguments,
+    CalledInOrder,
     KnownTensors,
     LocalState,
     beside_names,
@@ -78,51 +80,55 @@ def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
     tensors, state = KnownTensors.of(context), first_state(context)
     elsewhere = replace(state, observed=False, certain=False, known=False, why=ANOTHER_THREAD, transforms=())
-    return tuple(
-        _descend(context, tensors, claim, elsewhere if claim.hop.thread else state, by_python=not claim.hop.thread)
-        for claim in claims
+    return unrolled(
+        each(
+            _descend(context, tensors, claim, elsewhere if claim.hop.thread else state, by_python=not claim.hop.thread)
+            for claim in claims
+        )
     )
 
 
 def _descend(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = False
-) -> Claim:
+) -> Unrolling[Claim]:
     """The claim with the keys of every operator call in it; `by_python` if Python, or a generated binding, makes it."""
     state = state_at(context, claim, state)
     if claim.hop.kind in ("binding", "python"):
-        return _below_python(context, tensors, claim, state)
+        return (yield from _below_python(context, tensors, claim, state))
     if claim.hop.kind == "op" and claim.hop.op is not None:
-        return _below_operator(context, tensors, claim, state, by_python=by_python)
+        return (yield from _below_operator(context, tensors, claim, state, by_python=by_python))
     if claim.hop.kind == "op":
         state = _inside_any(context, tensors, claim, state)
     elif claim.hop.kind == "node":
         state = beside_names(context, state)
-    return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
+    children = yield each(_descend(context, tensors, child, state) for child in claim.children)
+    return replace(claim, children=children)
 
 
-def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
+def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Unrolling[Claim]:
     """A Python frame, or a binding, with the keys of what it calls; `state`: the sets where it begins."""
     children = []
+    order = CalledInOrder.by(claim)
     for child in claim.children:
         before = state_at(context, child, state) if claim.hop.kind == "python" else state
-        called, around = child, inside_caller(context, claim, child, state)
-        if lifted(claim, child):  # C++ between Python and the call changed what Python read
+        called, around = child, inside_caller(context, claim, child, state, order)
+        if lifted(claim, child, order):  # C++ between Python and the call changed what Python read
             unread = structs.replace(child.event, tls_include=None, tls_exclude=None)
-            called, around = replace(child, event=unread), inside_caller(context, claim, child, before)
+            called, around = replace(child, event=unread), inside_caller(context, claim, child, before, order)
         direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
-        children.append(_descend(context, tensors, called, around, by_python=direct))
+        children.append((yield _descend(context, tensors, called, around, by_python=direct)))
         state = before  # what the frame did before it read them holds for its next call as well
     return replace(claim, children=tuple(children))
 
 
 def _below_operator(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool
-) -> Claim:
+) -> Unrolling[Claim]:
     """An operator call with its key chain, and each thing that it called under the kernel that called it."""
     call = _call(context, tensors, claim, state, by_python=by_python)
     passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key
     if passing is not None:
-        return replace(claim, children=(_through_python(context, tensors, call, claim.children, passing),))
+        return replace(claim, children=((yield _through_python(context, tensors, call, claim.children, passing)),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
     if not call.steps and innermost.known:  # any of its kernels may hold a guard
         why = f"which kernels of {claim.hop.op} ran is not known"
@@ -133,7 +139,7 @@ def _below_operator(
         last = inner.get((len(call.steps) - 1, False), ())
         if child.hop.kind == "python" and any(earlier.hop.kind == "op" for earlier in last):
             place = (place[0], place[0] < len(call.steps) - 1)  # the kernel below had run by then
-        inner.setdefault(place, []).append(_descend(context, tensors, child, around))
+        inner.setdefault(place, []).append((yield _descend(context, tensors, child, around)))
     if not call.steps:
         return replace(claim, children=tuple(inner.get((0, False), ()))).but(claim.hop, *call.unsaid)
     return replace(claim, children=(_chain(context, call, inner),))
@@ -141,13 +147,13 @@ def _below_operator(
 
 def _frame_inside(call: Claim, file: str, function: str) -> Claim | None:
     """A function's Python frame in a kernel of an operator call, one that Python runs; None where there is none."""
-    for claim in call.children:
+    pending = list(call.children[::-1])
+    while pending:
+        claim = pending.pop()
         event = claim.event
         if event.type == "frame" and event.function == function and (event.file or "").endswith(file):
             return claim
-        frame = _frame_inside(claim, file, function) if claim.hop.kind not in ("op", "node") else None
-        if frame is not None:
-            return frame
+        pending += reversed(claim.children) if claim.hop.kind not in ("op", "node") else ()
     return None
 
 
@@ -158,7 +164,7 @@ def _through_python(
     children: Sequence[Claim],
     passing: Claim,
     number: int = 0,
-) -> Claim:
+) -> Unrolling[Claim]:
     """The key of this number, with the kernel that Python runs; the next key is in the frame that sends the call on.
 
     `children` are what the kernel called, `passing` is that frame, in one of them.
@@ -168,13 +174,13 @@ def _through_python(
     first = tuple(takewhile(lambda child: child.event.is_getter, passing.children))  # it reads the operator's handle
     sending = replace(passing, children=(*first, gap))
     emptied = tuple(_swapped(child, passing, sending) for child in children)
-    held = [_descend(context, tensors, child, outer) for child in emptied]
+    held = yield each(_descend(context, tensors, child, outer) for child in emptied)
     again = _frame_inside(passing, *REDISPATCH) if number + 2 < len(call.steps) else None
     if again is not None:
-        further = _through_python(context, tensors, call, passing.children[len(first) :], again, number + 1)
+        further = yield _through_python(context, tensors, call, passing.children[len(first) :], again, number + 1)
     else:
         inner = _inside_steps(context, call.state, call.steps, call.steps[-1].key)
-        called = [_descend(context, tensors, child, inner) for child in passing.children[len(first) :]]
+        called = yield each(_descend(context, tensors, child, inner) for child in passing.children[len(first) :])
         further = _chain(context, call, {(len(call.steps) - 1, False): called}, number + 1)
     outermost = _chain(context, replace(call, steps=call.steps[: number + 1]), {(number, False): held}, number)
     return rewrite((outermost,), lambda claim: further if claim.hop is gap.hop else claim)[0]
@@ -182,9 +188,7 @@ def _through_python(
 
 def _swapped(claim: Claim, old: Claim, new: Claim) -> Claim:
     """The claim with `new` in the place of `old`."""
-    if claim is old:
-        return new
-    return replace(claim, children=tuple(_swapped(child, old, new) for child in claim.children))
+    return rewrite((claim,), lambda part: new if part.hop is old.hop else part)[0]
 
 
 def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool) -> OperatorCall:

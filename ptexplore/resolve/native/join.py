@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
+from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
 from ptexplore.resolve.autograd import EVALUATE
-from ptexplore.resolve.claims import Claim, Context, numbers, rewrite
+from ptexplore.resolve.claims import Claim, Context, numbers, replaced, rewrite
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below, part
 from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
@@ -133,15 +134,7 @@ def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) 
 
 
 def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    replaced: list[Claim] = []
-    for claim in claims:
-        if claim is old:
-            replaced += new
-        elif any(inner is old for inner in claim.walk()):
-            replaced.append(replace(claim, children=_replaced(claim.children, old, new)))
-        else:
-            replaced.append(claim)
-    return tuple(replaced)
+    return replaced(claims, lambda claim: new if claim is old else None)
 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
@@ -223,14 +216,17 @@ def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere
 
     What is in those stands in their place.
     """
-    kept: list[Claim] = []
-    for claim in claims:
+
+    def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
         if id(claim) in absent:
-            continue
-        inner = _without_others(claim.children, absent, elsewhere)
+            return ()
+        inner = [part for held in (yield each(map(kept, claim.children))) for part in held]
+        if id(claim) in elsewhere:
+            return tuple(inner)
         is_same = len(inner) == len(claim.children) and all(map(operator.is_, inner, claim.children))
-        kept += inner if id(claim) in elsewhere else [claim if is_same else replace(claim, children=inner)]
-    return tuple(kept)
+        return (claim if is_same else replace(claim, children=tuple(inner)),)
+
+    return tuple(claim for held in unrolled(each(map(kept, claims))) for claim in held)
 
 
 def _is_yours(context: Context, claim: Claim) -> bool:
@@ -302,13 +298,7 @@ def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Clai
 
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
     """The claims without some, and without all that is in those."""
-    kept = (claim for claim in claims if id(claim) not in taken)
-    return tuple(
-        replace(claim, children=_without(claim.children, taken))
-        if any(id(inner) in taken for inner in claim.walk())
-        else claim
-        for claim in kept
-    )
+    return replaced(claims, lambda claim: () if id(claim) in taken else None)
 
 
 def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:

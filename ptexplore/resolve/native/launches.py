@@ -12,7 +12,7 @@ from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import IdleDevices, LaunchesTold, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Finding, is_move, walk
-from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.native.linkage import Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import unknown
@@ -39,12 +39,11 @@ def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _placed(sites: Sites, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    placed = []
-    for claim in claims:
+    def placed(claim: Claim) -> Claim:
         hop = claim.hop
-        hop = replace(hop, source=source_of(sites, hop.name)) if hop.kind == "launch" else hop
-        placed.append(replace(claim, hop=hop, children=_placed(sites, claim.children)))
-    return tuple(placed)
+        return replace(claim, hop=replace(hop, source=source_of(sites, hop.name))) if hop.kind == "launch" else claim
+
+    return rewrite(claims, placed)
 
 
 def source_of(sites: Sites, kernel: str) -> SourceRef:

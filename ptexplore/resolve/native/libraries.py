@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from ptexplore.model.nesting import folded
 from ptexplore.model.observed import LibraryCall, LibraryCalls, SteppedCalls, records
 from ptexplore.model.trace import Finding, LibraryEntry, walk
 from ptexplore.resolve.claims import Claim, Context
@@ -118,10 +119,11 @@ def _with(
     claims: tuple[Claim, ...], entries: Mapping[int, LibraryEntry], sentences: Mapping[int, str]
 ) -> tuple[Claim, ...]:
     """The claims with these entries and sentences; what holds none stays as it is."""
-    changed = []
-    for claim in claims:
+
+    def changed(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         entry, sentence = entries.get(id(claim)), sentences.get(id(claim))
         hop = replace(claim.hop, library=entry) if entry is not None else claim.hop
         hop = replace(hop, why=(*hop.why, sentence)) if sentence is not None else hop
-        changed.append(replace(claim, hop=hop, children=_with(claim.children, entries, sentences)))
-    return tuple(changed)
+        return replace(claim, hop=hop, children=children)
+
+    return folded(claims, changed)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ptexplore.model.nesting import outermost
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, Session, Trail, walk
@@ -87,11 +88,7 @@ def call_numbers(trail: Trail) -> dict[int, int]:
 
 def outermost_counted(hops: Iterable[Hop]) -> Iterator[Hop]:
     """The outermost hops whose instructions were counted."""
-    for hop in hops:
-        if hop.instructions is not None:
-            yield hop
-        else:
-            yield from outermost_counted(hop.children)
+    return outermost(hops, lambda hop: hop.instructions is not None)
 
 
 def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str, ...]:

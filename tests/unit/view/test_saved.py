@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -55,7 +56,7 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.view.trace.explain import RECORDS
-from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.view.trace.saved import DEEPEST, trail_from_json, trail_to_json
 from tests.harness import THOROUGH
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
@@ -198,6 +199,16 @@ def test_hops_are_a_flat_table_in_reading_order() -> None:
     assert [(row["id"], row["parent"]) for row in document()["hops"]] == [(1, None), (2, 1), (3, 2), (4, 3), (5, None)]
 
 
+def test_what_unpacks_to_too_much_is_refused_before_it_is_there() -> None:
+    bomb = gzip.compress(b" " * (64 << 20))
+    tracemalloc.start()
+    try:
+        assert "unpacks to more than" in (refused(lambda: trail_from_json(bomb, "x.json")).why or "")
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_it_may_be_packed() -> None:
     assert trail_from_json(gzip.compress(trail_to_json(a_trail()).encode()), "x.json")[0] == a_trail()
 
@@ -294,9 +305,9 @@ def test_hops_that_are_no_tree(label: str) -> None:
 
 def test_nesting_without_end() -> None:
     row = document()["hops"][0]
-    chain = [row | {"id": number, "parent": number - 1 or None} for number in range(1, 501)]
+    chain = [row | {"id": number, "parent": number - 1 or None} for number in range(1, DEEPEST + 2)]
     refused(lambda: read(document() | {"hops": chain}))
-    assert len(list(walk(read(document() | {"hops": chain[:300]}).hops))) == 300
+    assert len(list(walk(read(document() | {"hops": chain[:3000]}).hops))) == 3000
     ref = document()["hops"][0]["source"]
     for levels in (100, 5000):
         deep = ref
