@@ -152,8 +152,3 @@ def _until_cut(parts: Iterable[SteppedCalls]) -> str:
 def reads(trail: Trail) -> tuple[str, ...]:
     """The command that shows the first stop about what ran; () where there is none."""
     return tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:1])
-
-
-def operators_below(hops: Iterable[Hop]) -> int:
-    """How many operator calls the hops hold, their own included."""
-    return sum(hop.calls for hop in walk(hops) if hop.kind == "op")
