@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import linecache
 import signal
-import sys
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from json import dumps
 from types import FrameType
 from typing import Any
 
 from . import autograd, clock, freed, native, passes, throws, twice, written
 from . import torch_api as api
 from .frames import GIVEN
+from .held_signals import HeldSignals, is_the_programs
 from .raising import Raised
-from .recording import Recorder
+from .recording import TRIES, Recorder
+from .taken import os, sys, threading
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
 EXPRESSION = "<expression>"  # its file
 BLOCK = "block"  # where a block of the user's own process raised
+FORKED = "this process was forked from the one that is recorded"
 
 
 def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
@@ -133,36 +134,77 @@ def why_not_here() -> tuple[str, str] | None:
     return None
 
 
-def begin(frame: FrameType | None, files: Iterable[str], native_budget: int) -> Recorder:
-    """Record this process from here on. `frame` is a function that is running already, `files` are the user's.
+class Block:
+    """A recording of the user's own process: `begin` sets all that it needs or nothing, `end` puts everything back.
 
-    `native_budget` are the instructions that may be stepped, each call in a fork of this process.
+    What fails in it does not come out of it: `message` stays None, and `failed` says why. A signal's handler may raise
+    out of both, when all is set or put back.
     """
-    recorder = Recorder(files, native_budget, is_block=True)
-    recorder.start(frame)
-    return recorder
+
+    def __init__(self, native_budget: int) -> None:
+        self._native_budget = native_budget  # instructions that may be stepped, each call in a fork of this process
+        self._recorder: Recorder | None = None
+        self._held = HeldSignals()  # one for all: what an exception left held is put back by the next call
+        self.message: bytes | None = None  # of a pass, encoded, with the tables of all operators that were called
+        self.failed = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing goes on, and nothing is left to put back."""
+        return self._recorder is None and not self._held.is_holding
+
+    def begin(self, frame: FrameType | None, files: Iterable[str]) -> None:
+        """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
+        try:
+            self._held.hold()
+            self._recorder = Recorder(files, self._native_budget, is_block=True)
+            self._recorder.start(frame)
+        except BaseException as error:
+            self._recorder = None
+            if is_the_programs(error):
+                raise
+            self.failed = _words(error)
+        finally:
+            self._held.release()
+
+    def end(self, error: BaseException | None) -> None:
+        """Record no more. `error` is what the user's code raised. It may be called again, and then ends what is left.
+
+        In a process that was forked meanwhile there is nothing to end.
+        """
+        try:
+            self._held.hold()
+            recorder = self._recorder
+            if recorder is not None and recorder.process != os.getpid():
+                self._recorder, self.failed = None, FORKED
+            elif recorder is not None:
+                self._end(recorder, error)
+        finally:
+            self._held.release()
+
+    def _end(self, recorder: Recorder, error: BaseException | None) -> None:
+        for _ in range(TRIES):
+            try:
+                recorder.stop()  # goes on from where it was
+                self.message = self.message or _encoded(recorder, error)
+                break
+            except Exception as fault:
+                self.failed = _words(fault)
+        self._recorder = None
+        self._held.came.update(dict.fromkeys(recorder.held_back))
 
 
-def end(recorder: Recorder, error: BaseException | None) -> tuple[bytes, bool]:
-    """Record no more: the message of a pass, encoded, with the tables of all operators that were called.
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
-    `error` is what the user's code raised. A Ctrl-C meanwhile is kept for the caller: the second value says so.
-    """
-    asked: list[Any] = []
-    held = signal.getsignal(signal.SIGINT)
-    if held is not None:  # None: something else than Python has set it
-        signal.signal(signal.SIGINT, lambda *given: asked.append(given))
-    try:
-        recorder.stop()
-        ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
-        raised = None if error is None or ended_well else Raised(BLOCK, error)
-        ended_by = _seen_of(recorder, raised)
-        told = recorder.told()
-        message = _message(recorder, told, ended_by, passes.changed_tables(_called(told), {}))
-        return json.dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode(), bool(asked)
-    finally:
-        if held is not None:
-            signal.signal(signal.SIGINT, held)
+
+def _encoded(recorder: Recorder, error: BaseException | None) -> bytes:
+    ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
+    raised = None if error is None or ended_well else Raised(BLOCK, error)
+    ended_by = _seen_of(recorder, raised)
+    told = recorder.told()
+    message = _message(recorder, told, ended_by, passes.changed_tables(_called(told), {}))
+    return dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode()
 
 
 def unlike(tables: Iterable[dict[str, Any]], known: dict[str, str]) -> Iterator[str]:

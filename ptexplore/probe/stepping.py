@@ -11,13 +11,8 @@ function) from its entry point on, a node of backward from its `apply` on.
 
 from __future__ import annotations
 
-import os
 import resource
 import select
-import signal
-import sys
-import threading
-import time
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +26,9 @@ import torch
 
 from . import libraries, native, python_calls
 from . import torch_api as api
+from .raising import OURS
 from .stepper import Stepper
+from .taken import os, signal, sys, time
 from .unshared import shares_memory, unshare
 
 # Times as many instructions where the libraries print: MKL prints all that it knows of the machine first.
@@ -40,6 +37,7 @@ ROWS = 1 << 17  # rows of the log: 8 MB
 MOST_INSTRUCTIONS = 150_000  # of one call
 FORK = 20_000  # instructions that a fork counts for besides, whatever comes of it: it takes as long as these, or longer
 SECONDS = 30.0  # a net: one call is stepped that long at most
+WAIT = 0.05  # seconds between looks at whether a signal waits
 GRACE = 10.0  # seconds that a child may take besides
 TRIES = 3  # forks for one kind that may come to nothing
 OTHER, BROKEN = 3, 4  # with which status a child ends where Python ran, and where our own code failed
@@ -121,6 +119,7 @@ class Stepping:
         self.waited = self.waited_on_processors = 0  # nanoseconds: by the clock, and of this process's own threads
         self._since: int | None = None  # when a wait began that lasts
         self.forks = 0
+        self.came: Mapping[int, Any] = {}  # signals that wait: what is stepped then is given up
         self.reason: str | None = None  # why nothing more is stepped
         self.in_child = False
         self._met: dict[Key, Representative] = {}
@@ -334,7 +333,7 @@ class Stepping:
         if child == 0:
             self._enter_child(prepare)
             return None
-        return _ended(child, seconds)
+        return _ended(child, seconds, self.came)
 
     def _heard_in(self, prepare: Callable[[int], None], seconds: float) -> list[dict[str, Any]]:
         """What oneDNN and MKL tell in a fork that `prepare` makes ready, given a descriptor of a file in memory."""
@@ -465,8 +464,7 @@ def why_not() -> str | None:
     device = api.device_in_use()
     if device is not None:
         return f"{device.upper()} is in use, which no fork of the program can use"
-    ours = sum(thread.name == "ptexplore" for thread in threading.enumerate())
-    if len(sys._current_frames()) > 1 + ours:
+    if len([frame for frame in sys._current_frames().values() if not _is_ours(frame)]) > 1:
         return "the program runs threads of its own, which no fork has"
     if api.local_bits()[0] & api.python_key():
         return "a mode written in Python is on, and would run in a fork"
@@ -478,6 +476,13 @@ def why_not() -> str | None:
     if callable(handler) or handler is None:
         return "the program handles SIGCHLD, by which it would see the forks"
     return None
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a thread is the recorder's own: by the function that it began with."""
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename.startswith(OURS)
 
 
 def _thread_names() -> Iterable[str]:
@@ -499,9 +504,9 @@ def _is_harmless(frame: FrameType, event: str, argument: Any) -> bool:
     return True
 
 
-def _ended(child: int, seconds: float) -> tuple[int, bool]:
-    """Wait for a child: how it ended, and whether it was killed since it took too long."""
-    late = False
+def _ended(child: int, seconds: float, came: Mapping[int, Any]) -> tuple[int, bool]:
+    """Wait for a child: how it ended, and whether it was killed since it took too long, or since a signal came."""
+    late, end = False, time.monotonic() + seconds
     try:
         watch = os.pidfd_open(child)
     except (AttributeError, OSError):
@@ -510,11 +515,11 @@ def _ended(child: int, seconds: float) -> tuple[int, bool]:
         if watch is not None:
             poll = select.poll()
             poll.register(watch, select.POLLIN)
-            late = not poll.poll(seconds * 1000)
+            while not poll.poll(WAIT * 1000) and not late:
+                late = time.monotonic() > end or bool(came)
         else:
-            end = time.monotonic() + seconds
             while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None and not late:
-                late = time.monotonic() > end
+                late = time.monotonic() > end or bool(came)
                 time.sleep(0.005)
     except BaseException:
         os.kill(child, signal.SIGKILL)

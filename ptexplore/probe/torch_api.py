@@ -359,6 +359,7 @@ def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
     `device`: one of `launching_device`, whose work is told too. Not torch.profiler: its first use imports hundreds of
     modules and registers kernels.
     """
+    _profiler_ran[:] = [True]
     config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
     return torch.autograd.profiler.profile(
         use_kineto=True, use_device=device, record_shapes=shapes, experimental_config=config
@@ -507,19 +508,47 @@ SILENT = 7  # above every level of libkineto's messages
 
 @contextmanager
 def quiet_profiler() -> Iterator[None]:
-    """The profiler tells standard error nothing, which it does at each start and end. The very first start may.
+    """The profiler tells standard error nothing, which it does at each start and end.
 
-    By the variable of libkineto's logger; a torch that does not export it goes on telling.
+    By the variable of libkineto's logger; a torch that does not export it goes on telling. The very first start sets
+    that one anew, by a variable of the environment.
     """
     level = _message_level()
     before = level.value if level is not None else SILENT
     if level is not None:
         level.value = SILENT
+    is_first = not _was_quiet and _LOG_LEVEL not in os.environ
+    if is_first:
+        os.environ[_LOG_LEVEL] = str(SILENT)
     try:
         yield
+        _was_quiet[:] = [True]
     finally:
-        if level is not None and level.value == SILENT:  # its first start sets what stays
-            level.value = before
+        if is_first:
+            os.environ.pop(_LOG_LEVEL, None)
+        if level is not None and level.value == SILENT:
+            level.value = _FIRST_LEVEL if is_first else before
+
+
+_FIRST_LEVEL = 4  # what the very first start sets where the environment says nothing
+_LOG_LEVEL = "KINETO_LOG_LEVEL"
+_was_quiet: list[bool] = []  # not empty as soon as the very first start is over
+
+
+def end_without_profiler() -> None:
+    """In a fork: have it end without the destructors of C++, if torch's profiler ran before it was forked.
+
+    libkineto then has a thread that no fork has, and its destructor waits for it: std::thread::join aborts.
+    """
+    if not _profiler_ran:
+        return
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.PyDLL(None)
+        library.on_exit(library._exit, None)  # what is registered last is called first
+        library["__cxa_atexit"](library.fflush, None, None)
+
+
+_profiler_ran: list[bool] = []  # not empty as soon as a recorder has begun torch's profiler
 
 
 @functools.cache
