@@ -72,6 +72,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         'torch::autograd::THPVariable_relu'
         """
         from ptexplore.capture.probing import TraceRequest
+        from ptexplore.workspace.typed import typed
 
         if callable(expression):
             asked = {
@@ -106,7 +107,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             again=again,
             vary=vary,
         )
-        return PublicTrail(*self.inner.trace(request))
+        return PublicTrail(*self.inner.trace(typed(request)))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.

@@ -35,7 +35,9 @@ class TraceRequest(TraceOptions):
 
 def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
     """The words of a command line that ask for the same trace once more; of its time limit they say nothing."""
-    words = [expression] if options.script is None and expression is not None else ["--script", str(options.script)]
+    words = ["--script", str(options.script)]
+    if options.script is None and expression is not None:
+        words = [f"({expression})" if expression.startswith("-") else expression]  # else it would be an option
     values = [("--var", f"{name}={value}") for name, value in options.variables]
     values += [*(("--setup", code) for code in options.setup), *(("--with", context) for context in options.contexts)]
     values += [("--native-op", options.native_op)] if options.native_op is not None else []

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.failures import failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import sentences
@@ -114,17 +115,17 @@ ONCE = "--once runs it a single time, and the native pass runs it again"
 
 
 def capture(
-    request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] | None = None, *, raising: bool = False
+    run: AllowedRun, runtime: Runtime, digests: Mapping[str, str] | None = None, *, raising: bool = False
 ) -> Session:
-    """Run the expression or script in a probe of `runtime` and keep what its recorders saw.
+    """Run the expression or script that may run in a probe of `runtime`, and keep what its recorders saw.
 
     `digests` are the catalogue's, by operator: only operators that differ from it tell their tables. The native pass
     may fail alone: the session then says why, and holds what the others saw. With `raising` the session of what raises
     holds what was seen until then, and where that was thrown.
     Raises PtexploreError (usage) for what cannot be run, (failed) for what raises, dies or takes too long.
     """
-    check(request)
-    request = replace(request, native=request.native and not request.once)
+    check(run.request)
+    request = replace(run.request, native=run.request.native and not run.request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
     left: list[LeftProcess] = []
     try:

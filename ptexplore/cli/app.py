@@ -47,7 +47,8 @@ EPILOG = """\
 exit codes: 0 ok, 1 failed, 2 usage, 3 something needed is missing, stale or mismatched
 
 environment: PTEXPLORE_CACHE the cache folder, PTEXPLORE_DATA the folder of what you have read,
-             PTEXPLORE_DEBUG=1 shows tracebacks, NO_COLOR no colour
+             PTEXPLORE_CONFIG the folder of what you allowed to run, PTEXPLORE_DEBUG=1 shows tracebacks,
+             NO_COLOR no colour
 """
 
 

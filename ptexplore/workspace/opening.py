@@ -5,6 +5,7 @@ The catalogue and the indexes lie in the cache. Each is built once; a second pro
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError, cache_errors
-from ptexplore.locations import catalogue_file, index_file, lock_file, read_ahead_file
+from ptexplore.locations import cache_root, catalogue_file, index_file, lock_file, read_ahead_file
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.atlas import Atlas
 from ptexplore.source.fetch.checkouts import choose, current, extensions, is_in_place
@@ -41,6 +42,22 @@ def unwatched(title: str) -> AbstractContextManager[Progress]:
     """A Watch that shows nothing."""
     del title
     return nullcontext(Silent())
+
+
+def check_cache() -> None:
+    """Raise PtexploreError if the cache belongs to another user, who could decide what is shown, and what runs.
+
+    Root's is good: an administrator may have built one for all.
+    """
+    root = cache_root()
+    try:
+        owner = os.stat(root).st_uid
+    except OSError:  # it is not there yet, or whoever reads it says why not
+        return
+    if owner not in (os.geteuid(), 0):
+        why = "its indexes, generated C++ and checkouts are what its owner made of them"
+        hint = "PTEXPLORE_CACHE=FOLDER, one of your own"
+        raise PtexploreError(f"the cache {root} belongs to another user", why, hint, MISSING)
 
 
 # --- the installed torch ---

@@ -29,6 +29,7 @@ from ptexplore.view.trees import IndexedTree, Spot, project
 from ptexplore.workspace.opening import (
     InstalledTorch,
     Watch,
+    check_cache,
     compared_checkouts,
     fresh_index,
     open_catalogue,
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour, UnreadNotes
     from ptexplore.annotations.topics import Topic
+    from ptexplore.capture.allowed import AllowedRun
     from ptexplore.capture.own_process import RecordedBlock
-    from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.resolve.places.lookup import Lookup
@@ -80,7 +81,8 @@ class Workspace:
 
     `python` is a Python whose torch is looked at (None: our own), `tree` the one tree to look into (a checkout's name,
     or "runtime"; None: all in use), `notes` folders of notes over the shipped ones. `watch` shows progress under a
-    title, `notice` tells the user of something that is not an error.
+    title, `notice` tells the user of something that is not an error. Raises PtexploreError if the cache belongs to
+    somebody else.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Workspace:
         watch: Watch = unwatched,
         notice: Callable[[str], None] = _ignore,
     ) -> None:
+        check_cache()
         self.python = python
         self.tree = tree
         self.notes = tuple(notes)
@@ -266,8 +269,8 @@ class Workspace:
         """The file on this machine that a place in a Trail or on a card is in, and the line there."""
         return self.lookup.place_of(ref)
 
-    def trace(self, request: TraceRequest) -> tuple[Trail, Session]:
-        """Run an expression or a script in a probe: what ran, with the notes on it, and what the probe saw.
+    def trace(self, run: AllowedRun) -> tuple[Trail, Session]:
+        """Run an expression or a script that may run in a probe: what ran, with notes on it, and what the probe saw.
 
         Raises PtexploreError if it cannot be run, raises, dies or takes too long.
         """
@@ -275,9 +278,9 @@ class Workspace:
         from ptexplore.resolve.trail import resolve
         from ptexplore.view.notes.notes_about import with_notes
 
-        check(request)  # before a first run is spent on it
+        check(run.request)  # before a first run is spent on it
         lookup = self.lookup
-        session = capture(request, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
+        session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trail, Session]:
