@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from rich.segment import Segment
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.worker import WorkerFailed
 
 from ptexplore.capture.probing import TraceRequest
@@ -48,6 +50,7 @@ from ptexplore.workspace.typed import typed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from textual.color import Color
     from textual.message import Message
 
     from ptexplore.capture.allowed import AllowedRun
@@ -60,6 +63,20 @@ if TYPE_CHECKING:
 
 _SWITCHES = 0.001  # seconds that a thread which looks something up may keep the screen's waiting; Python's own are 5 ms
 _TRAIL = "trail"  # the name of the screen with what ran last
+
+
+class _Gate(LineFilter):
+    """The one door to the screen: no text steers the terminal or turns its direction, whoever forgot to clean it."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments, cleaned: their texts were decoded by now."""
+        del background
+        if all(segment.control or (segment.text.isascii() and segment.text.isprintable()) for segment in segments):
+            return segments
+        return [segment if segment.control else segment._replace(text=clean(segment.text)) for segment in segments]
+
+
+_GATE = _Gate()
 
 
 @dataclass(frozen=True)
@@ -119,6 +136,10 @@ class Browser(App[None]):
         self._switches: float | None = None  # what Python had before
         self.settled: Callable[[], object] = lambda: None
         self._read(library)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What each line of every screen goes through before it is drawn: no text steers the terminal."""
+        return [*super().get_line_filters(), _GATE]
 
     def _read(self, library: Library) -> None:
         """Read these trees and notes: what showed others is made anew."""

@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.content import Content
+from textual.geometry import Region
+from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
 from ptexplore.annotations.folders import parse
@@ -317,6 +320,22 @@ def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library,
         await until(pilot, lambda: "--native-op" in screen(app) or "put the cursor" in screen(app))
 
     drive("", reading, size=(150, 40))
+
+
+def test_no_text_steers_the_screen_whoever_forgot_to_clean_it(drive):
+    """What each line of every screen goes through, with a widget that cleans nothing."""
+
+    async def reading(app, pilot):
+        lines = [f"before {NASTY} after", "&#x202e; stays as written"]
+        await app.screen.mount(Static(Content("\n".join(lines)), id="planted"))
+        await until(pilot, lambda: "before" in screen(app))
+        strips = app.screen.query_one("#planted").render_lines(Region(0, 0, 100, 2))
+        drawn = "".join(segment.text for strip in strips for segment in strip)
+        assert "after" in drawn
+        assert "&#x202e; stays" in drawn
+        assert not unsafe(drawn)
+
+    drive("", reading)
 
 
 def test_a_loaded_trace_never_runs_by_a_key(library, drive):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -332,12 +333,33 @@ def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
         assert "leads out of a tree" in error.why, path
 
 
-def test_only_https_links_survive() -> None:
-    for path in PATHS:
-        spoilt = put(document(), (*path[:-1], "url"), "javascript:alert(1)")
-        assert read(spoilt) == a_trail(), path
-    linked = put(document(), ("hops", 0, "binding", "assigned", "url"), "https://example.org/")
-    assert "https://example.org/" in trail_to_json(read(linked))
+def test_a_link_is_made_of_tree_path_and_line_and_never_read() -> None:
+    """A file's link may lead anywhere: of it counts only that there was one."""
+    commit = "b" * 40
+    known = {**document(), "trees": [{**document()["trees"][0], "commit": commit}]}
+    tree = known["trees"][0]["name"]
+    for evil in ("javascript:alert(1)", "https://evil.example/", "http://github.com/", "", "//evil.example"):
+        for path in PATHS:
+            assert read(put(document(), (*path[:-1], "url"), evil)) == a_trail(), path  # no tree says which text it is
+            place = put(put(known, (*path[:-1], "url"), evil), (*path[:-1], "tree"), tree)
+            assert "evil" not in trail_to_json(read(place))
+    at = next(
+        path[:-1] for path in PATHS if value_at(known, path) and value_at(known, path[:-1])["layer"] != "generated"
+    )
+    place = put(put(known, (*at, "url"), "https://evil.example/"), (*at, "tree"), tree)
+    made = value_at(json.loads(trail_to_json(read(place))), at)
+    line = f"#L{made['line']}" if made["line"] else ""
+    assert made["url"] == f"https://github.com/pytorch/pytorch/blob/{commit}/{quote(made['path'])}{line}"
+    for no_commit in ("../../../../evil/evil/" + "a" * 18, "main", "B" * 40, "b" * 39):
+        spoilt = put(place, ("trees", 0, "commit"), no_commit)
+        assert value_at(json.loads(trail_to_json(read(spoilt))), at)["url"] is None
+
+
+def value_at(held: Any, path: Any) -> Any:
+    """What a document holds there."""
+    for part in path:
+        held = held[part]
+    return held
 
 
 def test_newer_format_says_so() -> None:
