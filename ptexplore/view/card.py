@@ -23,6 +23,7 @@ from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_
 from ptexplore.view.line import Line
 from ptexplore.view.notes.notes_about import MarksByTree, about_operator, holds
 from ptexplore.view.yaml_kernels import not_in_this_build
+from ptexplore.view.search.query_length import check_length
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 _NAMED = 4  # keys of a row that are named
@@ -166,6 +167,7 @@ def _preferred(names: Iterable[str]) -> str:
 
 def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
     """Gather the card of the operator that `asked` names. `stubs` of the same lookup may serve many cards."""
+    check_length(asked)
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, tree, asked)
     derivative = store.derivative(operator.name)

@@ -21,6 +21,7 @@ from ptexplore.store.index.site import SiteUse
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.find import shortened
+from ptexplore.view.search.query_length import check_length
 from ptexplore.view.trees import (
     IndexedTree,
     Spot,
@@ -145,6 +146,7 @@ def refs(
     `only` is the file that alone sees the definition that is meant, if one is. `reader` is kept for these trees, where
     there is one. Raises PtexploreError where nothing uses it and nothing is called so.
     """
+    check_length(name)
     asked = asked_for(trees, name)
     raw: dict[tuple[str, str, int, str], _Raw] = {}
     left_out = _LeftOut()

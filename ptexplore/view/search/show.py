@@ -20,6 +20,7 @@ from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
+from ptexplore.view.search.query_length import check_length
 from ptexplore.view.search.ranking import read_query
 from ptexplore.view.tokens import Stretch, surroundings
 from ptexplore.view.trees import (
@@ -234,7 +235,11 @@ _ORDER = {"function": 0, "class": 0, "struct": 0, "union": 0, "enum": 1, "concep
 def candidates(
     trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, kind: str | None = None
 ) -> list[Candidate]:
-    """Everything that `target` names: a place in a file, else a file, else operators and symbols; best first."""
+    """Everything that `target` names: a place in a file, else a file, else operators and symbols; best first.
+
+    Raises PtexploreError for a target that is too long to be one.
+    """
+    check_length(target)
     files = _files_named(trees, target)
     if files:
         return files

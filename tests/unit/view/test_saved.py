@@ -343,10 +343,8 @@ def test_a_link_is_made_of_tree_path_and_line_and_never_read() -> None:
             assert read(put(document(), (*path[:-1], "url"), evil)) == a_trail(), path  # no tree says which text it is
             place = put(put(known, (*path[:-1], "url"), evil), (*path[:-1], "tree"), tree)
             assert "evil" not in trail_to_json(read(place))
-    at = next(
-        path[:-1] for path in PATHS if value_at(known, path) and value_at(known, path[:-1])["layer"] != "generated"
-    )
-    place = put(put(known, (*at, "url"), "https://evil.example/"), (*at, "tree"), tree)
+    at = PATHS[0][:-1]
+    place = put(put(put(known, (*at, "url"), "https://evil.example/"), (*at, "tree"), tree), (*at, "layer"), "checkout")
     made = value_at(json.loads(trail_to_json(read(place))), at)
     line = f"#L{made['line']}" if made["line"] else ""
     assert made["url"] == f"https://github.com/pytorch/pytorch/blob/{commit}/{quote(made['path'])}{line}"
