@@ -195,12 +195,12 @@ def trust_notes(
     from ptexplore.workspace.consent import cannot_keep, code_in
 
     tours, pages, problems = _written(Path(path), path)
-    found = code_in(tours, pages)
-    lines = [line for piece in found for line in (f"# {piece.origin}", *piece.lines())]
-    asks = bool(found) and not revoke and can_ask()
+    pieces = code_in(tours, pages)
+    lines = [line for piece in pieces for line in (f"# {piece.origin}", *piece.lines())]
+    asks = bool(pieces) and not revoke and can_ask()
     if asks and not agreed(path, lines, "trust these files as they are now?"):
         raise PtexploreError(f"{path} is not trusted", "you did not say yes", f"ptexplore notes trust {path}", USAGE)
-    files = {piece.content: piece.file for piece in found}
+    files = {piece.content: piece.file for piece in pieces}
     try:
         if revoke:
             forget_files(files)

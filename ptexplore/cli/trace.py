@@ -264,20 +264,20 @@ def _again(load: str, asked: TraceRequest, trust: str | None) -> AllowedRun:
     from ptexplore.workspace.saved_traces import load_trace
 
     command = shlex.join(("ptexplore", "trace", "--load", load, "--rerun"))
-    found = of_trace(load_trace(load)[1], load, asked, command)
-    if trust is not None and not found.is_named(trust):
-        why = f"what would run has the sha256 {found.content}"
+    planned = of_trace(load_trace(load)[1], load, asked, command)
+    if trust is not None and not planned.is_named(trust):
+        why = f"what would run has the sha256 {planned.content}"
         raise PtexploreError(f"--trust {trust[:80]} is not the hash of this code", why, command, USAGE)
-    if found.is_allowed or trust is not None:
-        return found.allow() if trust is not None else found.allowed()
+    if planned.is_allowed or trust is not None:
+        return planned.allow() if trust is not None else planned.allowed()
     if not can_ask():
-        show_code(found.lines())
+        show_code(planned.lines())
         why = "somebody else may have written it (all of it is above), and nobody can be asked here"
-        hint = f"{command} in a terminal, or once you have read it: {command} --trust {found.content}"
-        raise PtexploreError(f"{found.origin} does not run", why, hint, USAGE)
-    if not agreed(found.origin, list(found.lines()), "run this, and remember that you said yes?"):
-        raise PtexploreError(f"{found.origin} does not run", "you did not say yes", command, USAGE)
-    return found.allow()
+        hint = f"{command} in a terminal, or once you have read it: {command} --trust {planned.content}"
+        raise PtexploreError(f"{planned.origin} does not run", why, hint, USAGE)
+    if not agreed(planned.origin, list(planned.lines()), "run this, and remember that you said yes?"):
+        raise PtexploreError(f"{planned.origin} does not run", "you did not say yes", command, USAGE)
+    return planned.allow()
 
 
 def _stepped(

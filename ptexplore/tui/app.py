@@ -235,9 +235,11 @@ class Browser(App[None]):
         except PtexploreError as error:
             self.notify(clean(error.one_line), markup=False, timeout=12)
             return
-        self.push_screen(ConsentScreen(page.origin, list(page.lines())), lambda yes: self._said(page, yes=bool(yes)))
+        self.push_screen(
+            ConsentScreen(page.origin, list(page.lines())), lambda yes: self._answered(page, yes=bool(yes))
+        )
 
-    def _said(self, asked: NotYours, *, yes: bool) -> None:
+    def _answered(self, asked: NotYours, *, yes: bool) -> None:
         """The reader saw all that would run, and said whether it may."""
         if not yes:
             self.reader.tell("nothing ran")

@@ -154,17 +154,17 @@ class Output:
         """Whether a regular file of ours is there: it begins as ours do, or has the hash that was kept of it."""
         try:
             handle = os.open(self.root / url, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(handle, "rb") as there:
+            with os.fdopen(handle, "rb") as file:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
                     return False
-                begin = there.read(2000)
+                begin = file.read(2000)
                 begins = _BEGINS.get(PurePosixPath(url).suffix)
                 if begins is not None and begin.startswith(begins):
                     return True
                 if url.startswith("assets/"):
                     return any(mark in begin for mark in _ASSETS)
                 known = self.before.get(url, [])
-                rest = hashlib.sha256(begin + there.read()).hexdigest()
+                rest = hashlib.sha256(begin + file.read()).hexdigest()
                 return begins is None and ((url == ".nojekyll" and not begin) or known[2:3] == [rest])
         except OSError:
             return False
@@ -269,11 +269,11 @@ def _manifest(root: Path) -> dict[str, list[Any]]:
 def _regular(file: Path) -> bytes:
     """The bytes of a regular file that is no link. Raises OSError; a FIFO keeps nobody waiting."""
     handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as there:
+    with os.fdopen(handle, "rb") as opened:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             raise OSError(errno.EINVAL, "it is no list of pages", str(file))
-        return there.read()
+        return opened.read()
 
 
 @contextlib.contextmanager

@@ -27,8 +27,8 @@ from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import cut_to
 from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
+from ptexplore.view.query_length import LONGEST
 from ptexplore.view.search.find import SORTS, FindView, HitGroup, Sort, asked, hits
-from ptexplore.view.search.query_length import LONGEST
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

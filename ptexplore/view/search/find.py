@@ -20,8 +20,8 @@ from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import PART
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree
+from ptexplore.view.query_length import check_length
 from ptexplore.view.search.operators import Catalogue, operator_spot
-from ptexplore.view.search.query_length import check_length
 from ptexplore.view.search.ranking import (
     BEGINS,
     CASE_MINOR,

@@ -20,8 +20,8 @@ from ptexplore.source.canonical import is_test_file
 from ptexplore.store.index.site import SiteUse
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.view.query_length import check_length
 from ptexplore.view.search.find import shortened
-from ptexplore.view.search.query_length import check_length
 from ptexplore.view.trees import (
     IndexedTree,
     Spot,

@@ -19,8 +19,8 @@ from ptexplore.source.canonical import language_of
 from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, on_lines
+from ptexplore.view.query_length import check_length
 from ptexplore.view.search.operators import Catalogue, operator_spot
-from ptexplore.view.search.query_length import check_length
 from ptexplore.view.search.ranking import read_query
 from ptexplore.view.tokens import Stretch, surroundings
 from ptexplore.view.trees import (

@@ -169,7 +169,7 @@ def _relinked(record: Any, links: _Links) -> Any:
         held = getattr(record, part)
         if held is not None:
             changes[part] = (
-                tuple(_relinked(one, links) for one in held) if isinstance(held, tuple) else _relinked(held, links)
+                tuple(_relinked(inner, links) for inner in held) if isinstance(held, tuple) else _relinked(held, links)
             )
     return replace(record, **changes)
 

@@ -83,8 +83,8 @@ def test_an_editor_is_one_that_is_known(tmp_path: Path, editor: str) -> None:
     found = find_project(tmp_path)
     assert found is not None
     assert found.editor == editor
-    address = address_of("/home/you/a b&line=9#x?.cpp", 7, editor)
-    assert "/home/you/a%20b%26line%3D9%23x%3F.cpp" in address, "a file's name is no part of the address"
+    address = address_of("/x/you/a b&line=9#x?.cpp", 7, editor)
+    assert "/x/you/a%20b%26line%3D9%23x%3F.cpp" in address, "a file's name is no part of the address"
 
 
 @pytest.mark.parametrize(

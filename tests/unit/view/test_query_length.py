@@ -6,8 +6,8 @@ import pytest
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.view.card import card
+from ptexplore.view.query_length import LONGEST, check_length
 from ptexplore.view.search.find import FindQuery, find
-from ptexplore.view.search.query_length import LONGEST, check_length
 from ptexplore.view.search.refs import refs
 from ptexplore.view.search.show import candidates
 
