@@ -244,7 +244,8 @@ def trace(
         vary=vary,
     )
     if load is not None:
-        run, command = _again(load, request, trust), ("ptexplore", "trace", "--load", load, "--rerun")
+        run = _again(load, request, trust)
+        command: tuple[str, ...] = ("ptexplore", "trace", "--load", load, "--rerun")
     else:
         run, command = typed(request), _command(request, python)
     with open_workspace(python) as workspace:
