@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -199,7 +200,9 @@ def trust_notes(
     lines = [line for piece in pieces for line in (f"# {piece.origin}", *piece.lines())]
     asks = bool(pieces) and not revoke and can_ask()
     if asks and not agreed(path, lines, "trust these files as they are now?"):
-        raise PtexploreError(f"{path} is not trusted", "you did not say yes", f"ptexplore notes trust {path}", USAGE)
+        raise PtexploreError(
+            f"{path} is not trusted", "you did not say yes", f"ptexplore notes trust {shlex.quote(path)}", USAGE
+        )
     files = {piece.content: piece.file for piece in pieces}
     try:
         if revoke:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -347,7 +348,7 @@ class TerminalWalk:
 
         tour, stop = self._walk.tour, self._walk.stop
         if not allowed_labs()(tour):  # said before the installed torch is looked at
-            file = tour.where.file
+            file = shlex.quote(tour.where.file)
             self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
             return True
         try:

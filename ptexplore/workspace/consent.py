@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import stat
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
@@ -164,7 +165,7 @@ def of_page(page: FolderPage, request: TraceRequest) -> NotYours:
     return NotYours(
         replace(request, expression=page.expression, script=None, setup=(), variables=(), contexts=()),
         f"the page {page.where.file}", page.where.file, page.sha, (("the expression", page.expression),),
-        f"ptexplore notes trust {page.where.file}", page.shipped,
+        f"ptexplore notes trust {shlex.quote(page.where.file)}", page.shipped,
     )  # fmt: skip
 
 
@@ -172,7 +173,7 @@ def of_lab(tour: Tour, lab: Lab, request: TraceRequest) -> NotYours:
     """A lab; `request` is what runs for it, with what guards it before."""
     return NotYours(
         request, f"the lab {lab.id} of {tour.where.file}", tour.where.file, tour.sha, tuple(_of_lab(lab)),
-        f"ptexplore notes trust {tour.where.file}", tour.shipped,
+        f"ptexplore notes trust {shlex.quote(tour.where.file)}", tour.shipped,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -104,7 +105,7 @@ def run_lab(
 
 def _untrusted(tour: Tour, stop: Stop, lab: Lab) -> LabResult:
     """Why a lab does not run, and what allows it to."""
-    why = f"its file is not trusted: ptexplore notes trust {tour.where.file}"
+    why = f"its file is not trusted: ptexplore notes trust {shlex.quote(tour.where.file)}"
     return LabResult(f"{tour.name_of(stop)}/{lab.id}", lab.where, "untrusted", why)
 
 

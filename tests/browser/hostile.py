@@ -103,7 +103,7 @@ PROGRAMS = (
     f"<svg {_XMLNS}>{_DRAWN}<script xmlns='http://www.w3.org/1999/xhtml'>{MARK};{_FETCH}</script></svg>",
     f"<svg {_XMLNS}>{_DRAWN}<style>@import url(https://evil.example/x.css);</style></svg>",
     f"<svg {_XMLNS}>{_DRAWN}<rect style='fill:url(https://evil.example/x.svg#a)' width='9' height='9'/></svg>",
-    f"<svg {_XMLNS}>{_DRAWN}<foreignObject><img xmlns='http://www.w3.org/1999/xhtml' src='{_EVIL}'/></foreignObject></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<foreignObject><b xmlns='http://www.w3.org/1999/xhtml'/></foreignObject></svg>",
     f"<svg {_XMLNS}>{_DRAWN}<a href='x'><set attributeName='href' to='javascript:{MARK}'/></a></svg>",
     f"<svg {_XMLNS}>{_DRAWN}<use href='{_EVIL}x.svg#a'/><image href='{_EVIL}x.png'/></svg>",
     f"<svg {_XMLNS}>{_DRAWN}<script>{MARK};{_FETCH}</script></svg>",  # as UTF-16

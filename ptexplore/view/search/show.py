@@ -194,7 +194,9 @@ def _extent(candidate: Candidate, inside: Symbol | None, total: int) -> tuple[in
         name = candidate.name
         why = f"{name} has {total} lines" if first > total else "the last line is before the first"
         asked = f"{first}-{last}" if last is not None else str(first)
-        raise PtexploreError(f"there is no line {asked} in {name}", why, f"ptexplore show {name}:{total}", USAGE)
+        raise PtexploreError(
+            f"there is no line {asked} in {name}", why, f"ptexplore show {shlex.quote(f'{name}:{total}')}", USAGE
+        )
     if last is not None:
         return first, min(last, total)
     if inside is not None and inside.end_line - inside.begin < READABLE:
@@ -266,7 +268,7 @@ def _files_named(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
     lengths = [_length(trees[file.tree], file.name) for file in files]
     if len(files) > 1 and max(lengths) < first:
         why = f"the longest of the {len(files)} files of that name has {max(lengths)}"
-        raise PtexploreError(f"there is no line {first} in {path}", why, f"ptexplore show {path}")
+        raise PtexploreError(f"there is no line {first} in {path}", why, f"ptexplore show {shlex.quote(path)}")
     long_enough = [file for file, length in zip(files, lengths, strict=True) if length >= first]
     return [replace(file, first=first, last=last) for file in long_enough or files]
 

@@ -70,7 +70,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
         left_out=(*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else [])),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
-        read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:TO_READ]),
+        read=tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:TO_READ]),
         ending=ending_lines(trail, (innermost.hop, innermost.title) if innermost is not None else None),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -151,4 +152,4 @@ def _until_cut(parts: Iterable[SteppedCalls]) -> str:
 
 def reads(trail: Trail) -> tuple[str, ...]:
     """The command that shows the first stop about what ran; () where there is none."""
-    return tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:1])
+    return tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:1])
