@@ -252,6 +252,8 @@ def test_nested_records_are_not_walked_by_recursion() -> None:
             if known.walks and not known.unrolled and name in _reached(functions, name):
                 recursive.append(f"{name_of(path)}::{name}")
     assert set(recursive) == set(_SHALLOW)
+
+
 # --- the doors (docs/security.md): one place each, so that nobody has to remember ---
 
 
