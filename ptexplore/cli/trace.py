@@ -191,7 +191,7 @@ def trace(
     """Run a PyTorch expression; show the binding, operators, dispatch keys and kernels it went through."""
     _check_one({"expression": expression, "script": script, "load": load})
     own = {"--var": var, "--setup": setup, "--with": contexts, "--grad": grad, "--backward": backward}
-    own |= {"--once": once, "--first": first, "--twice": twice, "--again": again}
+    own |= {"--once": once, "--first": first, "--twice": twice, "--again": again, "--vary": vary}
     _check_rerun(rerun=rerun, trust=trust, load=load, own=next((name for name, given in own.items() if given), None))
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)

@@ -114,7 +114,7 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
         cwd=asked.cwd,
     )
     request = replace(
-        request, timeout=asked.timeout, native_budget=asked.native_budget, native=asked.native,
+        request, timeout=asked.timeout, native_most=asked.native_most, native=asked.native,
         native_op=asked.native_op or options.native_op,
     )  # fmt: skip
     code = tuple(_parts(request, file))
