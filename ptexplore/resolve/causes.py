@@ -329,8 +329,8 @@ RULES = (
     CauseRule(
         re.compile(r"Expected more than 1 value per channel when training"),
         Cause(
-            "batch norm takes mean and variance of each channel over the batch while it trains: one value has "
-            "none",
+            "batch norm takes mean and variance of each channel over the batch while it trains: the variance of"
+            " one value is 0, and the result would be the same for every value",
             "a last batch of one sample left out (DataLoader(drop_last=True)), or model.eval() where you do not"
             " train",
         ),
@@ -414,8 +414,8 @@ RULES = (
     CauseRule(
         re.compile(r"optimizer got an empty parameter list"),
         Cause(
-            "the module knows no parameters: they are in a plain list or dict, it has none, or they were "
-            "gone through before, which parameters() allows once",
+            "what was given holds no parameters: an empty list, those of a module that has none or has them in a"
+            " plain list or dict, or parameters() that were gone through before, which is possible once",
             "nn.ModuleList, nn.ModuleDict or nn.ParameterList in place of list and dict",
         ),
     ),

@@ -224,6 +224,9 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
     for other in candidate.also:
         line = f":{other.ref.line}" if other.ref.line else ""
         facts.append(f"also in {other.tree.label}: {other.ref.path}{line}")
+    held = indexed.tree.read(path) if indexed is not None and path is not None else None
+    if held is not None and held.shift:  # the lines are the repository's, and a debugger's are the file's
+        facts.append(f"in the installed file these lines are {held.shift} further down: it begins with a guard")
     if indexed is not None and path is not None and changed(indexed, path):
         facts.append(CHANGED)
     return tuple(facts)
@@ -265,6 +268,9 @@ def _files_named(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
         return _paths(trees, target)
     path, first, last = match["path"], int(match["first"]), int(match["last"]) if match["last"] else None
     files = _paths(trees, path)
+    if os.path.isabs(path) and files:  # a line of the file as it lies there
+        tree = trees[files[0].tree].tree
+        first, last = tree.own_line(files[0].name, first), tree.own_line(files[0].name, last) if last else None
     lengths = [_length(trees[file.tree], file.name) for file in files]
     if len(files) > 1 and max(lengths) < first:
         why = f"the longest of the {len(files)} files of that name has {max(lengths)}"
