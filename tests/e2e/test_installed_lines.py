@@ -96,7 +96,8 @@ def test_a_line_that_a_compiler_read_in_an_installed_header(
     linked = [f"-L{folder}/lib", "-lc10", f"-Wl,-rpath,{folder}/lib"]
     asked = [runtime.python, "-c", "import torch; print(int(torch.compiled_with_cxx11_abi()))"]
     abi = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
-    build = ["g++", "-std=c++20", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", "-I", f"{folder}/include", "inlined.cpp", "-o", "inlined", *linked]
+    flags = ["-std=c++20", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", f"-I{folder}/include"]
+    build = ["g++", *flags, "inlined.cpp", "-o", "inlined", *linked]
     subprocess.run(build, cwd=tmp_path, check=True)
     told = subprocess.run(["./inlined"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     recorded = next(line for line in told.splitlines() if "Exception raised from" in line)

@@ -89,7 +89,8 @@ class RefsView:
     are these lines, and the `overridden` ones: functions of classes below its own that override it, which are no uses;
     of `may_override` of them not all bases are known. `otherwise` counts the lines with the name that are not among
     them, since something else is meant; `untold` those that are not, though nothing else of that name is indexed, so
-    that it is not known what they mean. The first remark says so. `definitions` are called so: which of several a use means is not told.
+    that it is not known what they mean. The first remark says so. `definitions` are called so: which of several a use
+    means is not told.
     """
 
     asked: str

@@ -19,7 +19,15 @@ from ptexplore.view.link_targets import is_own
 from ptexplore.view.notes.notes_about import MarksByTree, holds
 from ptexplore.view.search.calls import CallNode, CallsView
 from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.search.refs import GROUPS, VALUES, otherwise_in_words, overridden_in_words, refs, told_apart, used_on
+from ptexplore.view.search.refs import (
+    GROUPS,
+    VALUES,
+    otherwise_in_words,
+    overridden_in_words,
+    refs,
+    told_apart,
+    used_on,
+)
 from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
 from ptexplore.view.use_meaning import UseReader
 

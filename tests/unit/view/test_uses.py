@@ -178,7 +178,9 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
         assert sum(group.total for group in view.groups) == view.lines + view.overridden, "every line is in one group"
         assert row.overridden == view.overridden, row.qualified
         rest = every - row.used - row.overridden
-        assert (view.otherwise, view.untold) == ((0, rest) if row.is_sole else (rest, 0)), "what is not counted is the rest"
+        assert (view.otherwise, view.untold) == ((0, rest) if row.is_sole else (rest, 0)), (
+            "what is not counted is the rest"
+        )
         told += bool(view.certain)
         overridden += row.overridden
         untold += bool(view.untold)
