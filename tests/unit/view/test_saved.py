@@ -385,6 +385,20 @@ def both(request: pytest.FixtureRequest) -> tuple[Document, Trail]:
     return old(request.param), trail_from_json(file.read_bytes(), file.name)[0]
 
 
+def test_an_ending_from_before_a_field_was_there_is_read() -> None:
+    """A graph used twice, saved when an ending had no `freed` and its cause no `cases`."""
+    file = SAVED / "format2-freed.json.gz"
+    before = json.loads(gzip.decompress(file.read_bytes()))["ending"]
+    assert "freed" not in before
+    assert "cases" not in before["cause"]
+    ending = trail_from_json(file.read_bytes(), file.name)[0].ending
+    assert ending is not None
+    assert ending.freed is None
+    assert ending.cause is not None
+    assert (ending.cause.why, ending.cause.remedy, ending.cause.cases) == (*before["cause"].values(), ())
+    assert (ending.message, ending.hop, len(ending.python)) == (before["message"], before["hop"], 4)
+
+
 def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trail]) -> None:
     document, trail = both
     before, after = list(old_hops(document["hops"])), list(walk(trail.hops))
