@@ -309,7 +309,7 @@ class Workspace:
             hint = "trace the expression itself: ptexplore trace tells where it is thrown"
             if message.is_cut:
                 why, hint = "it is cut within the operator that has no kernel and its dispatch key", "paste all of it"
-            raise PtexploreError("nothing is known of this message", why, hint)
+            raise PtexploreError("no explanation of this message is written down here", why, hint)
         return message
 
     def operator(self, name: str) -> Card:

@@ -342,15 +342,21 @@ def otherwise_in_words(otherwise: int, untold: int = 0) -> str:
     return f"{OTHERWISE['one' if otherwise == 1 else 'many'].format(f'{otherwise:,}')}{OTHERWISE['why']}"
 
 
+# What is said of functions of classes below that override it, in the words of every surface.
+OVERRIDDEN = {
+    "one": "overridden by 1 function of classes below",
+    "many": "overridden by {} functions of classes below",
+    "may": ", and maybe by {} more: not all their bases are known",
+}
+
+
 def overridden_in_words(view: RefsView) -> str:
     """How many functions of classes below override it; "" where none does."""
     if not view.overridden:
         return ""
     sure = view.overridden - view.may_override
-    told = f"overridden by {sure:,} function{'s' if sure != 1 else ''} of classes below"
-    return (
-        f"{told}, and maybe by {view.may_override:,} more: not all their bases are known" if view.may_override else told
-    )
+    told = OVERRIDDEN["one" if sure == 1 else "many"].format(f"{sure:,}")
+    return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
 
 
 def group_in_words(group: UseGroup, view: RefsView) -> str:

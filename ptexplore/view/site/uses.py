@@ -351,7 +351,8 @@ class SiteUses:
         fitting, certain = spellings.fitting(definition, python=python, member=member)
         only = path if is_own(path, static=definition.static) else ""
         used = counts.of(fitting, only)
-        below = [] if python or not member or fitting is None else spellings.below(definition)
+        below, maybe = ([], []) if python or not member or fitting is None else spellings.below(definition)
+        overridden = counts.of([*(fitting or ()), *below, *maybe], only) - used if below or maybe else 0
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
             fitting, used, certain, counts.of(certain, only) if certain is not None else None,
@@ -359,7 +360,7 @@ class SiteUses:
             bool(only), same.count(definition.qualified, only),
             self._bases.get(at, []), self._derived.get(at, []),
             *self._overrides(definition, spellings.overriding),
-            counts.of([*fitting, *below], only) - used if below and fitting is not None else 0,
+            overridden, overridden + used - counts.of([*(fitting or ()), *below], only) if maybe else 0,
             not only and self._reader.bearers(definition.name).are_all((without_constructor(definition.qualified),)),
         )  # fmt: skip
 
@@ -469,10 +470,11 @@ class _Spellings:
         """The way of a number."""
         return self._ways[number][1]
 
-    def below(self, definition: SiteDefinition) -> list[int]:
-        """The numbers of the functions of other classes that override a member function, or may: as `refs` tells."""
+    def below(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
+        """The numbers of the functions of other classes that override a member function, and of those that may."""
         own = (definition.container.rstrip(":"),)
-        return [number for number, other in self._overriders if self._reader.derives(other, own) is not False]
+        told = [(number, self._reader.derives(other, own)) for number, other in self._overriders]
+        return [number for number, sure in told if sure], [number for number, sure in told if sure is None]
 
     def fitting(
         self, definition: SiteDefinition, *, python: bool, member: bool
@@ -600,6 +602,7 @@ class DefinitionRow(NamedTuple):
     overridden_by: list[CallingPlace]
     overrides: list[CallingPlace]
     overridden: int  # lines of functions that override it, or may: no uses, and nothing else is meant
+    may_override: int  # those of them that may: not all bases of their classes are known
     is_sole: bool  # nothing else bears the name
 
 
@@ -689,7 +692,8 @@ class ShardOfUses:
             [self._called(called) for called in row.callees], row.more_callees,
             [self._called(base) for base in row.bases],
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
-            row.used, row.certain, row.sure, int(row.is_own), row.same, row.overridden, int(row.is_sole),
+            row.used, row.certain, row.sure, int(row.is_own), row.same, row.overridden, row.may_override,
+            int(row.is_sole),
         ]  # fmt: skip
 
     def _caller(self, caller: CallingPlace) -> list[object]:
