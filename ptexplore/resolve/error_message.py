@@ -80,7 +80,7 @@ TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interp
 
 
 @dataclass(frozen=True, slots=True)
-class NamedLine:
+class CppLine:
     """A line of C++ that a text names. `text` is what is there in the tree that `source` is of; "" if none holds it."""
 
     source: SourceRef
@@ -101,7 +101,7 @@ class ErrorMessage:
     yours: LeftFunction | None = None  # the innermost function of a traceback that is none of a package's
     is_cut: bool = False  # it ends within the words that name operator and dispatch key
     operators: tuple[str, ...] = ()  # those of this torch that it names, beside that of a missing kernel
-    lines: tuple[NamedLine, ...] = ()  # of C++, beside the one that threw and those that registered kernels
+    lines: tuple[CppLine, ...] = ()  # of C++, beside the one that threw and those that registered kernels
     innermost: LeftFunction | None = None  # the innermost function of a traceback, if it is torch's
 
 
@@ -131,7 +131,7 @@ def _operators_in(lookup: Lookup, text: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(known) if lookup.store.operator(name) is not None)[:NAMED]
 
 
-def _lines_in(lookup: Lookup, version: str, text: str, thrown: tuple[int, int] | None) -> tuple[NamedLine, ...]:
+def _lines_in(lookup: Lookup, version: str, text: str, thrown: tuple[int, int] | None) -> tuple[CppLine, ...]:
     """The lines of C++ that a text names ("FILE:LINE"), each once, without the one of the words that say who threw.
 
     Those that registered the kernels of other keys, which the dispatcher lists, are no places of the error.
@@ -146,12 +146,12 @@ def _lines_in(lookup: Lookup, version: str, text: str, thrown: tuple[int, int] |
     return tuple(_named_line(lookup, version, file, line) for file, line in some)
 
 
-def _named_line(lookup: Lookup, version: str, file: str, line: int) -> NamedLine:
+def _named_line(lookup: Lookup, version: str, file: str, line: int) -> CppLine:
     """A line that a text names, with what is there if a tree of this version has it."""
     source = thrown_at(lookup, version, file, line)
     tree = _holding(lookup, source.path) if source.path is not None else None
     text = tree.line(source.path, line) if tree is not None and source.path is not None else None
-    return NamedLine(source, " ".join((text or "").split())[:_SHOWN])
+    return CppLine(source, " ".join((text or "").split())[:_SHOWN])
 
 
 def _holding(lookup: Lookup, path: str) -> SourceTree | None:

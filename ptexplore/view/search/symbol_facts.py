@@ -178,8 +178,8 @@ def uses_in_words(facts: SymbolFacts) -> str:
     sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
     types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
-    below = f"\n{facts.overridden}" if facts.overridden else ""
-    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}{below}"
+    overriders = f"\n{facts.overridden}" if facts.overridden else ""
+    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}{overriders}"
 
 
 def otherwise_told(facts: SymbolFacts) -> str:

@@ -351,8 +351,8 @@ class SiteUses:
         fitting, certain = spellings.fitting(definition, python=python, member=member)
         only = path if is_own(path, static=definition.static) else ""
         used = counts.of(fitting, only)
-        below, maybe = ([], []) if python or not member or fitting is None else spellings.below(definition)
-        overridden = counts.of([*(fitting or ()), *below, *maybe], only) - used if below or maybe else 0
+        overriders, maybe = ([], []) if python or not member or fitting is None else spellings.overriders(definition)
+        overridden = counts.of([*(fitting or ()), *overriders, *maybe], only) - used if overriders or maybe else 0
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
             fitting, used, certain, counts.of(certain, only) if certain is not None else None,
@@ -360,7 +360,7 @@ class SiteUses:
             bool(only), same.count(definition.qualified, only),
             self._bases.get(at, []), self._derived.get(at, []),
             *self._overrides(definition, spellings.overriding),
-            overridden, overridden + used - counts.of([*(fitting or ()), *below], only) if maybe else 0,
+            overridden, overridden + used - counts.of([*(fitting or ()), *overriders], only) if maybe else 0,
             not only and self._reader.bearers(definition.name).are_all((without_constructor(definition.qualified),)),
         )  # fmt: skip
 
@@ -470,7 +470,7 @@ class _Spellings:
         """The way of a number."""
         return self._ways[number][1]
 
-    def below(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
+    def overriders(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
         """The numbers of the functions of other classes that override a member function, and of those that may."""
         own = (definition.container.rstrip(":"),)
         told = [(number, self._reader.derives(other, own)) for number, other in self._overriders]
