@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from . import last_words
 from . import torch_api as api
 from .generators import goes_on
 from .raising import left_frames
@@ -120,6 +121,8 @@ class FrameRecorder:
         elif event == "c_call":
             self._in_c.append(frame)
             self._read_sets(frame)
+            if argument is last_words.EXIT:
+                last_words.exits(frame)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known, frame))
@@ -215,6 +218,16 @@ class FrameRecorder:
             builtin = self.marked.get(self._raising.get((id(frame), step.tb_lasti), ""), {})
             if builtin:
                 builtin["left"] = True
+
+    def died(self) -> None:
+        """Close what is open, which the process that dies here has not left: it is told, as left by that."""
+        held = self._open
+        while held:
+            owner, name, mark = held.pop()
+            mark.__exit__(None, None, None)
+            self.marked[name]["left"] = True
+            if self.marked[name]["type"] == "builtin":
+                self.marked[name]["raised"] = True
 
     def unwind(self, position: int = 0) -> None:
         """Close what an exception, or code that took our hook away, left open in this thread, down to a position.
@@ -420,6 +433,19 @@ def _identity(builtin: Any) -> tuple[int, str]:
     return id(getattr(builtin, "__self__", None)), str(getattr(builtin, "__name__", ""))
 
 
+_at_work: set[FrameRecorder] = set()
+
+
+def _forked() -> None:
+    """A child that the traced code forked is not recorded."""
+    if _at_work:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]  # as Python has it where none is set
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 @contextmanager
 def recording(
     user_files: tuple[str, ...] = (), values: Mapping[str, Any] = MappingProxyType({})
@@ -434,9 +460,11 @@ def recording(
     before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder.hook)
     sys.setprofile(recorder.hook)
+    _at_work.add(recorder)
     try:
         yield recorder
     finally:
+        _at_work.discard(recorder)
         sys.setprofile(before)
         threading.setprofile(before_threads)
         recorder.unwind()

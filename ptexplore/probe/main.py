@@ -26,6 +26,7 @@ def load_siblings() -> None:
     package = ModuleType(PACKAGE)
     package.__path__ = [folder]
     sys.modules[PACKAGE] = package
+    __import__(f"{PACKAGE}.unpatched").unpatched.keep_for(PACKAGE)
 
 
 def import_torch(request: dict[str, Any], channel: Any) -> bool:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import clock, native, passes, throws, twice, written
+from . import clock, isolate, last_words, native, passes, throws, twice, unpatched, written
 from . import torch_api as api
 from .raising import Raised
 from .recording import Recorder
@@ -32,18 +32,32 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
     recorder = Recorder((request["script"],), budget, float(request["timeout"]), running.names.seed_numpy)
     limit = sys.getrecursionlimit()
+
+    def dying(error: BaseException) -> bytes:
+        unpatched.put_back()
+        running.raised = Raised("script", error)
+        recorder.stop(dying=True)
+        return isolate.encoded({"type": "pass", "recorder": RECORDER, **_told(recorder, running, known)})
+
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         recorder.start()
         try:
-            running.attempt("script", running.evaluate)
+            with last_words.spoken(dying):
+                running.attempt("script", running.evaluate)
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
+            unpatched.put_back()
             recorder.interrupted = running.raised is not None and isinstance(running.raised.error, KeyboardInterrupt)
             recorder.stop()
     sys.setrecursionlimit(limit)
+    return _told(recorder, running, known)
+
+
+def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> dict[str, Any]:
+    """The message of a script's pass, whose recorder has stopped."""
     ended_by = _seen_of(recorder, running.raised)
-    left = twice.effects(running.raised) if request.get("twice") else {}
+    left = twice.effects(running.raised) if running.request.get("twice") else {}
     left |= {"uncompared": clock.TEXT} if recorder.clock.saw_it_set else {}
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, written
+from . import at_work, clock, events, last_words, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
@@ -437,6 +437,8 @@ class Recorder:
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
 
     def _builtin(self, builtin: Any) -> Label | None:
+        if builtin is last_words.EXIT:  # seen once: it does not return
+            last_words.exits(sys._getframe(1))
         if getattr(builtin, "__name__", None) in SPAWNS and getattr(builtin, "__module__", None) in SPAWNING:
             self._cut(PROCESSES)
         known = api.identify(builtin)
@@ -1027,10 +1029,16 @@ class Recorder:
             return
         self._left = self._size = FIRST_SLICE
 
-    def stop(self) -> None:
-        """End, and put back what was found. A thread that goes on loses the profile function when it calls next."""
+    def stop(self, *, dying: bool = False) -> None:
+        """End, and put back what was found. A thread that goes on loses the profile function when it calls next.
+
+        `dying`: the process ends here, and what is open is left by that; in it no other thread runs.
+        """
+        if dying:
+            thread: Thread | None = getattr(self._local, "thread", None)
+            self._failed = thread.stack[-1].path if thread is not None and thread.stack[-1].builtin else None
         Recorder.active = None
-        if sys.getprofile() != self.hook and not self.interrupted:
+        if sys.getprofile() != self.hook and not self.interrupted and not dying:
             self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
         sys.setprofile(self._before[0])
         self.is_over = True
@@ -1045,7 +1053,7 @@ class Recorder:
         for thread in self._threads:
             self._count_closed(thread, thread.closed)
         self.ended = time.perf_counter_ns()
-        self.processor += time.process_time_ns()
+        self.processor += last_words.process_time_ns() if dying else time.process_time_ns()
         if self.stepping is not None:
             self.processor -= self.stepping.waited_on_processors
         if self._profile is not None:
@@ -1053,7 +1061,8 @@ class Recorder:
             self._profile = None
         if self._throws is not None:
             self._throws.off()
-        self._watcher.join()
+        if not dying:
+            self._watcher.join()
         self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 

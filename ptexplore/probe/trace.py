@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, libraries, native, passes, program, raising, thrown, twice, writes
+from . import dispatch, isolate, libraries, native, passes, program, raising, thrown, twice, unpatched, writes
 from .expression import Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
@@ -142,7 +142,7 @@ def _told(recorder: str, outcome: ChildOutcome, channel: Channel) -> str | None:
 
 def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     """Send a child's answer, or that it died; whether it gave an answer."""
-    if outcome.signal is None and outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:
+    if outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:  # what dies may have told all the same
         channel.pass_on(outcome.answer)
         return True
     channel.send({"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code})
@@ -178,7 +178,7 @@ def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
     except Exception as error:
         message = _broken(recorder, error)
     message.setdefault("recorder", recorder)  # whose failure it is: that of the native pass alone ends nothing
-    return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
+    return isolate.encoded(message)
 
 
 def _broken(recorder: str, error: Exception) -> dict[str, Any]:

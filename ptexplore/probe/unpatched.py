@@ -1,0 +1,115 @@
+"""What the recorders need of Python, kept from before the traced code runs: that may replace any of it.
+
+A program may put something else in the place of `len`, `open`, `json.dumps` or `time.time` (a mock, a shim, a fake
+clock), and lower its own limits. The recorders' modules have builtins and modules of the standard library of their own,
+so that their hooks call neither a mock nor what is broken. Where the traced code is over, and only our answer is left
+to give, what it replaced in the standard library, and what it lowered, is put back for that.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import functools
+import importlib.machinery
+import resource
+import sys
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+_BUILTINS = dict(vars(builtins))
+_SHARED = {"sys", "builtins"}  # whose variables are the process's own: sys.stdout, sys.argv
+_LIMITS = ("RLIMIT_NOFILE", "RLIMIT_FSIZE", "RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_STACK")
+_copies: dict[str, ModuleType] = {}
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module of the recorders."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module with builtins, and modules of the standard library, of its own."""
+        vars(module)["__builtins__"] = _BUILTINS
+        super().exec_module(module)
+        for name, value in list(vars(module).items()):
+            if type(value) is ModuleType and _is_standard(value.__name__) and not name.startswith("__"):
+                setattr(module, name, _copy(value))
+
+
+class _Finder:
+    """Finds the modules of the recorders' package."""
+
+    def __init__(self, package: str) -> None:
+        self._prefix = package + "."
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """As Python asks a finder."""
+        if not name.startswith(self._prefix) or path is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def keep_for(package: str) -> None:
+    """Have the modules of this package, which are imported from now on, see Python as it is now."""
+    sys.meta_path.insert(0, _Finder(package))
+
+
+def _is_standard(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names and name not in _SHARED
+
+
+def _copy(module: ModuleType) -> ModuleType:
+    """A module with the same variables, which nobody else knows."""
+    known = _copies.get(module.__name__)
+    if known is None:
+        known = _copies[module.__name__] = ModuleType(module.__name__)
+    for name, value in vars(module).items():
+        vars(known).setdefault(name, value)
+    if module.__name__ == "os":
+        known.path = _copy(module.path)  # type: ignore[attr-defined]
+    return known
+
+
+@functools.cache
+def _functions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The functions and classes of Python's own modules, each module's variables first."""
+    kinds = (FunctionType, BuiltinFunctionType, type)
+    modules = [module for name, module in list(sys.modules.items()) if _is_standard(name) and type(module) is ModuleType]
+    return [
+        (vars(builtins), _BUILTINS),
+        *((vars(m), {name: value for name, value in vars(m).items() if isinstance(value, kinds)}) for m in modules),
+    ]
+
+
+_limits: dict[int, int] = {}
+
+
+def keep() -> None:
+    """Remember Python's own functions, the first time, and this process's limits, for `put_back`."""
+    _functions()
+    for name in _LIMITS:
+        number = getattr(resource, name, None)  # not every system has each
+        if number is not None:
+            _limits[number] = resource.getrlimit(number)[0]
+
+
+def put_back() -> None:
+    """Put back the functions and classes that were replaced, and the limits that were lowered, if the system lets.
+
+    Files may be used up as well: as many more as may be can be opened.
+    """
+    for variables, values in _functions():
+        for name, value in values.items():
+            if variables.get(name) is not value:
+                variables[name] = value
+    for number, before in _limits.items():
+        soft, hard = resource.getrlimit(number)
+        wanted = hard if number == resource.RLIMIT_NOFILE or before < 0 else before if hard < 0 else min(before, hard)
+        if soft != wanted:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(number, (wanted, hard))
