@@ -14,7 +14,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
@@ -32,8 +32,32 @@ PATIENCE = 15_000  # milliseconds that the fork may take
 DEEPEST = 64  # functions of C++ that are told
 OURS, BELOW = isolate.OURS, "attempt"  # whose functions call the traced code, and by which of them
 
+KILLED, EXITING = "signal", "exit"  # what ends a process
+
 Tell = Callable[[BaseException], bytes]
 EXIT: Any = os._exit
+
+
+class Ended(BaseException):
+    """What ended a process, in the form of an error: its class has the name of the signal, or of the function.
+
+    `by` says which of the two; `cpp`: the functions of C++ on the stack, innermost first, each as a library's file and
+    an address in it.
+    """
+
+    by: str
+    cpp: Sequence[tuple[str, int]] = ()
+
+
+class _Found(ctypes.Structure):
+    """`Dl_info` of the C library."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
 
 
 class _Action(ctypes.Structure):
@@ -67,9 +91,9 @@ class _State:
 _state = _State()
 
 
-def killed_by(name: str, frame: FrameType | None) -> BaseException:
-    """An error that has the name of a signal, or of what else ended the process, and has left all running functions."""
-    error: BaseException = type(name, (BaseException,), {})()
+def _ended(by: str, name: str, frame: FrameType | None) -> Ended:
+    """What ended this process, having left all functions that run, from `frame` on."""
+    error: Ended = type(name, (Ended,), {"by": by})()
     step: TracebackType | None = None
     while frame is not None and not (frame.f_code.co_name == BELOW and frame.f_code.co_filename.startswith(OURS)):
         step = TracebackType(step, frame, frame.f_lasti, frame.f_lineno or 0)
@@ -114,7 +138,7 @@ def exits(frame: FrameType, status: object = None) -> None:
     if tell is None or _state.process != os.getpid():
         return
     _state.tell = None
-    _answer(tell, killed_by("os._exit", frame), ())
+    _answer(tell, _ended(EXITING, "os._exit", frame))
 
 
 def process_time_ns() -> int:
@@ -155,8 +179,9 @@ def _fork(tell: Tell, number: int) -> None:
         try:
             found = library.backtrace(ctypes.byref(_state.addresses), DEEPEST)
             isolate.adopt_answer(_state.process)
-            name = signal.Signals(number).name
-            _answer(tell, killed_by(name, frame), [_state.addresses[at] for at in range(found)])
+            error = _ended(KILLED, signal.Signals(number).name, frame)
+            error.cpp = list(_places(_state.addresses[at] for at in range(found)))
+            _answer(tell, error)
         finally:
             EXIT(0)
     waited = 0
@@ -169,7 +194,14 @@ def _fork(tell: Tell, number: int) -> None:
         waited += 1
 
 
-def _answer(tell: Tell, error: BaseException, addresses: Any) -> None:
-    error.stack = [address for address in addresses if address]  # type: ignore[attr-defined]
+def _places(addresses: Iterable[int | None]) -> Iterator[tuple[str, int]]:
+    """The library of each address, and the address in it."""
+    for address in addresses:
+        found = _Found()
+        if address and _state.library.dladdr(ctypes.c_void_p(address), ctypes.byref(found)) and found.file:
+            yield os.fsdecode(found.file), address - (found.base or 0)
+
+
+def _answer(tell: Tell, error: Ended) -> None:
     with contextlib.suppress(BaseException):
         isolate.put(tell(error))

@@ -448,6 +448,13 @@ RULES = (
             "find_unused_parameters=True, or every parameter in the loss",
         ),
     ),
+    CauseRule(
+        re.compile(r"SIGSEGV: (torch::autograd::)?PyFunctionTensorPreHook::PyFunctionTensorPreHook"),
+        Cause(
+            "the tensor was to hand its hooks to autograd, and holds no dict of hooks: C++ read a null pointer",
+            "register the hook before the tensor, or what it is a view of, is written to in place",
+        ),
+    ),
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from ptexplore.model.observed import (
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
+    Cause,
     ComparedValue,
     Ending,
     HandedError,
@@ -113,17 +114,24 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         given=_given(tensors, _untold(operator) if operator is not None else {}),
         python=python,
         further=raised.further,
-        stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
+        by=raised.by,
+        stack=tuple(function.name for function in (thrown or raised).stack if function.name),
         missing=missing,
         modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, raised, thrown),
         close=raised.close,
         check=condition_at(context.lookup, source),
         compared=_compared(raised.message, tensors, operator) if operator is not None else (),
-        cause=cause_of(raised.message, raised.exception) if missing is None else None,
+        cause=_cause(raised) if missing is None else None,
         handed=_handed(context, raised.message),
         module=raised.module,
     )
+
+
+def _cause(raised: RaisedError) -> Cause | None:
+    """What a usual message means; of a signal, what the function means that it came in."""
+    words = raised.stack[0].name if raised.by == "signal" and raised.stack else raised.message
+    return cause_of(words, raised.exception)
 
 
 def _handed(context: Context, message: str) -> HandedError | None:
@@ -623,6 +631,8 @@ def _is_same(thrown: str, raised: str) -> bool:
 
 def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> tuple[str, ...]:
     """What the place is concluded from."""
+    if raised.by != "error":
+        return ("the functions that ran as the process ended were read at that moment",)
     if thrown is not None:
         kept = "torch keeps with each error of its C++ the function, file and line that throw it"
         where = ", in another process of the program" if thrown.elsewhere else ""

@@ -12,7 +12,7 @@ from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
-from ptexplore.view.trace.ending import ending_lines, left_by_error
+from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.lines import (
     brief_places,
     formulas_of,
@@ -216,7 +216,7 @@ def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -
     ending = trail.ending
     if ending is None or innermost is None:
         return tuple(rows)
-    return tuple(_with_line(row, innermost.hop, f"{ending.exception} left it here") for row in rows)
+    return tuple(_with_line(row, innermost.hop, left_here(ending)) for row in rows)
 
 
 def _with_line(row: TraceRow, number: int | None, text: str) -> TraceRow:
