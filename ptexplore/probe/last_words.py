@@ -33,6 +33,7 @@ DEEPEST = 64  # functions of C++ that are told
 OURS, BELOW = isolate.OURS, "attempt"  # whose functions call the traced code, and by which of them
 
 KILLED, EXITING = "signal", "exit"  # what ends a process
+EXIT_NAME = "os._exit"
 
 Tell = Callable[[BaseException], bytes]
 EXIT: Any = os._exit
@@ -138,7 +139,7 @@ def exits(frame: FrameType, status: object = None) -> None:
     if tell is None or _state.process != os.getpid():
         return
     _state.tell = None
-    _answer(tell, _ended(EXITING, "os._exit", frame))
+    _answer(tell, _ended(EXITING, EXIT_NAME, frame))
 
 
 def process_time_ns() -> int:

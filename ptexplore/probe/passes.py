@@ -111,6 +111,12 @@ def _warm_up(request: dict[str, Any]) -> None:
         _evaluated(running)
 
 
+def alone(request: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate without any recorder, to see whether the process comes to its end so."""
+    _warm_up(request)
+    return {"raised": False, "observations": []}
+
+
 def prepared(recorder: str, request: dict[str, Any]) -> Pass:
     """The pass with names of its own, and its way to evaluate: the script, or the expression, maybe recorded.
 

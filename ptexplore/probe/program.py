@@ -8,16 +8,19 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from types import FrameType
 from typing import Any
 
 from . import clock, isolate, last_words, native, passes, throws, twice, unpatched, written
 from . import torch_api as api
+from .last_words import EXIT_NAME, EXITING, KILLED
 from .raising import Raised
 from .recording import Recorder
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
+CUT = "the process ended without a word: what ran since its operators were last kept is not told"
 BLOCK = "block"  # where a block of the user's own process raised
 
 
@@ -39,6 +42,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
         recorder.stop(dying=True)
         return isolate.encoded({"type": "pass", "recorder": RECORDER, **_told(recorder, running, known)})
 
+    recorder.keeps = partial(_keeps, recorder, running)
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         recorder.start()
@@ -63,6 +67,25 @@ def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> di
     tables = passes.changed_tables(_called(told), known) if known else ()
     more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}
     return _message(recorder, told, ended_by, tables) | more
+
+
+SO_FAR = b'{"type":"so-far"'
+
+
+def _keeps(recorder: Recorder, running: passes.Pass) -> None:
+    """Keep what was recorded until now, for a process that ends without a word, as one that is killed does."""
+    told = recorder.so_far()
+    message = _message(recorder, told, (), ()) | {"bound": running.names.bound, "operators": 0, "left": {}}
+    isolate.put(isolate.encoded({"type": "so-far", "recorder": RECORDER, **message}))
+
+
+def ended(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
+    """The message of a script whose process ended without a word: what was kept last, and how it ended."""
+    by, name = (KILLED, outcome.signal) if outcome.signal is not None else (EXITING, EXIT_NAME)
+    raised = {"stage": "script", "exception": name, "message": "", "by": by}
+    told["program"]["cuts"].append(CUT)
+    seen = [*told["observations"], {"recorder": RECORDER, "kind": "raised", "data": {**raised, "close": []}}]
+    return {**told, "type": "pass", "raised": True, "observations": seen}
 
 
 def _called(told: dict[str, Any]) -> set[str]:

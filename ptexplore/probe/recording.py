@@ -69,6 +69,7 @@ LEAVES = 50_000  # calls of operators that call nothing that are known at sight
 SHAPES = 64  # sizes that are told apart of one kind
 COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
 # once they were folded, which tells that there was none
+KEEP_AGAIN, KEEP_COST = 200_000_000, 100  # nanoseconds until all is kept again, at least, and times what that took
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
@@ -174,7 +175,7 @@ class Recorder:
         "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped",
         "_threads", "_threw",
         "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "clock", "cuts", "device", "ended",
-        "held_back", "interrupted", "is_block", "is_over", "late", "limit", "named", "processor", "root", "slicing",
+        "held_back", "interrupted", "is_block", "is_over", "keeps", "_keep_next", "late", "limit", "named", "processor", "root", "slicing",
         "stepping",
     )  # fmt: skip
 
@@ -192,6 +193,9 @@ class Recorder:
         self._loaded = loaded  # is called after each import
         # Whether it records a part of a process that has made tensors before; whether a tensor has names at the end.
         self.is_block, self.named = is_block, False
+        # Called now and then as the program goes on, so that what was recorded is kept if it is killed; and when next.
+        self.keeps: Callable[[], None] | None = None
+        self._keep_next = 0
         self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
         # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.
@@ -730,6 +734,8 @@ class Recorder:
             self._fold_profile()
             for path in self._paths:
                 path.cold = not path.hot and path.seen >= COLD
+            if self.keeps is not None and time.perf_counter_ns() > self._keep_next:
+                self._keep(self.keeps)
             if meanwhile is not None:
                 self._own_fork = True
                 meanwhile()
@@ -743,6 +749,13 @@ class Recorder:
         if others_run or self._hook_calls != calls:
             self._cut(OTHERS_WENT_ON)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
+
+    def _keep(self, keeps: Callable[[], None]) -> None:
+        """Keep what was folded, so seldom that it costs little."""
+        began = time.perf_counter_ns()
+        keeps()
+        took = time.perf_counter_ns() - began
+        self._keep_next = began + max(KEEP_AGAIN, KEEP_COST * took)
 
     def _others_run(self) -> bool:
         """Whether another thread of the program's may run Python now, and is not waiting."""
@@ -1124,6 +1137,19 @@ class Recorder:
             "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
         }
+
+    def so_far(self) -> dict[str, Any]:
+        """As `told`, of the run until now, while it goes on and no marker is open."""
+        before = self.processor
+        self.ended = time.perf_counter_ns()
+        self.processor += time.process_time_ns()
+        if self.stepping is not None:
+            self.processor -= self.stepping.waited_on_processors
+        self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
+        try:
+            return self.told()
+        finally:
+            self.processor, self.root.calls, self.root.time = before, 0, 0
 
     def thrown(self, error: BaseException) -> dict[str, Any] | None:
         """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""
@@ -1802,7 +1828,7 @@ class Fold:
                 self.kept["saved_elsewhere"] -= size
 
     def told(self, paths: list[Path]) -> dict[str, Any]:
-        packed = b"".join(self._packed) + self._packer.flush()
+        packed = b"".join(self._packed) + self._packer.copy().flush()  # it may go on
         routes: dict[Any, int] = {}
         represents: dict[int, Any] = {}  # by route what stands for it among those that were stepped
         route_of: list[int] = [-1]  # by row

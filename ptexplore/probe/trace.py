@@ -17,6 +17,7 @@ from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
 
 PASSES = ("ops", "frames", "dispatch")
+ALONE = "alone"  # a run without recorders
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
@@ -54,6 +55,9 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
     digests = set()
     for recorder in wanted:
         outcome = first if recorder == wanted[0] else _forked(recorder, request, known, channel)
+        if not outcome.answer:
+            _ended(recorder, outcome, request, known, channel)
+            return
         digest = _told(recorder, outcome, channel)
         if digest is None:
             return
@@ -62,6 +66,21 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         _told("again", _forked("again", request, known, channel), channel)
     if request.get("native"):
         _step(request, known, channel)
+
+
+def _ended(
+    recorder: str, outcome: ChildOutcome, request: dict[str, Any], known: dict[str, str], channel: Channel
+) -> None:
+    """A pass ended its process and told nothing: the one that sees what may do that, or a run without recorders, does."""
+    again = _forked("once", request, known, channel)
+    if again.answer:
+        _told("once", again, channel)
+        return
+    alone = _forked(ALONE, request, {}, channel)
+    told = "answered" if alone.answer else alone.signal or f"status {alone.exit_code}"
+    channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
+    died = {"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code}
+    channel.send({**died, "alone": told})
 
 
 def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
@@ -142,6 +161,9 @@ def _told(recorder: str, outcome: ChildOutcome, channel: Channel) -> str | None:
 
 def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     """Send a child's answer, or that it died; whether it gave an answer."""
+    if outcome.answer.startswith(program.SO_FAR):
+        channel.send(program.ended(json.loads(outcome.answer), outcome))
+        return True
     if outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:  # what dies may have told all the same
         channel.pass_on(outcome.answer)
         return True
@@ -152,7 +174,7 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
-    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run}
+    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run, ALONE: passes.alone}
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     if recorder == program.RECORDER:
         run = partial(program.run, request, known)

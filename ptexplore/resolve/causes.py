@@ -449,6 +449,10 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r"^SIGKILL: "),
+        Cause("nothing in a process can kill itself so by mistake: the system does when memory runs out, or somebody did"),
+    ),
+    CauseRule(
         re.compile(r"SIGSEGV: (torch::autograd::)?PyFunctionTensorPreHook::PyFunctionTensorPreHook"),
         Cause(
             "the tensor was to hand its hooks to autograd, and holds no dict of hooks: C++ read a null pointer",
