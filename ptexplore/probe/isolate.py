@@ -29,6 +29,7 @@ FIRST = 8  # bytes before the first answer: where it begins, and how long it is
 NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux: memory is only taken as far as it is written to
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
 
+RUNNING = "<frozen runpy>"  # which runs a script for us
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 # The profiler's own lines (kineto's logger), which may follow on a line that the user's code left open:
@@ -168,9 +169,9 @@ def _status(error: BaseException) -> int:
         sys.stderr.write(f"{error.code}\n")
         return 1
     step = error.__traceback__
-    while step is not None and step.tb_frame.f_code.co_filename.startswith(OURS):
+    while step is not None and step.tb_frame.f_code.co_filename.startswith((OURS, RUNNING)):
         step = step.tb_next
-    sys.excepthook(type(error), error, step)
+    sys.excepthook(type(error), error.with_traceback(step), step)
     return 1
 
 
@@ -354,12 +355,14 @@ def _child(work: Callable[[], bytes], answer: Answer, output: int, private: tupl
         _here.process, _here.answer = os.getpid(), answer
         _settle(output, private)
         unpatched.keep()
+        unpatched.keep_spare()
         answered = work()
         end_if_forked()
         answer.put(answered)
         status = 0
     except BaseException as error:
         end_if_forked(error)
+        unpatched.put_back()
         with contextlib.suppress(Exception):
             sys.stderr.write(traceback.format_exc())
     finally:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -42,6 +43,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
         recorder.stop(dying=True)
         return isolate.encoded({"type": "pass", "recorder": RECORDER, **_told(recorder, running, known)})
 
+    atexit._clear()  # what was registered before is the probe's own
     recorder.keeps = partial(_keeps, recorder, running)
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -49,13 +51,25 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
         try:
             with last_words.spoken(dying):
                 running.attempt("script", running.evaluate)
+                _wait_for_threads(running)
         finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
             unpatched.put_back()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
             recorder.interrupted = running.raised is not None and isinstance(running.raised.error, KeyboardInterrupt)
             recorder.stop()
     sys.setrecursionlimit(limit)
+    if not recorder.interrupted:
+        with suppress(BaseException):
+            atexit._run_exitfuncs()  # as Python does at its end
     return _told(recorder, running, known)
+
+
+def _wait_for_threads(running: passes.Pass) -> None:
+    """Wait for threads that the script left running, as Python does at its end, unless it was interrupted."""
+    raised = running.raised
+    if raised is None or not isinstance(raised.error, KeyboardInterrupt):
+        running.attempt("script", threading._shutdown)  # type: ignore[attr-defined]  # its own name for that
+        running.raised = raised or running.raised
 
 
 def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> dict[str, Any]:

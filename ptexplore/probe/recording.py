@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, last_words, written
+from . import at_work, clock, events, last_words, unpatched, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
@@ -351,7 +351,8 @@ class Recorder:
             try:
                 label = self._labels[code]
             except KeyError:
-                label = self._labels[code] = self._classified(code)
+                with unpatched.ours():
+                    label = self._labels[code] = self._classified(code)
             if label is not None:
                 self._called(thread, frame, code, label)
             return
@@ -726,6 +727,10 @@ class Recorder:
 
     def _slice(self, meanwhile: Callable[[], None] | None = None) -> None:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
+        with unpatched.ours():
+            self._sliced(meanwhile)
+
+    def _sliced(self, meanwhile: Callable[[], None] | None) -> None:
         began, calls = time.perf_counter_ns(), self._hook_calls
         waited = self.waited
         others_run = self._others_run()

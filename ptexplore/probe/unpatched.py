@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import fcntl
 import functools
 import importlib.machinery
+import os
 import resource
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 _BUILTINS = dict(vars(builtins))
+SPARE, HIGH = 4, 1000  # descriptors that are kept, and from which number on
 _SHARED = {"sys", "builtins"}  # whose variables are the process's own: sys.stdout, sys.argv
 _LIMITS = ("RLIMIT_NOFILE", "RLIMIT_FSIZE", "RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_STACK")
 _copies: dict[str, ModuleType] = {}
@@ -86,7 +89,20 @@ def _functions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     ]
 
 
+@contextlib.contextmanager
+def ours() -> Iterator[None]:
+    """Where a hook calls functions of Python's or torch's, which look for builtins: those that were there before."""
+    current = vars(builtins)
+    replaced = {name: current[name] for name, value in _BUILTINS.items() if current.get(name, value) is not value}
+    current.update({name: _BUILTINS[name] for name in replaced})
+    try:
+        yield
+    finally:
+        current.update(replaced)
+
+
 _limits: dict[int, int] = {}
+_spare: list[int] = []
 
 
 def keep() -> None:
@@ -98,11 +114,33 @@ def keep() -> None:
             _limits[number] = resource.getrlimit(number)[0]
 
 
+def keep_spare() -> None:
+    """Open descriptors that can be given up when the traced code has used up all, above those that it gets itself."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    null = os.open(os.devnull, os.O_RDONLY)
+    with contextlib.suppress(OSError):
+        for _ in range(SPARE):
+            _spare.append(fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, min(max(most - 2 * SPARE, 0), HIGH)))
+    os.close(null)
+
+
+def _give_up_spare() -> None:
+    """Close what was kept for now; a descriptor that the traced code has closed may be one of its own by now."""
+    with contextlib.suppress(OSError):
+        null = os.stat(os.devnull).st_rdev
+        for descriptor in _spare:
+            with contextlib.suppress(OSError):
+                if os.fstat(descriptor).st_rdev == null:
+                    os.close(descriptor)
+    _spare.clear()
+
+
 def put_back() -> None:
     """Put back the functions and classes that were replaced, and the limits that were lowered, if the system lets.
 
     Files may be used up as well: as many more as may be can be opened.
     """
+    _give_up_spare()
     for variables, values in _functions():
         for name, value in values.items():
             if variables.get(name) is not value:
