@@ -111,6 +111,8 @@ def _out_of_memory(name: str, text: str) -> bool:
 
 
 def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
+    if message.get("by", "error") != "error":
+        return _died({"signal" if message["by"] == "signal" else "called": message["exception"]}, request)
     stage, name = message["stage"], message["exception"]
     part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
@@ -136,7 +138,8 @@ def _who_kills() -> str:
 def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     signal, recorder = message.get("signal"), message.get("recorder")
     how = f"it was killed by {signal}" if signal else f"it ended by itself with status {message.get('exit')}"
-    why = f"{how} in the {recorder} pass"
+    how = f"it called {message['called']}" if "called" in message else how
+    why = f"{how} in the {recorder} pass" if recorder is not None else how
     if signal == "SIGKILL":
         why += _who_kills()
     elif signal == "SIGXCPU":

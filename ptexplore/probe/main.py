@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import signal
@@ -26,7 +27,7 @@ def load_siblings() -> None:
     package = ModuleType(PACKAGE)
     package.__path__ = [folder]
     sys.modules[PACKAGE] = package
-    __import__(f"{PACKAGE}.unpatched").unpatched.keep_for(PACKAGE)
+    importlib.import_module(f"{PACKAGE}.unpatched").keep_for(PACKAGE)
 
 
 def import_torch(request: dict[str, Any], channel: Any) -> bool:

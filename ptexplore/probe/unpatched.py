@@ -59,7 +59,8 @@ class _Finder:
 
 def keep_for(package: str) -> None:
     """Have the modules of this package, which are imported from now on, see Python as it is now."""
-    sys.meta_path.insert(0, _Finder(package))
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder(package))
 
 
 def _is_standard(name: str) -> bool:
