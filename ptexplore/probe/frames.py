@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import dis
 import itertools
-import os
-import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,6 +22,7 @@ from . import last_words
 from . import torch_api as api
 from .generators import goes_on
 from .raising import left_frames
+from .taken import os, sys, threading
 from .values import names_of, tensors_among
 
 LIMIT = 50_000  # markers of one pass
@@ -383,7 +381,7 @@ class FrameRecorder:
         held = names.get(id(module))
         name = held[1] if held is not None and held[0] is module else None
         number, outermost = self._mine.root, self._named.get(id(module)) if is_outermost else None
-        return {"name": name, "type": type(module).__qualname__, "root": number, "bound": outermost}
+        return {"name": name, "type": api.qualname_of(type(module)), "root": number, "bound": outermost}
 
     def _builtin(self, builtin: Any, known: tuple[str, str], caller: FrameType) -> dict[str, Any]:
         (include, _), (exclude, _) = api.local_sets()

@@ -6,20 +6,16 @@ import atexit
 import contextlib
 import json
 import mmap
-import os
 import re
 import resource
 import select
-import signal
-import sys
-import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from . import unpatched
+from .taken import os, signal, sys, threading, time
 
 OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs

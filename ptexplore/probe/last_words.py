@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import platform
-import signal
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
 from . import isolate
+from .taken import os, signal, sys, time
 
 # What kills a process and can be noticed; SIGTRAP is what calls are stepped by.
 SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGHUP")

@@ -6,28 +6,40 @@ JSON lines on the descriptor of `--channel`.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
-import importlib
+import importlib.machinery
 import json
 import os
 import signal
 import sys
 import traceback
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 PACKAGE = "_ptexplore_probe"
+
+
+class _OwnBuiltins(importlib.machinery.SourceFileLoader):
+    """Loads a recorder with builtins of its own: a program may replace `len` or `open`, and see who calls them."""
+
+    TAKEN: ClassVar[dict[str, Any]] = dict(vars(builtins))
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__builtins__"] = self.TAKEN
+        super().exec_module(module)
 
 
 def load_siblings() -> None:
     """Make the recorders importable under a name of their own, so that `import ops` of user code finds the user's."""
     folder = os.path.dirname(os.path.abspath(__file__))
+    loaders = _OwnBuiltins, importlib.machinery.SOURCE_SUFFIXES
+    sys.path_importer_cache[folder] = importlib.machinery.FileFinder(folder, loaders)
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != folder]
     package = ModuleType(PACKAGE)
     package.__path__ = [folder]
     sys.modules[PACKAGE] = package
-    importlib.import_module(f"{PACKAGE}.unpatched").keep_for(PACKAGE)
 
 
 def import_torch(request: dict[str, Any], channel: Any) -> bool:

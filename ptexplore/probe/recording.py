@@ -17,20 +17,14 @@ from __future__ import annotations
 import base64
 import ctypes
 import functools
-import gc
 import hashlib
 import importlib
 import inspect
 import operator
-import os
 import re
-import signal
 import site
 import struct
-import sys
 import sysconfig
-import threading
-import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,6 +41,7 @@ from .expression import text_of
 from .generators import goes_on
 from .paths import Label, Path
 from .raising import IN_TEXT, OURS
+from .taken import gc, os, signal, sys, threading, time
 from .throws import ASK, NoNotes, ThrowLog
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
@@ -489,7 +484,7 @@ class Recorder:
             return label
         known = self._more_labels.get((label, type(owner)))
         if known is None:
-            known = self._more_labels[label, type(owner)] = replace(label, type=type(owner).__qualname__)
+            known = self._more_labels[label, type(owner)] = replace(label, type=api.qualname_of(type(owner)))
         return known
 
     def _module(self, thread: Thread, frame: FrameType) -> Label:
@@ -507,7 +502,7 @@ class Recorder:
         if known is None:
             forward = getattr(getattr(kind, "forward", None), "__code__", None)
             file, first = (forward.co_filename, forward.co_firstlineno) if forward is not None else (None, None)
-            known = Label("module", name, file, first, type=kind.__qualname__)
+            known = Label("module", name, file, first, type=api.qualname_of(kind))
             self._module_labels[name, kind] = known
         return known
 

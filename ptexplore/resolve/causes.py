@@ -449,8 +449,15 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r"^\W*(?:.*: )?(Segmentation fault|Fatal Python error: |Bus error|Aborted|Illegal instruction)\b", re.M),
+        Cause(
+            "a signal killed the process: it came in C or C++, and no exception says why",
+            "ptexplore trace --script FILE keeps what ran until then, and names the functions that the signal came in",
+        ),
+    ),
+    CauseRule(
         re.compile(r"^SIGKILL: "),
-        Cause("nothing in a process can kill itself so by mistake: the system does when memory runs out, or somebody did"),
+        Cause("the system kills a process so when memory runs out, or somebody did; what ran last is not known", ""),
     ),
     CauseRule(
         re.compile(r"SIGSEGV: (torch::autograd::)?PyFunctionTensorPreHook::PyFunctionTensorPreHook"),
