@@ -419,7 +419,11 @@ def of_call(function: Any) -> dict[str, Any]:
         name = function.__name__
         return {"kind": "slot", "table": "Tensor", "method": name, "qualname": api.public_name("Tensor", name)}
     if issubclass(type(function), type):
-        return {"kind": "class", "qualname": api.qualname_of(function), **_place(api.defined_by(function).get("__init__"))}
+        return {
+            "kind": "class",
+            "qualname": api.qualname_of(function),
+            **_place(api.defined_by(function).get("__init__")),
+        }
     named = attribute(function, "__qualname__")
     qualname = named if isinstance(named, str) else api.qualname_of(type(function))
     target = function

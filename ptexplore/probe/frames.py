@@ -221,7 +221,7 @@ class FrameRecorder:
         """Close what is open, which the process that dies here has not left: it is told, as left by that."""
         held = self._open
         while held:
-            owner, name, mark = held.pop()
+            _, name, mark = held.pop()
             mark.__exit__(None, None, None)
             self.marked[name]["left"] = True
             if self.marked[name]["type"] == "builtin":

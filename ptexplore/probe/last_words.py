@@ -130,7 +130,7 @@ def spoken(tell: Tell) -> Iterator[None]:
             library.sigaltstack(ctypes.byref(of_before), None)
 
 
-def exits(frame: FrameType, status: object = None) -> None:
+def exits(frame: FrameType) -> None:
     """`os._exit` is about to be called: the answer is given before it."""
     tell = _state.tell
     if tell is None or _state.process != os.getpid():

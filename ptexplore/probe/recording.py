@@ -161,17 +161,19 @@ def _compiles(frame: FrameType | None) -> bool:
 class Recorder:
     """Records from `start` to `stop`; `told` then has everything, as plain data."""
 
+    keeps: Callable[[], None] | None
+
     # The profile function reads and writes some at each call, which takes twice as long in a dict of so many.
     __slots__ = (
         "_backwards", "_before", "_budget", "_builtins", "_called_before", "_captures", "_failed", "_fast_ranges",
         "_find_and_load", "_fold", "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time",
-        "_labels", "_left", "_loaded",
+        "_keep_next", "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
         "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped",
         "_threads", "_threw",
         "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "clock", "cuts", "device", "ended",
-        "held_back", "interrupted", "is_block", "is_over", "keeps", "_keep_next", "late", "limit", "named", "processor", "root", "slicing",
-        "stepping",
+        "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named", "processor", "root",
+        "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -189,8 +191,7 @@ class Recorder:
         # Whether it records a part of a process that has made tensors before; whether a tensor has names at the end.
         self.is_block, self.named = is_block, False
         # Called now and then as the program goes on, so that what was recorded is kept if it is killed; and when next.
-        self.keeps: Callable[[], None] | None = None
-        self._keep_next = 0
+        self.keeps, self._keep_next = None, 0
         self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
         self._budget = native_budget  # seconds of stepping
         # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.

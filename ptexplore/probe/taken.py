@@ -1,3 +1,4 @@
+# ruff: noqa: PLC0414  (what is named anew is meant to be imported from here)
 """Modules that recorders use while a program runs, as they were before it: a program may replace what is in them.
 
 A test that mocks `time.perf_counter`, or counts how often `os.getpid` is called, must not meet a recorder's calls.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, isolate, libraries, native, passes, program, raising, thrown, twice, unpatched, writes
+from . import dispatch, isolate, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
@@ -71,7 +71,7 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
 def _ended(
     recorder: str, outcome: ChildOutcome, request: dict[str, Any], known: dict[str, str], channel: Channel
 ) -> None:
-    """A pass ended its process and told nothing: the one that sees what may do that, or a run without recorders, does."""
+    """A pass ended its process without a word: run the one that sees who may do that, or else one without recorders."""
     again = _forked("once", request, known, channel)
     if again.answer:
         _told("once", again, channel)

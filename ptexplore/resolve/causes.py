@@ -20,6 +20,14 @@ class CauseRule:
     cause: Cause
 
 
+# What a shell says of a program that a signal ended, and what faulthandler does (faulthandler_handlers of its source).
+_KILLED = re.compile(
+    r"\b(?:Segmentation fault|Bus error|Aborted|Illegal instruction) +\(core dumped\)"
+    r"|^(?:: )?(?:zsh: )?(?:[Ss]egmentation fault|[Bb]us error|Aborted)$"
+    r"|^Fatal Python error: (?:Segmentation fault|Bus error|Aborted|Illegal instruction|Floating[- ]point exception)$",
+    re.MULTILINE,
+)
+
 RULES = (
     CauseRule(
         re.compile(r"(?<!view of )a leaf Variable that requires grad is being used in an in-place operation"),
@@ -449,7 +457,7 @@ RULES = (
         ),
     ),
     CauseRule(
-        re.compile(r"^\W*(?:.*: )?(Segmentation fault|Fatal Python error: |Bus error|Aborted|Illegal instruction)\b", re.M),
+        _KILLED,
         Cause(
             "a signal killed the process: it came in C or C++, and no exception says why",
             "ptexplore trace --script FILE keeps what ran until then, and names the functions that the signal came in",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session, Trail
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.trail import resolve
+from ptexplore.temporary import temporary_folder
 from ptexplore.view.notes.labs import LabResult, missing
 from ptexplore.workspace.opening import InstalledTorch
 
@@ -123,8 +123,8 @@ def _run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
     begun = time.monotonic()
     session = differs = failed = None
     value = ""
-    with tempfile.TemporaryDirectory(prefix="ptexplore-lab-") as folder:
-        request = _request_of(lab, folder, timeout)
+    with temporary_folder("lab") as folder:
+        request = _request_of(lab, str(folder), timeout)
         try:
             if lab.trail:
                 session = capture(request, torch.runtime, torch.catalogue.digests())
