@@ -46,8 +46,8 @@ def clear_left_over() -> None:
 
 def _is_ours(folder: Path) -> bool:
     """Whether it is a folder, and no link to one, that this user made and nobody else can write to."""
-    found = folder.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _is_left_over(folder: Path) -> bool:

@@ -438,7 +438,7 @@ def _forked() -> None:
     """A child that the traced code forked is not recorded."""
     if _at_work:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # as Python has it where none is set
+        threading.setprofile(None)  # as Python has it where none is set
 
 
 os.register_at_fork(after_in_child=_forked)

@@ -66,7 +66,7 @@ class ChildOutcome:
         return len(self.output) > OUTPUT_LIMIT
 
 
-class Answer:
+class SharedAnswer:
     """Memory that a child shares with us, for its answer: no descriptor of the child's leads to it.
 
     The traced code may close, fill or use up all descriptors there are, and may end at any moment: what was put last
@@ -87,7 +87,7 @@ class Answer:
         self._half = size // 2
 
     def put(self, data: bytes | bytearray) -> None:
-        """Answer this from now on. Raises ValueError if there is no room for it."""
+        """SharedAnswer this from now on. Raises ValueError if there is no room for it."""
         begin, length = divmod(self._word[0], 1 << 32)
         at = self._half if length and begin < self._half else FIRST
         if len(data) > self._half - FIRST:
@@ -116,27 +116,27 @@ class _Isolated:
     """The child that this process is: its number, and where its answer goes. A fork of it has another number."""
 
     process: int = 0
-    answer: Answer | None = None
+    answer: SharedAnswer | None = None
 
 
-_here = _Isolated()
+_own = _Isolated()
 
 
 def is_forked() -> bool:
     """Whether this is a process that the traced code forked from the one that answers."""
-    return _here.process not in (0, os.getpid())
+    return _own.process not in (0, os.getpid())
 
 
 def put(data: bytes | bytearray) -> None:
-    """Answer this, unless something later is put; nothing in a process that has no answer to give."""
-    if _here.answer is not None and _here.process == os.getpid():
-        _here.answer.put(data)
+    """SharedAnswer this, unless something later is put; nothing in a process that has no answer to give."""
+    if _own.answer is not None and _own.process == os.getpid():
+        _own.answer.put(data)
 
 
 def adopt_answer(process: int) -> None:
     """In a fork that was made to answer for `process`: its answer is this one's from here on."""
-    if _here.process == process:
-        _here.process = os.getpid()
+    if _own.process == process:
+        _own.process = os.getpid()
 
 
 def end_if_forked(error: BaseException | None = None) -> None:
@@ -265,7 +265,7 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
     The child's stdin is empty; its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG).
     `guard` is the writing end of a pipe, which the child does not get. Raises Abandoned when its reader goes away.
     """
-    answer = Answer()
+    answer = SharedAnswer()
     outputs, output = os.pipe()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -345,10 +345,10 @@ def _read(descriptor: int, sinks: Sinks) -> int:
     return len(chunk)
 
 
-def _child(work: Callable[[], bytes], answer: Answer, output: int, private: tuple[int, ...]) -> NoReturn:
+def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private: tuple[int, ...]) -> NoReturn:
     status = 1
     try:
-        _here.process, _here.answer = os.getpid(), answer
+        _own.process, _own.answer = os.getpid(), answer
         _settle(output, private)
         unpatched.keep()
         unpatched.keep_spare()

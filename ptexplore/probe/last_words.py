@@ -175,10 +175,10 @@ def _fork(tell: Tell, number: int) -> None:
     fork = library.syscall(CLONE[platform.machine()], 0, 0, 0, 0, 0)
     if fork == 0:
         try:
-            found = library.backtrace(ctypes.byref(_state.addresses), DEEPEST)
+            depth = library.backtrace(ctypes.byref(_state.addresses), DEEPEST)
             isolate.adopt_answer(_state.process)
             error = _ended(KILLED, signal.Signals(number).name, frame)
-            error.cpp = list(_places(_state.addresses[at] for at in range(found)))
+            error.cpp = list(_places(_state.addresses[at] for at in range(depth)))
             _answer(tell, error)
         finally:
             EXIT(0)
@@ -195,9 +195,9 @@ def _fork(tell: Tell, number: int) -> None:
 def _places(addresses: Iterable[int | None]) -> Iterator[tuple[str, int]]:
     """The library of each address, and the address in it."""
     for address in addresses:
-        found = _Found()
-        if address and _state.library.dladdr(ctypes.c_void_p(address), ctypes.byref(found)) and found.file:
-            yield os.fsdecode(found.file), address - (found.base or 0)
+        place = _Found()
+        if address and _state.library.dladdr(ctypes.c_void_p(address), ctypes.byref(place)) and place.file:
+            yield os.fsdecode(place.file), address - (place.base or 0)
 
 
 def _answer(tell: Tell, error: Ended) -> None:

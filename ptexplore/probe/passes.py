@@ -6,7 +6,7 @@ import hashlib
 import os
 import runpy
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -182,7 +182,7 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
             for opened in (calls, profile):
                 if opened is not None:
                     opened.__exit__(None, None, None)
-            told = message(*_told(running, profile, watch, hooked, None, ()))
+            told = message(*_told(running, profile, watch, hooked, None, []))
             return isolate.encoded({"type": "pass", "recorder": running.recorder, **told})
 
         with profile, hook as hooked, calls or nullcontext():
@@ -200,7 +200,7 @@ def _told(
     watch: clock.ClockWatch,
     hooked: frames.FrameRecorder | None,
     result: Any,
-    starts: Iterable[autograd.BackwardStart],
+    starts: list[autograd.BackwardStart],
 ) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """What the evaluation gave, described, and each recorder's tree of events; nothing records any more."""
     calls, cuts = running.calls, running.cuts

@@ -162,6 +162,7 @@ class Recorder:
     """Records from `start` to `stop`; `told` then has everything, as plain data."""
 
     keeps: Callable[[], None] | None
+    _forward_level: int | None  # of forward-mode differentiation, at the beginning
 
     # The profile function reads and writes some at each call, which takes twice as long in a dict of so many.
     __slots__ = (
@@ -191,8 +192,7 @@ class Recorder:
         # Whether it records a part of a process that has made tensors before; whether a tensor has names at the end.
         self.is_block, self.named = is_block, False
         # Called now and then as the program goes on, so that what was recorded is kept if it is killed; and when next.
-        self.keeps, self._keep_next = None, 0
-        self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
+        self.keeps = self._forward_level = None
         self._budget = native_budget  # seconds of stepping
         # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.
         self.limit, self.late = limit, False
@@ -233,7 +233,7 @@ class Recorder:
         self.cuts: list[str] = []
         self.began = self.ended = 0
         # `_hook_time`, `slicing`: nanoseconds; the others are counts of calls.
-        self._backwards = self._hook_calls = self._timed_next = self._hook_time = self.slicing = 0
+        self._backwards = self._hook_calls = self._timed_next = self._hook_time = self.slicing = self._keep_next = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
 

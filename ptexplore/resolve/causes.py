@@ -24,7 +24,7 @@ class CauseRule:
 _KILLED = re.compile(
     r"\b(?:Segmentation fault|Bus error|Aborted|Illegal instruction) +\(core dumped\)"
     r"|^(?:: )?(?:zsh: )?(?:[Ss]egmentation fault|[Bb]us error|Aborted)$"
-    r"|^(?:: )?Fatal Python error: (?:Segmentation fault|Bus error|Aborted|Illegal instruction|Floating[- ]point exception)$",
+    r"|^(?:: )?Fatal Python error: (?:Segmentation fault|Bus error|Aborted|Illegal instruction)$",
     re.MULTILINE,
 )
 
