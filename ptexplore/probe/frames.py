@@ -247,6 +247,7 @@ class FrameRecorder:
 
     def _is_wanted(self, code: CodeType) -> bool:
         if code not in self._wanted:
+            last_words.stay_ready()
             file = code.co_filename
             self._wanted[code] = file.startswith((self._prefix, GIVEN)) or file in self._user_files
         return self._wanted[code]

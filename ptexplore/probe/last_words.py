@@ -130,6 +130,15 @@ def spoken(tell: Tell) -> Iterator[None]:
             library.sigaltstack(ctypes.byref(of_before), None)
 
 
+def stay_ready() -> None:
+    """Have the handler keep its stack: `faulthandler.enable` puts a small one in its place, and calls it all the same."""
+    if _state.tell is not None:
+        now = _Stack()
+        _state.library.sigaltstack(None, ctypes.byref(now))
+        if now.begin != ctypes.addressof(_state.stack):
+            _state.library.sigaltstack(ctypes.byref(_Stack(ctypes.addressof(_state.stack), 0, STACK)), None)
+
+
 def exits(frame: FrameType) -> None:
     """`os._exit` is about to be called: the answer is given before it."""
     tell = _state.tell

@@ -347,6 +347,7 @@ class Recorder:
             try:
                 label = self._labels[code]
             except KeyError:
+                last_words.stay_ready()
                 with unpatched.ours():
                     label = self._labels[code] = self._classified(code)
             if label is not None:

@@ -29,6 +29,13 @@ def ends(how):
 x = torch.ones(3).sin()
 ends("it")
 """
+FAULT = """Fatal Python error: Segmentation fault
+
+Current thread 0x01 (most recent call first):
+  File "/x/site-packages/torch/_tensor.py", line 697 in register_hook
+  File "/x/mine.py", line 4 in inner
+  File "/x/mine.py", line 9 in <module>
+"""
 HOW = {
     "ctypes.string_at(0)": "SIGSEGV",
     "os.abort()": "SIGABRT",
@@ -118,9 +125,7 @@ def test_a_kill_keeps_what_was_folded(command: InProcess, tmp_path: Path) -> Non
     trace = told(command("trace", "--script", str(script), "--json"))
     assert trace["ending"]["exception"] == "SIGKILL"
     assert any("without a word" in text for text in trace["program"]["cuts"])
-    counted = re.search(r"([\d,]+) operator calls", command("trace", "--script", str(script)).out)
-    assert counted is not None
-    assert 1000 < int(counted[1].replace(",", "")) < 9001
+    assert operators(trace) == ["ones", "sin"]
 
 
 def test_it_is_said_to_end_alone_only_where_it_was_tried(command: InProcess, tmp_path: Path) -> None:
@@ -139,9 +144,7 @@ def test_it_is_said_to_end_alone_only_where_it_was_tried(command: InProcess, tmp
         ("bash: line 1:  5851 Aborted                 (core dumped) python x.py", None),
         ("Bus error", None),
         (
-            "Fatal Python error: Segmentation fault\n\nCurrent thread 0x01 (most recent call first):\n"
-            '  File "/x/site-packages/torch/_tensor.py", line 697 in register_hook\n'
-            '  File "/x/mine.py", line 4 in inner\n  File "/x/mine.py", line 9 in <module>\n',
+            FAULT,
             "/x/mine.py:4",
         ),
     ],
