@@ -131,7 +131,7 @@ def spoken(tell: Tell) -> Iterator[None]:
 
 
 def stay_ready() -> None:
-    """Have the handler keep its stack: `faulthandler.enable` puts a small one in its place, and calls it all the same."""
+    """Have the handler keep its stack: `faulthandler.enable` puts a small one in its place, and calls it."""
     if _state.tell is not None:
         now = _Stack()
         _state.library.sigaltstack(None, ctypes.byref(now))
