@@ -25,6 +25,11 @@ from typing import IO, Any, NamedTuple
 from ptexplore.safe_text import clean, clean_json
 
 PARENT = "PTEXPLORE_PARENT"  # names the variable that tells a child who started it
+ROOM = "PTEXPLORE_ROOM"  # and the one that fills the environment up, so that a child's stack begins at the same address
+HASH_SEED = "PYTHONHASHSEED"
+_NO_RANDOM_ADDRESSES, _ASK = 0x0040000, 0xFFFFFFFF  # personality(2): ADDR_NO_RANDOMIZE, and what only reads it
+_FULL = 1 << 15  # bytes that the words and variables of a repeatable child take together, or a multiple of them
+_DIGITS = 10  # of a number that is handed over: a longer one would move what comes after it
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
 
 
@@ -236,7 +241,39 @@ def _ends_with_us() -> dict[str, str]:
     return {PARENT: str(os.getpid())}
 
 
-def start(
+@contextlib.contextmanager
+def repeating(words: Sequence[str], variables: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The environment in which what this thread starts in this block, by `words`, runs the same way each time.
+
+    The system places its memory where it did before (Linux; a container's filter may refuse that: the child can ask),
+    Python's hashes have a fixed seed, unless you gave one, and the stack begins at the same address however long the
+    variables are.
+    """
+    seed = variables.get(HASH_SEED, "random")
+    given = {**variables, HASH_SEED: "0" if seed == "random" else seed, ROOM: ""}
+    # What the system puts above the stack: each word and variable with the zero behind it, and a pointer to it.
+    texts = [os.fsencode(text) for text in (*words, *(f"{name}={value}" for name, value in given.items()))]
+    given[ROOM] = "." * (-sum(len(text) + 1 + 8 for text in texts) % _FULL)
+    before = _personality(_ASK)
+    if before >= 0:
+        _personality(before | _NO_RANDOM_ADDRESSES)
+    try:
+        yield given
+    finally:
+        if before >= 0:
+            _personality(before)
+
+
+def _personality(wanted: int) -> int:
+    """What personality(2) answers: how this thread, and what it starts, ran before; -1 where it is refused."""
+    if not sys.platform.startswith("linux"):
+        return -1
+    import ctypes
+
+    return int(ctypes.CDLL(None).personality(ctypes.c_ulong(wanted)))
+
+
+def start(  # noqa: PLR0913  (what is started, where its streams lead, and how it runs)
     python: str | Path,
     script: Path,
     arguments: Sequence[str] = (),
@@ -245,24 +282,29 @@ def start(
     stdout: int | IO[bytes] | None = subprocess.DEVNULL,
     stderr: int | IO[bytes] | None = None,
     environment: Mapping[str, str] | None = None,
+    repeatable: bool = False,
 ) -> Child:
     """Start `script` under `python`. The neutral folder is the script's own, which holds only our files.
 
-    `environment` are variables that it gets besides ours.
+    `environment` are variables that it gets besides ours. A `repeatable` child runs the same way each time: see
+    `repeating`.
     Raises OSError when `python` cannot be started.
     """
     reader, writer = os.pipe()
+    words = [str(python), "-B", str(script.resolve()), "--channel", f"{writer:0{_DIGITS}}", *arguments]
+    variables = {**os.environ, **_ends_with_us(), **(environment or {})}
     try:
-        process = subprocess.Popen(
-            [str(python), "-B", str(script.resolve()), "--channel", str(writer), *arguments],
-            cwd=script.resolve().parent,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            env={**os.environ, **_ends_with_us(), **(environment or {})},
-            pass_fds=(writer,),
-            start_new_session=True,
-        )
+        with repeating(words, variables) if repeatable else contextlib.nullcontext(variables) as given:
+            process = subprocess.Popen(
+                words,
+                cwd=script.resolve().parent,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=given,
+                pass_fds=(writer,),
+                start_new_session=True,
+            )
     except BaseException:
         os.close(reader)
         raise

@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is looked at; None: our own
 # Every variant of what costs much and differs little: where one's own machine has the time, as for the matched pair.
 # Registrations of a release's wheel in generated files: facts, counted by hand once in the binary's own dump.
-GENERATED = {"2.6.0": 17_563, "2.13.0": 15_958}
+GENERATED = {"2.6.0+cu124": 17_563, "2.13.0+cpu": 15_958, "2.13.0+cu130": 17_678, "2.14.1+cu130": 17_711}
 THOROUGH = os.environ.get("PTEXPLORE_TEST_THOROUGH", "1" if TARGET else "") not in ("", "0")
 # The commands that are asked about the torch under test.
 WITH_PYTHON = ("trace", "op", "show", "find", "explain-error", "doctor", "survey")

@@ -18,7 +18,7 @@ from typing import IO
 
 from ptexplore.capture.probing import PROBE
 from ptexplore.model.places import Runtime
-from ptexplore.processes import Child
+from ptexplore.processes import Child, repeating
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,14 @@ class WarmProbe:
     others: dict[tuple[tuple[str, str], ...], WarmProbe] = field(default_factory=dict)
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)  # an answer is for who asked last
 
-    def start(self, runtime: Runtime, given: IO[bytes], environment: Mapping[str, str] | None = None) -> Child:
+    def start(
+        self,
+        runtime: Runtime,
+        given: IO[bytes],
+        environment: Mapping[str, str] | None = None,
+        *,
+        repeatable: bool = False,  # a fork has the addresses of what it was forked from
+    ) -> Child:
         """Do what `probing._start` does, in a fork."""
         if environment:
             return self._with(environment).start(runtime, given)
@@ -74,11 +81,12 @@ def warm_probe(python: str, *modules: str, environment: Mapping[str, str] | None
     """Start it with the torch of `python`, and `modules` imported besides; end it."""
     ours, theirs = socket.socketpair()
     with ours, theirs, contextlib.ExitStack() as stack:
-        process = subprocess.Popen(
-            [python, "-B", "-c", SERVE, str(PROBE), *modules],
-            cwd=PROBE.parent, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, **(environment or {})},
-        )  # fmt: skip
+        words = [python, "-B", "-c", SERVE, str(PROBE), *modules]
+        with repeating(words, {**os.environ, **(environment or {})}) as variables:
+            process = subprocess.Popen(
+                words, cwd=PROBE.parent, env=variables,
+                stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
         theirs.close()
         try:
             yield WarmProbe(python, ours, stack, modules)

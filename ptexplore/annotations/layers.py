@@ -46,9 +46,14 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
     Those are what ptexplore.toml names, else ./notes where it is there. Raises PtexploreError (MISSING) where a
     folder that was asked for is not there, and as `find_project` does.
     """
-    start = start or Path.cwd()
     folder = shipped_folder() if shipped else None
     own = [Layer(folder, "annotations", shipped=True)] if folder is not None else []
+    try:
+        start = start or Path.cwd()
+    except FileNotFoundError:
+        if notes:
+            raise
+        return tuple(own)  # the current folder is gone
     if notes:
         return (*own, *(_asked(start / name, name, "--notes names it") for name in notes))
     project = find_project(start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ptexplore.api.recording import PublicRecording, seconds
+from ptexplore.api.recording import PublicRecording, instructions
 from ptexplore.api.trail import PublicTrail
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.workspace.workspace import Workspace
@@ -57,10 +57,11 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         once: bool = False,
         native: bool = True,
         native_op: str | None = None,
-        native_budget: float = 60.0,
+        native_budget: int | str = "10M",
         first: bool = False,
         twice: bool = False,
         again: bool = False,
+        vary: bool = False,
         timeout: float = 60.0,
     ) -> PublicTrail:
         """As `ptexplore.trace`.
@@ -76,7 +77,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             asked = {
                 "script": script, "variables": variables, "setup": setup, "contexts": contexts, "grad": grad,
                 "backward": backward, "once": once, "native_op": native_op, "first": first, "twice": twice,
-                "again": again,
+                "again": again, "vary": vary,
             }  # fmt: skip
             _check_alone(asked)
             return self.record().call(expression)
@@ -99,14 +100,15 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             cwd=os.getcwd(),
             native=native,
             native_op=native_op,
-            native_budget=native_budget,
+            native_most=instructions(native_budget),
             first=first,
             twice=twice,
             again=again,
+            vary=vary,
         )
         return PublicTrail(*self.inner.trace(request))
 
-    def record(self, *, native_budget: float = 0.0) -> PublicRecording:
+    def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.
 
         >>> import ptexplore, torch
@@ -116,7 +118,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         ...     recording.trail.hops[-1].op
         'aten::add.Tensor'
         """
-        return PublicRecording(self.inner, seconds(native_budget))
+        return PublicRecording(self.inner, native_budget)
 
     def op(self, name: str) -> Card:
         """As `ptexplore.op`.
@@ -188,10 +190,11 @@ def trace(
     once: bool = False,
     native: bool = True,
     native_op: str | None = None,
-    native_budget: float = 60.0,
+    native_budget: int | str = "10M",
     first: bool = False,
     twice: bool = False,
     again: bool = False,
+    vary: bool = False,
     timeout: float = 60.0,
     python: str | None = None,
 ) -> PublicTrail:
@@ -203,9 +206,10 @@ def trace(
     Names of one letter become seeded 3 x 3 tensors; `variables` binds others, each to an expression's text. `setup`
     are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
     `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
-    `first`: of the very first call, not of a warm one); of a script one call of each kind, as far as `native_budget`
-    seconds go. `again` runs a script that fails over a saved tensor a second time, to see who wrote to it; `twice` runs
-    one again, unrecorded, and a finding says whether both runs did the same.
+    `first`: of the very first call, not of a warm one); of a script one call of each kind, `native_budget`
+    instructions in all. `again` runs a script that fails over a saved tensor a second time, to see who wrote to it;
+    `twice` runs one again, unrecorded, and a finding says whether both runs did the same. An expression runs the same
+    way each time, to the instruction; `vary` leaves addresses and Python's hashes random.
     `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
 
     What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
@@ -222,7 +226,8 @@ def trace(
         return workspace.trace(
             expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
             backward=backward, once=once, native=native, native_op=native_op,
-            native_budget=native_budget, first=first, twice=twice, again=again, timeout=timeout,
+            native_budget=native_budget, first=first, twice=twice, again=again, vary=vary,
+            timeout=timeout,
         )  # fmt: skip
 
 
@@ -247,8 +252,8 @@ def explain_error(text: str, *, python: str | None = None) -> ErrorMessage:
 
     >>> import ptexplore
     >>> message = ptexplore.explain_error("Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend.")
-    >>> message.missing.own
-    ('CPU', 'Meta')
+    >>> message.missing.own[0]
+    'CPU'
     """
     with PublicWorkspace(python) as workspace:
         return workspace.explain_error(text)

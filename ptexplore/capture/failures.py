@@ -64,6 +64,8 @@ def no_native(message: dict[str, Any]) -> str:
         return f"under the stepper it raised {message['exception']}: {_first_line(message)}"
     if signal == "SIGTRAP":
         return "its process was killed by SIGTRAP, by which it is stepped: something blocked or took over that signal"
+    if kind == "refused" and message.get("kind") == "repeat":
+        return f"a further run in its process {_first_line(message)}"
     if kind == "refused" and message.get("kind") == "setup":  # other passes had none of it: they run it once a process
         return _first_line(message).replace("--setup raised", "--setup, run a second time in one process, raised", 1)
     return f"its process ended by {signal or 'itself'} in the native pass" if kind == "died" else _first_line(message)

@@ -19,32 +19,36 @@ from typing import Any
 
 from ptexplore.capture.probing import PROBE, TraceRequest
 from ptexplore.capture.trace import NATIVE, gather
-from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
 from ptexplore.source.runtime.describe import OLDEST, release_of
 
 NOT_STEPPED = "it ran once, in a process of yours: nothing was stepped"
+AGAIN = "record() once more"
 INSTALL = 'pip install "torch>=2.6"'
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
-    """A block of the user's own process, recorded: what it is called, the torch that ran, what the recorder told."""
+    """A block of the user's own process, recorded: what it is called, the torch that ran, what the recorder told.
+
+    `failed`: why it told nothing, and `message` is empty then.
+    """
 
     name: str
     torch_dir: str
     message: bytes
+    failed: str = ""
 
 
 class BlockRecorder:
-    """Records this process from `begin` to `end`, each called once."""
+    """Records this process from `begin` to `end`. What fails in it is told by the block that `end` gives."""
 
-    def __init__(self, native_budget: float = 0.0) -> None:
-        self._native_budget = native_budget  # seconds in which calls are stepped, each in a fork of this process
-        self.interrupted = False
-        self._recorder: Any = None
-        self._name = ""
+    def __init__(self, native_budget: int = 0) -> None:
+        self._native_budget = native_budget  # instructions that may be stepped, each call in a fork of this process
+        self._block: Any = None  # the probe's
+        self._name = self._torch_dir = ""
 
     def begin(self, frame: FrameType | None = None, function: object = None) -> None:
         """Record from here on: the rest of the function that `frame` is in, or a call of `function`.
@@ -61,23 +65,43 @@ class BlockRecorder:
         yours = _yours(frame) if frame is not None else None
         code = yours.f_code if yours is not None else getattr(function, "__code__", None)
         self._name = _name_of_block(yours) if yours is not None else _name_of_call(function)
-        self._recorder = program.begin(yours, (code.co_filename,) if code is not None else (), self._native_budget)
+        self._torch_dir = str(_probe("torch_api").TORCH_DIR)
+        self._block = program.Block(self._native_budget)
+        self._block.begin(yours, (code.co_filename,) if code is not None else ())
 
-    def end(self, error: BaseException | None = None) -> RecordedBlock:
+    def end(self, error: BaseException | None = None) -> None:
         """Record no more; everything that was hooked is as it was before. `error` is what the code raised.
 
-        A Ctrl-C meanwhile is kept: `interrupted` says so.
+        What a signal's handler raises meanwhile comes out when all that is done. It may be called again.
         """
-        recorder, self._recorder = self._recorder, None
-        message, self.interrupted = _probe("program").end(recorder, error)
-        return RecordedBlock(self._name, str(_probe("torch_api").TORCH_DIR), message)
+        if self._block is not None:
+            self._block.end(error)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing goes on, and everything is as it was before."""
+        return self._block is None or bool(self._block.is_over)
+
+    @property
+    def recorded(self) -> RecordedBlock | None:
+        """What was recorded, behind `end`; None if it did not begin."""
+        if self._block is None:
+            return None
+        return RecordedBlock(self._name, self._torch_dir, self._block.message or b"", self._block.failed)
+
+
+def is_the_programs(error: BaseException) -> bool:
+    """Whether an exception that came out of here is the program's own, as one that a signal's handler raised."""
+    return bool(_probe("held_signals").is_the_programs(error))
 
 
 def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, str]) -> Session:
     """The session of what was recorded; `digests` are the catalogue's, by operator.
 
-    Raises PtexploreError if another torch ran than that of `runtime`.
+    Raises PtexploreError if another torch ran than that of `runtime`, or if nothing could be recorded.
     """
+    if not recorded.message:
+        raise PtexploreError("nothing was recorded", recorded.failed or "it did not begin", AGAIN, FAILED)
     if os.path.realpath(recorded.torch_dir) != os.path.realpath(runtime.torch_dir):
         why = f"{recorded.torch_dir} ran, and the one to look into is {runtime.torch_dir}"
         raise PtexploreError("another torch was recorded", why, "a Workspace() without python=", MISSING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -43,9 +44,26 @@ def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
         "--twice": options.twice,
         "--first": options.first,
         "--again": options.again,
+        "--vary": options.vary,
         "--no-native": not options.native and options.script is None,
     }
     return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
+
+
+_BUDGET = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMG]?)")
+_TIMES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+A_FORK = 20_000  # instructions that a fork of a program counts for: FORK of probe/stepping.py
+MOST = 1_000_000_000_000
+BUDGET = f"a number of instructions as 500k, 3M or 3000000: above {A_FORK:,}, which is what one fork counts for, or 0"
+
+
+def native_budget(given: object) -> int | None:
+    """The instructions that a text ("3M") or a number means; None if no budget can be that."""
+    if type(given) not in (int, str):
+        return None
+    found = _BUDGET.fullmatch(str(given).strip())
+    wanted = round(float(found[1]) * _TIMES[found[2]]) if found is not None else -1
+    return wanted if wanted == 0 or A_FORK < wanted <= MOST else None
 
 
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
@@ -67,7 +85,7 @@ def ask(
     environment: Mapping[str, str] | None = None,
     left: list[LeftProcess] | None = None,
 ) -> Generator[dict[str, Any]]:
-    """Yield the probe's messages after its "ready"; each run that it begins may take `timeout` seconds.
+    """Yield the probe's messages after its "ready"; all runs that it begins may take `timeout` seconds together.
 
     `environment` are variables that it gets besides ours. When the iterator ends, `left` has what runs left running.
 
@@ -77,8 +95,8 @@ def ask(
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(request).encode())
         given.seek(0)
-        child = _start(runtime, given, environment)
-    yield from _heard(child, runtime, timeout, _allowed(timeout, timeout), left)
+        child = _start(runtime, given, environment, repeatable=not request.get("vary"))
+    yield from _heard(child, runtime, timeout, {"ready": timeout}, left)
 
 
 def ask_of_program(
@@ -92,7 +110,7 @@ def ask_of_program(
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
-    yield from _heard(_Patient(child), runtime, timeout, _allowed(timeout, timeout), left)
+    yield from _heard(_Patient(child), runtime, timeout, {"ready": timeout}, left)
 
 
 @dataclass
@@ -134,7 +152,7 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
     reader, writer = os.pipe()
     given = os.fdopen(writer, "wb", buffering=0)
     try:
-        child = _start(runtime, reader)
+        child = _start(runtime, reader, repeatable=True)
     except BaseException:
         given.close()
         raise
@@ -182,10 +200,18 @@ def _heard(
     raise Stopped("the probe died", f"{_how(status)} during {running}, before it was done", DEBUG, FAILED)
 
 
-def _start(runtime: Runtime, given: IO[bytes] | int, environment: Mapping[str, str] | None = None) -> processes.Child:
+def _start(
+    runtime: Runtime,
+    given: IO[bytes] | int,
+    environment: Mapping[str, str] | None = None,
+    *,
+    repeatable: bool = False,
+) -> processes.Child:
     errors = None if os.environ.get("PTEXPLORE_DEBUG") else subprocess.DEVNULL
     try:
-        return processes.start(runtime.python, PROBE, stdin=given, stderr=errors, environment=environment)
+        return processes.start(
+            runtime.python, PROBE, stdin=given, stderr=errors, environment=environment, repeatable=repeatable
+        )
     except OSError as error:
         why = error.strerror or str(error)
         raise PtexploreError(f"{runtime.python} cannot be started", why, "ptexplore doctor", MISSING) from error

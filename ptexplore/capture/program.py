@@ -10,11 +10,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
+from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorKind, OperatorRoute, Program
 from ptexplore.model.trace import Observation
 
@@ -85,7 +86,7 @@ def _route(program: Program, number: int, route: OperatorRoute, events: _Events,
     maker = route.recorded if is_node else number
     base = (maker + 1) * APART + (route.offset or 0 if is_node else 0) if maker is not None else None
     events.read = iter(route.read)
-    _kind(program, kind, base, (number + 1) * APART, phase, parent, events)
+    unrolled(_kind(program, kind, base, (number + 1) * APART, phase, parent, events))
 
 
 def _python_name(program: Program, route: OperatorRoute) -> str | None:
@@ -101,7 +102,7 @@ def _kind(
     phase: str,
     parent: int | None,
     events: _Events,
-) -> None:
+) -> Unrolling[None]:
     """The events of a kind and of all that it called, each with what is next in `events.read`.
 
     `sequence` is its autograd sequence number, or that which its parts count from. What a node calls has no part in
@@ -124,7 +125,7 @@ def _kind(
             from_node = kind.type in NODES and called.type not in NODES
             counts_from = own if from_node else sequence
             counts_from = counts_from + offset if counts_from is not None and offset is not None else counts_from
-            _kind(program, called, counts_from, own, phase, event, events)
+            yield _kind(program, called, counts_from, own, phase, event, events)
 
 
 def portable_program(program: Program, folder: str) -> Program:
@@ -206,17 +207,20 @@ def units_by_thread(
 
 
 def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:
-    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
-    row: int | None = number - 1
+    rows: list[int | None] = [number - 1]  # of each call that is open, innermost last; None once it was told
+    pending = [[program.routes[program.calls[number - 1].route].kind] if number else []]
     while pending:
-        kind = pending.pop()
-        if kind == HOLE:
-            for inner in takewhile(bool, further):
-                yield from _rows_in(program, inner, further)
-            continue
-        yield row, program.kinds[kind]
-        row = None
-        pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+        if not pending[-1]:
+            pending.pop()
+            rows.pop()
+        elif (kind := pending[-1].pop()) != HOLE:
+            yield rows[-1], program.kinds[kind]
+            rows[-1] = None
+            pending[-1] += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+        elif called := next(further, 0):  # what Python ran in the hole, until it ends
+            pending[-1].append(HOLE)
+            rows.append(called - 1)
+            pending.append([program.routes[program.calls[called - 1].route].kind])
 
 
 def call_of(program: Program, op: str, number: int) -> int | None:
@@ -275,13 +279,18 @@ def _numbers(program: Program) -> Iterator[int]:
 def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int, OperatorKind]]:
     """The calls that one call holds, itself first; `further` are the numbers behind its own."""
     route = program.routes[program.calls[number - 1].route]
-    pending, place = [route.kind] if number else [], route.observation or 0
+    places = [route.observation or 0]  # of each call that is open, innermost last
+    pending = [[route.kind] if number else []]
     while pending:
-        kind = pending.pop()
-        if kind == HOLE:
-            for inner in takewhile(bool, further):
-                yield from _called_in(program, inner, further)
-            continue
-        place += 1
-        yield place, program.kinds[kind]
-        pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+        if not pending[-1]:
+            pending.pop()
+            places.pop()
+        elif (kind := pending[-1].pop()) != HOLE:
+            places[-1] += 1
+            yield places[-1], program.kinds[kind]
+            pending[-1] += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+        elif called := next(further, 0):  # what Python ran in the hole, until it ends
+            pending[-1].append(HOLE)
+            route = program.routes[program.calls[called - 1].route]
+            places.append(route.observation or 0)
+            pending.append([route.kind])

@@ -16,6 +16,8 @@ from ptexplore.safe_text import clean_json
 
 MAX_OBSERVATIONS = 2_000_000
 MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
+MAX_RATIO = 250  # of a document to its packed form: traces come to 10 to 60
+LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any packed document may have
 MAX_LISTS = 4_000_000  # lists and objects of a whole document: an empty one, three bytes of text, takes 64 of memory
 MAX_VALUES = 20_000_000  # and its values: 300,000 hops of a native trace have 2.8 and 13.4 million of these two
 MAX_DIGITS = 21  # in a row: an address has 20, 1e-4 / 3 is written with 4 zeros and 17 digits behind its point
@@ -89,10 +91,14 @@ def unpacked(data: bytes, name: str) -> bytes:
     Raises PtexploreError if it is too long.
     """
     if data.startswith(b"\x1f\x8b"):
+        most = min(MAX_BYTES, max(LEAST_UNPACKED, len(data) * MAX_RATIO))
         try:
-            data = zlib.decompressobj(31).decompress(data, MAX_BYTES + 1)
+            text = zlib.decompressobj(31).decompress(data, most + 1)
         except zlib.error as error:
             raise refused(name, f"it cannot be unpacked: {error}") from error
+        if len(text) > most and most < MAX_BYTES:
+            raise refused(name, f"it unpacks to more than {MAX_RATIO} times its size, which no trace does")
+        data = text
     if len(data) > MAX_BYTES:
         raise refused(name, f"it is longer than {MAX_BYTES} bytes")
     cost = costs_too_much(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
@@ -90,12 +91,19 @@ PROGRAM = "program"
 TWICE = "twice"
 LIBRARIES = "libraries"
 UNWATCHED = "unwatched"
+PROBE = "probe"
+VARIES = "varies"
 WRITES = "writes"
 PROCESSES = "processes"
 LEFT = "left-running"
-NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
+NO_CALLS = "it called no operator"
+LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
+NOT_TOLD = {  # by pass: what is missing where it was stopped
+    "frames": ", so functions of Python are not shown",
+    "dispatch": ", so which call of the expression ran an operator is not shown",
+}
 NOT_ASKED = "the native pass was not asked for"
-NO_BUDGET = "--native-budget 0 leaves it no time"
+NO_BUDGET = "--native-budget 0 leaves it nothing to step"
 FIRST_AND = {
     "--script": "a script is never stepped whole",
     "--native-op": "--native-op steps one call, and runs it before",
@@ -135,15 +143,16 @@ def _captured(
 ) -> Session:
     """The session of what is asked; `left` gets what its runs left running."""
     if request.script is not None:
-        timeout = request.timeout + (request.native_budget if request.native else 0.0)  # of each run
-        with closing(ask_of_program(runtime, asked, timeout, left)) as messages:
+        with closing(ask_of_program(runtime, asked, request.timeout, left)) as messages:
             return gather(messages, request, runtime, raising=raising)
+    began = time.monotonic()
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
     raised = [seen.data for seen in session.observations if seen.kind == "raised"]
     if request.once or all(data.get("by", "error") != "error" for data in raised):  # a signal says where it came
         return session
-    with closing(ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT, left)) as messages:
+    rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
+    with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
         return with_throw(session, messages)
 
 
@@ -190,9 +199,13 @@ def gather(
         for message in messages:
             heard.take(message)
     except Stopped as error:
-        if heard.running not in (NATIVE, LIBRARIES, WRITES):
+        if heard.running not in (NATIVE, LIBRARIES, WRITES) and not heard.passes:
             raise
-        if heard.running == WRITES:
+        if heard.running not in (NATIVE, LIBRARIES, WRITES):
+            missing = NOT_TOLD.get(heard.running, "")
+            heard.add("probe", "stopped", {"text": f"{error.message}: {error.why}{missing}; {error.hint}"})
+            heard.no_native = heard.no_native or error.message
+        elif heard.running == WRITES:
             heard.add(WRITES, UNWATCHED, {"text": unwatched({"type": "stopped", "message": error.why})})
         else:
             heard.no_native = f"{error.why}"
@@ -214,7 +227,7 @@ class _Heard:
     no_native: str | None = None
     late: bool = False  # whether the program was stopped since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
-    first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
+    first: FirstCall | None = None  # where the first call is shown though a later one was asked for
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
         """Keep one observation."""
@@ -223,6 +236,7 @@ class _Heard:
     def take(self, message: dict[str, Any]) -> None:
         """Keep one message. Raises PtexploreError for what ends the whole trace."""
         kind, recorder = message.get("type"), str(message.get("recorder"))
+        self._ready(message.get("varies", ()))
         if kind == "begin":
             self.running = recorder
         elif kind == "stopped":
@@ -230,8 +244,7 @@ class _Heard:
         elif recorder == TWICE:
             self._second_run(kind, message)
         elif kind == "first":
-            self.first = FirstCall(message["imported"], str(message["why"]))
-            self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
+            self._first_call(FirstCall(message["imported"], str(message["why"])))
         elif recorder == NATIVE:
             self._native(message)
         elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
@@ -247,6 +260,13 @@ class _Heard:
             self._pass(recorder, message)
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
+
+    def _ready(self, drawn: Iterable[str]) -> None:
+        """Keep what is drawn at random in a probe that was to do without: the system did not allow that."""
+        varies = " and ".join(drawn)
+        if varies and self.request.script is None and not self.request.vary:
+            text = f"another run may count a little differently: this system lets nobody fix {varies}"
+            self.add(PROBE, VARIES, {"text": text})
 
     def _pass(self, recorder: str, message: dict[str, Any]) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
@@ -264,6 +284,12 @@ class _Heard:
             data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
+
+    def _first_call(self, first: FirstCall) -> None:
+        """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
+        self.first = first
+        if first.imported:
+            self.no_native = f"it steps a later call than the first, and the second {first.why}"
 
     def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
         """Keep how the second run of a program compares with the recorded one."""
@@ -293,7 +319,7 @@ class _Heard:
         if steps:
             self._native({"type": "pass", "observations": list(stepped(self.program, seen, steps))})
         elif self.program.stepping is not None:
-            self.no_native = self.program.stepping.reason or NOT_AGAIN
+            self.no_native = self.program.stepping.reason or _unstepped(self.program)
 
     def _native(self, message: dict[str, Any]) -> None:
         if message["type"] == "pass":
@@ -323,9 +349,16 @@ class _Heard:
         if self.stepped:
             return None
         given = ONCE if self.request.once else self.no_native if self.request.native else NOT_ASKED
-        if given is None and self.program is not None and not self.request.native_budget:
+        if given is None and self.program is not None and not self.request.native_most:
             return NO_BUDGET
         return given or "the native pass said nothing"
+
+
+def _unstepped(program: Program) -> str:
+    """Why no call of a program was stepped: what holds for most of its kinds."""
+    reasons = Counter(route.unstepped for route in program.routes if route.unstepped)
+    counted = [f"of {count} kind{'s' * (count != 1)} of calls: {why}" for why, count in reasons.most_common(3)]
+    return "; ".join(counted) or NO_CALLS
 
 
 def check(request: TraceRequest) -> None:
@@ -347,6 +380,9 @@ def check(request: TraceRequest) -> None:
     if request.again and request.script is None:
         why = "an expression that fails over a saved tensor is watched anyway"
         raise PtexploreError("--again is for a script", why, "ptexplore trace --script FILE --again", USAGE)
+    if request.vary and request.script is not None:
+        why = "a script runs as it would without ptexplore: its addresses and hashes are always drawn at random"
+        raise PtexploreError("--vary is for an expression", why, 'ptexplore trace "a + b" --vary', USAGE)
     if request.script is not None and not Path(request.script).is_file():
         hint = "ptexplore trace --script FILE"
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
@@ -356,12 +392,12 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
     captured = Captured(
         ops=True,
-        frames=True,
-        dispatch=heard.program is None,
+        frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", "once")),
+        dispatch=heard.program is None and "dispatch" in heard.passes,
         native=heard.stepped,
-        cold=heard.stepped and request.first,
+        cold=heard.stepped and (request.first or heard.first is not None),
         reason=heard.why_not_native,
-        warm=first["imported"] if first.get("warm") else None,
+        warm=(first["imported"] or None) if first.get("warm") else None,
         first=heard.first,
     )
     return Session(

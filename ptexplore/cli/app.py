@@ -154,7 +154,7 @@ def _told(error: Exception) -> PtexploreError:
     if isinstance(error, PtexploreError):
         return error
     if isinstance(error, OSError):
-        return _from_os(error)
+        return _without_folder() or _from_os(error)
     # Python says no more than that it has no lock where there is no memory for one.
     if isinstance(error, MemoryError) or _comes_of(error, "can't allocate"):
         return PtexploreError(NO_MEMORY, str(error) or "the system gives no more", "free some, or raise ulimit -v")
@@ -220,6 +220,19 @@ def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
     hint = f"did you mean {close[0]}? {called} --help" if close else f"{called} --help"
     why = "the command line is not one that ptexplore knows"
     return PtexploreError(message[:1].lower() + message[1:], why, hint, USAGE)
+
+
+def _without_folder() -> PtexploreError | None:
+    """The error where the folder that a command runs in was deleted; None where it is there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        where = os.environ.get("PWD", "")
+        why = f"{where} was deleted" if where else "it was deleted"
+        return PtexploreError("the current folder is not there", why, "cd to a folder that is there", USAGE)
+    except OSError:
+        pass  # something else is the matter with it, which the error itself says
+    return None
 
 
 def _from_os(error: OSError) -> PtexploreError:

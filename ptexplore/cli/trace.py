@@ -75,8 +75,8 @@ def trace(
     native_budget: Annotated[
         str | None,
         Option(
-            metavar="S",
-            help="of a script: seconds for stepping one call of each kind, the costliest first (60; 0: none)",
+            metavar="N",
+            help="of a script: instructions to step, of one call of each kind (10M; 0: none)",
             rich_help_panel=RUN,
         ),
     ] = None,
@@ -95,6 +95,14 @@ def trace(
     again: Annotated[
         bool,
         Option("--again", help="run a script that fails over a saved tensor twice: who wrote", rich_help_panel=RUN),
+    ] = False,
+    vary: Annotated[
+        bool,
+        Option(
+            "--vary",
+            help="draw addresses and Python's hashes at random: which counts depend on them",
+            rich_help_panel=RUN,
+        ),
     ] = False,
     timeout: Annotated[
         str, Option(metavar="S", help="seconds that each run of it may take (60)", rich_help_panel=RUN)
@@ -215,10 +223,11 @@ def trace(
         cwd=os.getcwd(),
         native=not no_native,
         native_op=native_op,
-        native_budget=_budget(native_budget),
+        native_most=_budget(native_budget),
         first=first,
         twice=twice,
         again=again,
+        vary=vary,
     )
     with open_workspace(python) as workspace:
         traced = workspace.trace(request)
@@ -287,7 +296,7 @@ def _check_native(*, no_native: bool, op: str | None, budget: str | None, script
         why = f"--no-native steps nothing, --native-op {op} steps one call"
         raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
     if budget is not None and script is None:
-        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
+        why = "an expression is stepped whole, or one call of it; a budget is for a script's many calls"
         raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
 
 
@@ -301,16 +310,16 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _budget(text: str | None) -> float:
-    """The seconds of --native-budget; where it is not given, those of every script."""
-    try:
-        value = float(text) if text is not None else 60.0
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= DAY:
-        message = f"--native-budget {text} is no time"
-        raise PtexploreError(message, f"seconds from 0 on, up to {DAY}", "--native-budget 60", USAGE)
-    return value
+def _budget(text: str | None) -> int:
+    """The instructions of --native-budget; where it is not given, those of every script."""
+    from ptexplore.capture.probing import BUDGET, native_budget
+    from ptexplore.model.trace import STEPPED_OF_A_SCRIPT
+
+    wanted = STEPPED_OF_A_SCRIPT if text is None else native_budget(text)
+    if wanted is None:
+        message = f"--native-budget {text} cannot be stepped"
+        raise PtexploreError(message, f"it takes {BUDGET}", "--native-budget 10M", USAGE)
+    return wanted
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from ptexplore.index.budgets import OverBudget, budget, limit_memory, too_deep
 from ptexplore.model.symbols import Dialect, FileRecords, RefLines, Symbol, ref_lines
 from ptexplore.processes import end_with_parent, ending_workers, starting_workers
 from ptexplore.source import canonical
+from ptexplore.source.listing import is_unicode
 from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
 from ptexplore.temporary import temporary_folder
@@ -299,6 +300,8 @@ def read_rows(task: Task, macros: MacroTable) -> Result:
 
 def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
     """One file with all that its extractor says, or why there is nothing."""
+    if not is_unicode(task.where):
+        return Unread(task.path, "its name is not UTF-8: it is left out")
     try:
         data, stamp = content(task.where)
     except (OSError, ValueError) as error:

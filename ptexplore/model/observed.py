@@ -239,6 +239,15 @@ class OperatorTimes(Recorded, frozen=True):
     threads: int = 1  # how many torch had
 
 
+class GivenKernel(Struct, frozen=True):
+    """A function of Python that `torch.library.custom_op` was given for an operator."""
+
+    key: str  # the dispatch key that it is for, or an alias of several
+    function: str  # its name, with the classes and functions around it
+    file: str  # as Python names it
+    line: int  # that of its def
+
+
 class ChangedTable(Recorded, frozen=True):
     """The dispatch table of an operator whose registrations are not the catalogue's."""
 
@@ -246,6 +255,7 @@ class ChangedTable(Recorded, frozen=True):
     dump: str  # its registrations, as the dispatcher prints them
     table: str  # its computed table, as the dispatcher prints it
     schema: str | None = None  # as the dispatcher prints it
+    kernels: tuple[GivenKernel, ...] = ()  # what torch.library.custom_op was given for it
 
 
 class Remark(Recorded, frozen=True):
@@ -268,6 +278,13 @@ class PythonCode(Struct, frozen=True):
     line: Count  # the first line, that of its first decorator
     name: str  # its own name
     qualname: str  # with what it is inside of
+
+
+class Beyond(Struct, frozen=True):
+    """A limit that a run was found to be beyond, counted as it was stepped."""
+
+    count: Count  # the run has more instructions
+    singly: bool  # that is, more of those that have to be stepped one by one, as code that was made at run time
 
 
 class SteppedCalls(Recorded, frozen=True):
@@ -297,10 +314,11 @@ class SteppedCalls(Recorded, frozen=True):
     warm_ups: int | None = None  # runs at full speed before
     stepped: Count | None = None  # how many instructions were stepped, with the profile function's
     seconds: float | None = None  # that stepping took
-    projected: float | None = None  # seconds that stepping all of it would take, as the fastest run foretells
+    beyond: Beyond | None = None  # of one operator call that nobody asked for: why not all was stepped
     threads: int = 1  # how many torch had
     codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python's, and what they are
     builtins: Mapping[str, str] = {}  # by call: the name by which Python called this function of C
+    written: Mapping[str, tuple[str, Count]] = {}  # by function of an extension: the file and line where it begins
     ordered: bool = False  # whether Python's functions are among the calls
     unordered: str | None = None  # why they are not, or not all of them
 
@@ -408,6 +426,35 @@ class SavedTensorWrites(Recorded, frozen=True):
     certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
+class GraphCall(Struct, frozen=True):
+    """A call that recorded a node of the graph."""
+
+    at: PythonPlace | None  # what made it: the innermost place of your own Python
+    operator: str  # the operator
+
+
+class FreedNode(Recorded, frozen=True):
+    """A node that an earlier backward had freed when the engine came to it again.
+
+    The counts of backwards are null where some of them were not seen.
+    """
+
+    node: str  # its name
+    operator: str  # the operator that recorded it
+    recorded: PythonPlace | None  # what called that: the innermost place of your own Python
+    recorded_after: Count | None  # how many backwards had begun before that
+    freed: PythonPlace | None  # what called the backward that ran it before
+    freed_by: Count | None  # the number of that backward, from 1
+    backwards: Count | None  # how many backwards were called, with the one that came to it again
+    uses: tuple[GraphCall, ...] = ()  # the calls since then that took a result of the part that was freed
+    kept: tuple[GraphCall, ...] = ()  # the calls that made these results
+    again: bool | None = None  # whether a line that made these, or the node, has recorded others since
+    older: bool = False  # whether all that the backward began at was recorded before that part was freed
+    same_start: bool = False  # whether the backward began at nodes that had run before
+    names: tuple[str, ...] = ()  # the program's own names that lead to the node
+    exact: bool = False  # whether they hold just those results; else they were given anew since
+
+
 class LeftProcess(Struct, frozen=True):
     """A process that the traced code started, and that ran on when the last run of it had ended."""
 
@@ -426,6 +473,12 @@ class LaunchesTold(Recorded, frozen=True):
     """That what was launched on a device is among the events."""
 
     device: str  # `cuda`, `xpu`
+
+
+class IdleDevices(Recorded, frozen=True):
+    """That some devices were never used: a tensor that is said to be there (a FakeTensor) has no memory there."""
+
+    devices: tuple[str, ...]  # their names: `cuda`, `xpu`
 
 
 class UnreadableLibraries(Recorded, frozen=True):
@@ -447,15 +500,18 @@ KINDS: Mapping[str, type[Recorded]] = {
     "cut": Remark,
     "stopped": Remark,
     "unwatched": Remark,
+    "varies": Remark,
     "twice": SecondRun,
     "calls": SteppedCalls,
     "result": SteppedResult,
     "libraries": LibraryCalls,
     "launches": LaunchesTold,
+    "idle": IdleDevices,
     "unreadable": UnreadableLibraries,
     "raised": RaisedError,
     "thrown": ThrownError,
     "saved": SavedTensorWrites,
+    "freed": FreedNode,
     "left-running": LeftRunning,
     "nondeterministic": Remark,
     "perturbed": Remark,

@@ -97,10 +97,10 @@ class OperatorCalls(Struct, frozen=True):
 
 
 class StepBudget(Struct, frozen=True):
-    """How far the stepping of a program's calls came: one call of each kind is stepped, the costliest first."""
+    """How far the stepping of a program's calls came: one call of each kind is stepped, as they come again."""
 
-    budget: float  # the seconds that were given for it
-    spent: float = 0.0  # the seconds that it took
+    most: Count = 0  # the instructions that it may step, with 20,000 for each fork
+    stepped: Count = 0  # the instructions that were stepped
     forks: Count = 0  # how many calls were stepped, each in a fork of the program
     reason: str | None = None  # why there were none, or no more from some point on
 

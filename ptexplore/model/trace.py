@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.operators import KernelRef
@@ -17,6 +17,7 @@ from ptexplore.model.program import Program
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
+STEPPED_OF_A_SCRIPT = 10_000_000  # instructions, where nothing else was asked for
 TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only added
 
 
@@ -61,10 +62,10 @@ class BoundName:
 
 @dataclass(frozen=True, slots=True)
 class FirstCall:
-    """Why the first call of an expression is shown although it imported modules."""
+    """Why the first call of an expression is shown, and no later one."""
 
     imported: int  # how many modules it imported
-    why: str  # why a second call cannot be shown
+    why: str  # what a second call would do, or not find
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,8 @@ class Captured:
     native: bool = False  # every C++ function that ran
     cold: bool = False  # of the very first call: with what only that does
     reason: str | None = None  # why there is no native pass
-    warm: int | None = None  # how many modules the first run imported, where all saw a later one, on names made anew
-    first: FirstCall | None = None  # in its place, where all passes saw the first call
+    warm: int | None = None  # how many modules the first run imported, if any, where all passes saw a later one
+    first: FirstCall | None = None  # in its place, where all passes saw the first call, though nobody asked for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,11 @@ class TraceOptions:
     seed: int = 0  # of the random numbers
     native: bool = False  # whether the native pass was asked for
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
-    native_budget: float = 60.0  # of a script: seconds in which one call of each kind is stepped
+    native_most: int = STEPPED_OF_A_SCRIPT  # of a script: how many instructions are stepped, of one call of each kind
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
     twice: bool = False  # `--twice`: of a script, whether a second run is compared with the recorded one
     again: bool = False  # `--again`: a script that fails over a saved tensor runs once more, watched
+    vary: bool = False  # `--vary`: addresses and Python's hashes are drawn at random, as in any process
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,11 +381,53 @@ class ComparedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class CauseCase:
+    """One of several causes that an error may have: how you know it, and what mends it."""
+
+    sign: str  # what the program has or does
+    remedy: str  # what mends it then
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """Why an error is raised, and what mends it: plain sentences."""
 
     why: str  # what the program did that cannot be
     remedy: str = ""  # empty where there is none to name
+    cases: tuple[CauseCase, ...] = ()  # where the mend depends on what only the program tells
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingCall:
+    """A place of your Python that recorded nodes of the graph, or ran backward through it."""
+
+    operator: str  # the operator that recorded; empty of a backward
+    text: str = ""  # what is written there
+    function: str = ""  # the Python function that it is in
+    source: SourceRef | None = None  # the line
+    exact: bool = True  # else the function alone is known, and the line is its first
+
+
+# `state`: kept from one round to the next; `once`: made once and used in each round; `uses`: two losses use it;
+# `losses`: a second loss of one forward; `same`: one loss twice; `unclear`: what was seen does not tell.
+Situation: TypeAlias = Literal["state", "once", "uses", "losses", "same", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class FreedGraph:
+    """A node that an earlier backward had freed when backward came to it again, and what led to it."""
+
+    node: str  # its name
+    recorded: RecordingCall  # what recorded it
+    recorded_after: int | None  # how many backwards had begun before that; null where not all were seen
+    freed: RecordingCall  # the backward that freed it
+    freed_by: int | None  # its number, from 1
+    backwards: int | None  # how many backwards were called, with the one that raised
+    uses: tuple[RecordingCall, ...] = ()  # what took a result of the freed part since
+    kept: tuple[RecordingCall, ...] = ()  # what had made these results
+    names: tuple[str, ...] = ()  # the names of your program that hold them, or lead to them
+    exact: bool = False  # whether they hold just these results; else they were given anew since
+    situation: Situation = "unclear"  # what the program did
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,6 +468,7 @@ class Ending:
     module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
     further: int = 0  # how many more Python functions it left, outermost of all, that are not told
     by: EndedBy = "error"  # what ended the run; of a signal `exception` is its name, and `stack` what ran as it came
+    freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
 
 
 @dataclass(frozen=True, slots=True)

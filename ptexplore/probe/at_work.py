@@ -14,14 +14,15 @@ import ctypes
 import dis
 import functools
 import os
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any
 
 from .generators import RESUMED
 from .raising import OURS
+from .taken import sys
 
 DEEPEST = 1 << 14  # frames of C++'s stack that are looked at
 LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so")  # a call of an operator goes through one of them
@@ -46,7 +47,10 @@ def in_this_thread() -> bool:
     count = reads(frames, DEEPEST)
     if count == DEEPEST:
         return True  # who called it all is not known
-    spans = _spans()
+    try:
+        spans = _spans()
+    except OSError:
+        return True
     return any(address is not None and bisect_right(spans, address) % 2 for address in frames[:count])
 
 
@@ -65,6 +69,13 @@ def in_other_thread(inner: FrameType, waits: tuple[CodeType, int] | None, *, is_
     elif not name.startswith(HARMLESS):
         return True
     return _leads_to_python(_outwards(inner))
+
+
+def prepare() -> None:
+    """Ask for what is needed later: a program may have no file left that can be opened."""
+    _backtrace()
+    with suppress(OSError):
+        _spans()
 
 
 def only_waits(builtin: Any) -> bool:

@@ -7,7 +7,7 @@ times, and one that is set back by more than the profiler ran turns their order 
 
 from __future__ import annotations
 
-import time
+from .taken import time
 
 LEAST = 1_000_000  # nanoseconds by which a clock is set that matters; what keeps a clock right changes less at a time
 TRIES = 5

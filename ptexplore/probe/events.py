@@ -8,7 +8,7 @@ from typing import Any
 
 from . import torch_api as api
 
-LIMIT = 50_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
+LIMIT = 20_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1

@@ -21,6 +21,8 @@ from typing import Any
 import torch
 
 from . import torch_api as api
+from .kept import Kept
+from .process_state import ProcessState
 from .values import describe, fingerprint, random_states, tensors
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
@@ -28,6 +30,8 @@ SIZE = (3, 3)
 OURS = "__ptexplore__"  # the namespace's own name
 CLOSE = (3, 0.6)  # how many near names are told, and how near they are
 ALL_SETUP = "<--setup>"
+LOST = 3  # things that an evaluation used up which are named
+UNREPEATABLE = "repeat"  # the kind of what cannot be run a further time
 A_CLONE = " (a clone, so no leaf: to write in place to a leaf that requires grad may be an error)"
 _IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|[lr]shift)__\Z")
 _NOT_IN_PLACE = {"requires_grad_", "share_memory_"}
@@ -51,6 +55,35 @@ class Refused(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+class Unrepeatable(Refused):
+    """A further evaluation in this process would not find what the first found. The message says so of it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(UNREPEATABLE, why)
+
+
+class RandomNumbers:
+    """The state of every source of random numbers, as it is now."""
+
+    def __init__(self) -> None:
+        self._torch = {id(g): (g, api.generator_state(g)[1]) for g in api.random_generators()}
+        self._python = random.getstate()
+        numpy = sys.modules.get("numpy.random.mtrand")
+        self._numpy: Any = numpy.get_state() if numpy is not None else None
+
+    def put_back(self, seed: int) -> None:
+        """Give each the state that it had; the generator of a device that was not in use then, this seed."""
+        for generator in api.random_generators():
+            if id(generator) in self._torch:
+                self._torch[id(generator)][1](None)
+            else:
+                generator.manual_seed(seed)
+        random.setstate(self._python)
+        numpy = sys.modules.get("numpy.random.mtrand")
+        if numpy is not None and self._numpy is not None:
+            numpy.set_state(self._numpy)
 
 
 def parse(expression: str, label: str) -> ast.Expression:
@@ -243,22 +276,85 @@ def _keep_text(file: str, code: str) -> None:
 
 
 class Namespace:
-    """The names an expression sees, and how each came to be (`bound`)."""
+    """The names an expression sees, and how each came to be (`bound`).
+
+    --setup runs once; `renew` gives a further evaluation in this process what the first one found.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
         self.values: dict[str, Any] = _module().__dict__
         self.bound: list[dict[str, Any]] = []
         self._numpy_is_seeded = False
+        self.is_again = False  # whether --setup had run in this process before
+        self._before: dict[str, Any] = {}  # the names there were before --setup, and those there were after
+        self._after: dict[str, Any] = {}
+        self._kept: Kept | None = None
+        self._drawn: RandomNumbers | None = None
 
-    def fill(self, tree: ast.Expression | None) -> None:
-        """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for names it cannot bind."""
-        variables = [(name, parse(text, f"--var {name}"), text) for name, text in self.request["variables"]]
+    def fill(self, tree: ast.Expression | None, *, keeps: bool = False) -> None:
+        """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for names it cannot bind.
+
+        With `keeps`, what --setup made is kept as it is then, for `renew`.
+        """
+        self._prepare()
+        if keeps:
+            self._after, self._drawn = dict(self.values), RandomNumbers()
+            made = {name: v for name, v in self._after.items() if self._before.get(name, self) is not v}
+            self._kept = Kept(made)
+        self._give(tree)
+
+    def fill_again(self, tree: ast.Expression | None, *, looks: bool) -> None:
+        """Fill, in a process in which --setup has run before.
+
+        With `looks`, raises Unrepeatable where --setup does something to the process once more.
+        """
+        self.is_again = True
+        state = ProcessState() if looks else None
+        self._prepare()
+        changes = state.changes() if state is not None else ()
+        if changes:
+            raise Unrepeatable(f"would need --setup to run again, which {changes[0]}")
+        self._give(tree)
+
+    def _prepare(self) -> None:
+        """Seed, and run --setup."""
+        for name, text in self.request["variables"]:
+            parse(text, f"--var {name}")
         self._seed()
         self._sample()
-        before = dict(self.values)
+        self._before = dict(self.values)
         for number, code in enumerate(self.request["setup"]):
             self._setup(number, code)
+
+    def renew(self, tree: ast.Expression | None) -> None:
+        """Give what `fill` gave, without --setup: its names and what they lead to as it left them, the rest made anew.
+
+        Raises Unrepeatable where what it made cannot be put back.
+        """
+        if self._kept is None or self._drawn is None:
+            raise ValueError("nothing was kept to be given again")
+        replaced = dict(self.values)  # kept until the names are there again: what goes with it may run the user's code
+        for name in replaced.keys() - self._after.keys():
+            del self.values[name]
+        self.values.update(self._after)
+        lost = self._kept.put_back()
+        if lost:
+            told = "; ".join(lost[:LOST]) + ("; …" if len(lost) > LOST else "")
+            raise Unrepeatable(f"would not find what the first used up ({told})")
+        self.bound = []
+        if self.request.get("sample") is not None:
+            self._seed()
+            self._sample()
+        self.seed_numpy()
+        self._drawn.put_back(self._seed_number)
+        self._give(tree)
+        del replaced
+
+    def _give(self, tree: ast.Expression | None) -> None:
+        """Bind what is not --setup's own: its names are told, seeded tensors made, --var evaluated."""
+        variables = [(name, parse(text, f"--var {name}"), text) for name, text in self.request["variables"]]
+        before = self._before
         needs = [(free_names(text), called_names(parsed)) for _, parsed, text in variables]
         if tree is not None:
             needs.append((free_names(self.request["expression"]), called_names(tree)))

@@ -25,7 +25,7 @@ from .raising import left_frames
 from .taken import os, sys, threading
 from .values import names_of, tensors_among
 
-LIMIT = 50_000  # markers of one pass
+LIMIT = 20_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
 DISPATCHES = "__torch_dispatch__"
 FINALIZES = "__del__"

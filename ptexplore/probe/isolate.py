@@ -9,6 +9,7 @@ import mmap
 import re
 import resource
 import select
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,13 +17,13 @@ from typing import Any, NoReturn
 
 from . import unpatched
 from .taken import os, signal, sys, threading, time
+from .unshared import shared_with_forks
 
 OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
 SMALLER = 4  # by which the memory for an answer is divided where the process may not have so much
 LEAST_LIMIT = 1 << 20
 FIRST = 8  # bytes before the first answer: where it begins, and how long it is
-NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux: memory is only taken as far as it is written to
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
 
 RUNNING = "<frozen runpy>"  # which runs a script for us
@@ -77,7 +78,7 @@ class SharedAnswer:
         size = ANSWER_LIMIT
         while True:
             try:
-                self._memory = _shared(size)
+                self._memory = shared_with_forks(size)
                 break
             except OSError:
                 size //= SMALLER
@@ -87,7 +88,7 @@ class SharedAnswer:
         self._half = size // 2
 
     def put(self, data: bytes | bytearray) -> None:
-        """SharedAnswer this from now on. Raises ValueError if there is no room for it."""
+        """Answer this from now on. Raises ValueError if there is no room for it."""
         begin, length = divmod(self._word[0], 1 << 32)
         at = self._half if length and begin < self._half else FIRST
         if len(data) > self._half - FIRST:
@@ -100,15 +101,11 @@ class SharedAnswer:
     def take(self) -> bytearray:
         """What was put last; the memory is given up."""
         begin, length = divmod(self._word[0], 1 << 32)
-        data = bytearray(self._memory[begin : begin + length])
+        with memoryview(self._memory) as whole:
+            data = bytearray(whole[begin : begin + length])
         self._word.release()
         self._memory.close()
         return data
-
-
-def _shared(size: int) -> mmap.mmap:
-    reserve = NO_RESERVE if sys.platform.startswith("linux") else 0
-    return mmap.mmap(-1, size, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | reserve)
 
 
 @dataclass
@@ -128,7 +125,7 @@ def is_forked() -> bool:
 
 
 def put(data: bytes | bytearray) -> None:
-    """SharedAnswer this, unless something later is put; nothing in a process that has no answer to give."""
+    """Answer this, unless something later is put; nothing in a process that has no answer to give."""
     if _own.answer is not None and _own.process == os.getpid():
         _own.answer.put(data)
 
@@ -198,7 +195,7 @@ def encoded(message: dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
 
 
-def write(descriptor: int, data: bytes | bytearray) -> None:
+def write(descriptor: int, data: bytes | bytearray | memoryview) -> None:
     """Write all of it, however much the descriptor takes at a time."""
     view = memoryview(data)
     while view:
@@ -276,9 +273,10 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
     os.close(output)
     outcome = ChildOutcome()
     try:
-        sinks = {outputs: (outcome.output, OUTPUT_LIMIT)}
-        with reaping(process):
-            outcome.status, outcome.late = _wait(process, sinks, guard, limit)
+        with PrintedText(OUTPUT_LIMIT) as printed:
+            with reaping(process):
+                outcome.status, outcome.late = _wait(process, {outputs: printed}, guard, limit)
+            outcome.output = printed.read()
     except Abandoned:
         os.kill(process, signal.SIGKILL)
         raise
@@ -288,7 +286,55 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
     return outcome
 
 
-Sinks = dict[int, tuple[bytearray, int]]
+class PrintedText:
+    """What a child says, as far as `limit`: outside of this process's own memory until all is there.
+
+    It comes in pieces, of which nobody knows how long they are. Were they put together here, what is forked next would
+    find its memory laid out in another way each time, and run otherwise.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        in_memory = hasattr(os, "memfd_create")
+        descriptor = os.memfd_create("ptexplore") if in_memory else _unnamed()
+        self._file = os.fdopen(descriptor, "r+b", 0)
+
+    def __enter__(self) -> PrintedText:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more came than is kept."""
+        return self._file.tell() > self.limit
+
+    def take(self, descriptor: int) -> int:
+        """Take what is there; beyond the limit it is read and dropped, so that a writer never waits for us."""
+        count = os.readv(descriptor, [_PIECE])
+        if not self.is_full:
+            with memoryview(_PIECE) as piece:
+                self._file.write(piece[: min(count, self.limit + 1 - self._file.tell())])
+        return count
+
+    def read(self) -> bytearray:
+        """All that was kept."""
+        whole = bytearray(self._file.tell())
+        self._file.seek(0)
+        self._file.readinto(whole)
+        return whole
+
+
+def _unnamed() -> int:
+    """A file that goes when it is closed."""
+    descriptor, path = tempfile.mkstemp()
+    os.unlink(path)
+    return descriptor
+
+
+_PIECE = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+Sinks = dict[int, PrintedText]
 
 
 def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[int, bool]:
@@ -296,37 +342,46 @@ def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[
 
     Not until end of file: what the child started may hold its pipes for ever.
     """
-    watch, end, late = _watch(process), time.monotonic() + (limit or 0.0), False
+    watch, end, late = _watch(process), None if limit is None else time.monotonic() + limit, False
     poll = select.poll()
     for descriptor in (*sinks, *([watch] if watch is not None else [])):
         poll.register(descriptor, select.POLLIN)
     poll.register(guard, 0)  # errors are always told
     try:
-        while True:
-            left = None if limit is None or late else max(end - time.monotonic(), 0.0) * 1000
-            wait = left if watch is not None else POLL
-            ready = [descriptor for descriptor, _ in poll.poll(wait)]
-            if guard in ready:
-                raise Abandoned
-            if left is not None and time.monotonic() >= end:
-                late = True
+        while (status := _turn(process, poll, sinks, guard, watch, end)) is None:
+            if end is not None and time.monotonic() >= end:
+                late, end = True, None
                 os.kill(process, signal.SIGKILL)
-            for descriptor in set(sinks) & set(ready):
-                if not _read(descriptor, sinks):
-                    poll.unregister(descriptor)
-            if watch is None or watch in ready:
-                gone, status = os.waitpid(process, os.WNOHANG)
-                if gone:
-                    break
     finally:
         if watch is not None:
             os.close(watch)
-    for descriptor, (kept, most) in sinks.items():
+    for descriptor, kept in sinks.items():
         os.set_blocking(descriptor, False)
         with contextlib.suppress(BlockingIOError):
-            while len(kept) <= most and _read(descriptor, sinks):
+            while not kept.is_full and kept.take(descriptor):
                 pass
     return status, late
+
+
+def _turn(
+    process: int, poll: select.poll, sinks: Sinks, guard: int, watch: int | None, end: float | None
+) -> int | None:
+    """Wait for something, and take what has come; the child's status once it is gone.
+
+    Nothing outlives a turn: how many there are depends on the clock, and must leave no trace in where things lie in
+    this process's memory, which the next child is a fork of.
+    """
+    left = None if end is None else max(end - time.monotonic(), 0.0) * 1000
+    ready = {descriptor for descriptor, _ in poll.poll(left if watch is not None else POLL)}
+    if guard in ready:
+        raise Abandoned
+    for descriptor in sinks:
+        if descriptor in ready and not sinks[descriptor].take(descriptor):
+            poll.unregister(descriptor)
+    if watch is None or watch in ready:
+        gone, status = os.waitpid(process, os.WNOHANG)
+        return status if gone else None
+    return None
 
 
 def _watch(process: int) -> int | None:
@@ -335,14 +390,6 @@ def _watch(process: int) -> int | None:
         return os.pidfd_open(process)
     except (AttributeError, OSError):
         return None
-
-
-def _read(descriptor: int, sinks: Sinks) -> int:
-    """Take what is there; beyond the limit it is read and dropped, so that a writer never waits for us."""
-    kept, limit = sinks[descriptor]
-    chunk = os.read(descriptor, 1 << 20)
-    kept += chunk[: max(limit + 1 - len(kept), 0)]
-    return len(chunk)
 
 
 def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private: tuple[int, ...]) -> NoReturn:

@@ -34,9 +34,10 @@ _MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) [\d.]+[num]?s .*")  # MKL_VERBOSE 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """The pass in this process: one observation, "libraries". Raises Refused or Raised as every pass does."""
     torch.set_num_threads(1)  # as in the native pass: an implementation may be chosen by it
-    if not request.get("first"):
+    before = None
+    if not passes.steps_first(request):
         began = time.process_time()
-        _evaluate(request, lambda _, function, *given: function(*given))
+        before = _evaluate(request, lambda _, function, *given: function(*given))
         if time.process_time() - began > SLOW:
             return {"observations": []}
     calls: list[dict[str, Any]] = []
@@ -48,7 +49,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
             calls.extend({"phase": phase, **call} for call in told_in(file))
         return value
 
-    _evaluate(request, listen)
+    _evaluate(request, listen, before)
     data = {"calls": calls[:MOST], "cut": len(calls) > MOST}
     return {"observations": [{"recorder": RECORDER, "kind": "libraries", "data": data}]}
 
@@ -72,12 +73,13 @@ def read(line: str) -> dict[str, Any] | None:
     return {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
 
 
-def _evaluate(request: dict[str, Any], perform: Callable[..., Any]) -> None:
-    """Evaluate with names of its own, as every pass does."""
-    running = passes.prepared(RECORDER, request)
+def _evaluate(request: dict[str, Any], perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:
+    """Evaluate, as every pass does; the pass that did."""
+    running = passes.prepared(RECORDER, request, before)
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         passes.phases(running, autograd.run_backward, perform)
+    return running
 
 
 @contextmanager

@@ -44,13 +44,14 @@ EXIT = BEFORE + 32
 # RANGES: pairs of addresses, between which breakpoints can be set, ended by two zeros; RANGE: the pair that was used
 # last, UNTIL: up to where instructions are read ahead in it. PLANTED: where the next breakpoint is, 0 while the trap
 # flag is set; COVERED: the byte that it covers; AHEAD: how many instructions run before it.
-RANGES, RANGE, UNTIL, PLANTED, COVERED, AHEAD = range(EXIT + 8, EXIT + 56, 8)
-STATE = 26  # numbers in it: BEFORE is four
+# SINGLY: how many instructions the trap flag stepped, MOST_SINGLY: how many it may.
+RANGES, RANGE, UNTIL, PLANTED, COVERED, AHEAD, SINGLY, MOST_SINGLY = range(EXIT + 8, EXIT + 72, 8)
+STATE = 28  # numbers in it: BEFORE is four
 ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
 
 # What STATUS says: why the handler no longer steps.
-RUNNING, FULL, LIMIT, LATE, LEFT, BLOCKS, HANDLES, STARTS = range(8)
-_WHY = ("full", "limit", "late", "left", "blocks", "handles", "starts")  # their labels, from FULL on
+RUNNING, FULL, LIMIT, ONE_BY_ONE, LATE, LEFT, BLOCKS, HANDLES, STARTS = range(9)
+_WHY = ("full", "limit", "one_by_one", "late", "left", "blocks", "handles", "starts")  # their labels, from FULL on
 
 SIGTRAP = 5
 _SIGTRAP_BIT = 1 << SIGTRAP - 1
@@ -90,6 +91,7 @@ _COMING_IN = f"""
     and r8, {TRAP}
     cmp r8, 0
     je released  ; the one that takes the trap flag away: the stepping is over
+    inc qword ptr [rax + {SINGLY}]
     mov r11, [rax + {LAST_RIP}]
     mov rdi, [rax + {LAST_RSP}]
 went:
@@ -171,6 +173,9 @@ log:
     mov rcx, [rax + {CURSOR}]
     cmp rcx, [rax + {END}]
     jae full
+    mov r8, [rax + {SINGLY}]
+    cmp r8, [rax + {MOST_SINGLY}]
+    jae one_by_one
     mov r8, [rax + {COUNT}]
     cmp r8, [rax + {MOST}]
     jae limit

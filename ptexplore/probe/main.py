@@ -56,8 +56,22 @@ def import_torch(request: dict[str, Any], channel: Any) -> bool:
     if folder != os.path.realpath(request["torch_dir"]):
         channel.send({"type": "wrong-torch", "found": folder})
         return False
-    channel.send({"type": "ready"})
+    channel.send({"type": "ready", "varies": varies()})
     return True
+
+
+def varies() -> list[str]:
+    """What the system and Python draw at random in this process, so that its runs differ from those of another one.
+
+    Whoever starts it asks for neither, which the system may refuse (personality(2), linux/personality.h).
+    """
+    drawn = ["Python's hashes"] if sys.flags.hash_randomization else []
+    if not sys.platform.startswith("linux"):
+        return ["addresses", *drawn]
+    import ctypes
+
+    now = ctypes.CDLL(None).personality(ctypes.c_ulong(0xFFFFFFFF))
+    return drawn if now >= 0 and now & 0x0040000 else ["addresses", *drawn]
 
 
 def end_with_parent(*, on: bool) -> None:
@@ -110,7 +124,8 @@ def main() -> None:
     imported = import_torch(request, channel)
     if request.get("work") != "catalogue":  # of which nothing is written until all of it is read
         end_with_parent(on=False)  # from now on `isolate` notices, and takes along what the user's code started
-    os.environ.pop("PTEXPLORE_PARENT", None)
+    for ours in ("PTEXPLORE_PARENT", "PTEXPLORE_ROOM"):
+        os.environ.pop(ours, None)
     if imported:
         try:
             work(request, channel)

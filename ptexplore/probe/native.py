@@ -23,7 +23,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -33,21 +33,21 @@ from . import autograd, events, passes
 from . import torch_api as api
 from .expression import Refused
 from .isolate import isolated
-from .stepper import Stepper, Steps, Unavailable, rows_of, why_not
+from .stepper import Limit, Stepper, Steps, Unavailable, why_not
 from .values import describe, type_name
 
 RECORDER = "native"
-SPEED = 2e9  # instructions a second that the processor runs at full speed, when caches are cold
-STEPPED = 800_000  # instructions a second that are stepped, about: by breakpoints a million, less by the trap flag
-PATIENCE = 1.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
-FURTHER = 5.0  # seconds after which no further operator call is begun
-COLD = 20  # times as long as a warm one that a second run may take
-WARM_UPS, AT_MOST = 2, 6  # runs before the stepped one; more of them where they become faster still
-WHOLE, OPERATOR, ASKED = 20.0, 6.0, 30.0  # seconds after which stepping ends: of all, of an operator unasked, asked
-MOST_INSTRUCTIONS = 3_000_000  # instructions, however long they take
+WARM_UPS = passes.WARM_UPS  # runs before the stepped one
+NET = 0.8  # of the time that a pass has: what is stepped then ends, so that what there is by then is not lost
+# Instructions, and those of them that the trap flag steps, some ten times as slowly: a million takes a second, or ten.
+# No limit is a time: what is stepped must not depend on how busy the machine is.
+WHOLE = 1_500_000, 100_000  # of a whole expression; beyond it one operator call is stepped
+OPERATOR = 3_000_000, 250_000  # of an operator call
+ASKED = 3_000_000, 1_000_000  # of one that was asked for, and of the first call of all
+FURTHER = 2_000_000  # of all further calls together: after as many none is begun
 ROWS = 1 << 20  # rows of the log: 64 MB
 TIMED = 3  # runs under the profiler, of each call in which the fastest tells how long it takes
-SLOW = 2.0  # seconds; what takes longer is not run once more only to know it better
+SLOW = 2.0  # seconds; what takes longer is not run once more only to be timed
 
 INSTRUMENTED = (3, 12)  # from this Python on code is rewritten when it first runs with a profile function
 LIBRARY = "libtorch_cpu.so"
@@ -76,19 +76,22 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     if request.get("unlocated"):
         api.record_no_source_locations()
     runs = _Runs(request)
-    if request.get("first"):
-        once, parts = _step_first(request)
-    elif asked is None and runs.are_short():
-        once, parts = _step_all(runs)
-    else:
-        once, parts = _operator_call(runs, asked)
+    beyond = None
+    is_first = passes.steps_first(request)
+    if is_first:
+        if not request.get("first"):
+            api.begin_device(passes.texts(request), request.get("begin"))
+        once, parts = _step_first(runs)
+    elif asked is None:
+        once, parts, beyond = _step_all(runs)
+    if beyond is not None or (asked is not None and not is_first):
+        once, parts = _operator_call(runs, asked, beyond)
         parts += _further(runs, int(request.get("calls", 1)))
-    projected = round(runs.projected, 3) if runs.count else None
-    pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": projected}
+    pace = {"warm_ups": runs.count, "threads": torch.get_num_threads()}
     seen = [("steps", {**part, **pace}) for part in parts]
     seen += [("maps", {"text": maps()}), ("result", runs.compared(once))]
-    if runs.times is not None and request.get("script") is None:
-        while runs.timed < TIMED and runs.wall < SLOW / 10:
+    if (asked is not None or beyond is not None) and request.get("script") is None:
+        while not runs.timed or (runs.timed < TIMED and runs.wall < SLOW / 10):
             runs.profiled()
         names, times = zip(*runs.times, strict=True) if runs.times else ((), ())
         seen.append(("times", {"names": names, "times": times, "threads": torch.get_num_threads(), "runs": runs.timed}))
@@ -98,18 +101,13 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     return {"bound": once.evaluation.names.bound, "result": once.result, "observations": observations}
 
 
-def _seconds(request: dict[str, Any], most: float) -> float:
-    """How long stepping may take: not so long that the trace's own time limit would end it first."""
-    return min(most, 0.4 * float(request["timeout"]))
-
-
 class _Once:
-    """One evaluation of the expression with names of its own: every evaluation sees the same fresh inputs."""
+    """One evaluation of the expression: each finds what the one `before` it in this process found."""
 
-    def __init__(self, request: dict[str, Any]) -> None:
-        self.evaluation = passes.prepared(RECORDER, request)
+    def __init__(self, request: dict[str, Any], before: passes.Pass | None = None) -> None:
+        self.evaluation = passes.prepared(RECORDER, request, before)
         self.value: Any = None
-        self.forward: Steps | None = None
+        self.limit: Limit | None = None  # that the stepping met
 
     @cached_property
     def result(self) -> dict[str, Any]:
@@ -125,6 +123,7 @@ class _Once:
             passes.enter_contexts(stack, self.evaluation)
             given = how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
         self._check_end()
+        _ = self.result  # as long as its names have what they had
         return given
 
     def stepped(self, stepper: Stepper) -> list[dict[str, Any]]:
@@ -133,14 +132,17 @@ class _Once:
 
         def step(phase: str, function: Callable[..., Any], *given: Any) -> Any:
             value, steps = stepper.step(function, *given)
-            self.forward = self.forward or steps
             parts.append(stepped_part(phase, steps))
+            self.limit = self.limit or steps.limit
+            stepper.most = max(stepper.most - steps.instructions, 1)
+            stepper.singly = max(stepper.singly - steps.singly, 1)
             return value
 
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.evaluation)
             self._evaluate(step)
         self._check_end()
+        _ = self.result
         return parts
 
     def _check_end(self) -> None:
@@ -157,20 +159,28 @@ class _Runs:
     """The runs at full speed before the stepped one: how many, how long the fastest took, what the last gave."""
 
     request: dict[str, Any]
+    began: float = field(default_factory=time.monotonic)
     count: int = 0
-    processor: float = math.inf  # seconds of this thread's time on a processor
-    wall: float = math.inf
+    wall: float = math.inf  # seconds that the fastest run under the profiler took
     result: Any = None
     times: list[tuple[str, int]] | None = None  # operators and nodes of runs under the profiler, with nanoseconds
-
     timed: int = 0  # how many runs those were
+    last: passes.Pass | None = None  # that was evaluated in this process
+
+    def once(self) -> _Once:
+        """A further evaluation."""
+        once = _Once(self.request, self.last)
+        self.last = once.evaluation
+        return once
 
     def profiled(self) -> Called:
         """Run once more under the profiler: the operators called, in order, with overloads where it records them."""
 
         def how(both: Callable[[], None]) -> list[Any]:
+            began = time.monotonic()
             with api.profiler() as profile:
                 both()
+            self.wall = min(self.wall, time.monotonic() - began)
             return events.collect(profile, {}, timed=True)[0]
 
         told = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
@@ -183,21 +193,14 @@ class _Runs:
 
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Run once more; what `how` returned."""
-
-        def timed(both: Callable[[], None]) -> Any:
-            began = time.thread_time(), time.monotonic()
-            given = how(both)
-            self.processor = min(self.processor, time.thread_time() - began[0])
-            self.wall = min(self.wall, time.monotonic() - began[1])
-            return given
-
-        once = _Once(self.request)
-        given = once.run(timed)
+        once = self.once()
+        given = once.run(how)
         self.count, self.result = self.count + 1, once.result["fingerprint"]
         return given
 
     def apart(self, work: Callable[[], Any]) -> Any:
-        """What `work` gives, as plain data, done in a fork: in it the profiler runs.
+        """What `work` gives, as plain data, done in a fork: in it the profiler runs. It tells no times: their digits
+        would move what is allocated here after them.
 
         The profiler starts a thread that stays, and beside another thread nothing is stepped by breakpoints. A fork
         that comes to nothing counts for nothing: the work is done here, and what it raises is raised. No fork can use a
@@ -206,38 +209,20 @@ class _Runs:
         if api.device_in_use() is not None:
             return work()
 
-        def told() -> bytes:
-            return json.dumps([work(), self.processor, self.wall, self.times, self.timed]).encode()
-
         reader, guard = os.pipe()  # nobody waits for us by it
         try:
-            outcome = isolated(told, guard)
+            outcome = isolated(lambda: json.dumps(work()).encode(), guard)
         finally:
             os.close(reader)
             os.close(guard)
         if outcome.exit_code != 0:
             return work()
-        given, self.processor, self.wall, times, self.timed = json.loads(outcome.answer)
-        self.times = [(name, time) for name, time in times] if times is not None else None
-        return given
-
-    def are_short(self) -> bool:
-        """Warm up, and tell whether all of it can be stepped: a first run takes far longer than the next ones."""
-        while self.count < WARM_UPS or (self.count < AT_MOST and self.projected > self.patience):
-            self.warm_up()
-            if self.wall > SLOW or (self.count > 1 and self.projected > self.patience * COLD):
-                return False
-        return self.projected <= self.patience
+        return json.loads(outcome.answer)
 
     @property
-    def patience(self) -> float:
-        """Seconds that all of it may take: a survey, which nobody waits for, says more than is usual."""
-        return float(self.request.get("patience", PATIENCE))
-
-    @property
-    def projected(self) -> float:
-        """Seconds that stepping all of it would take, as the fastest run foretells."""
-        return self.processor * SPEED / STEPPED
+    def left(self) -> float:
+        """Seconds for stepping: not so long that the trace's own time limit would end it first."""
+        return max(NET * float(self.request["timeout"]) - (time.monotonic() - self.began), 0.0)
 
     def compared(self, once: _Once) -> dict[str, Any]:
         """Whether the stepped run gave what the last one at full speed gave; None where that cannot be told."""
@@ -259,47 +244,45 @@ def stepped_part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
     }
 
 
-def _step_first(request: dict[str, Any]) -> tuple[_Once, list[dict[str, Any]]]:
+def _step_first(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
     """Step the very first call in this process. Only what makes its inputs has run before."""
-    once = _Once(request)
-    return once, once.stepped(Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(request, ASKED)))
+    once = runs.once()
+    return once, once.stepped(Stepper(ROWS, ASKED[0], runs.left, ASKED[1]))
 
 
-def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
-    """Step all of it; its first operator call alone where time ran out before any had begun."""
-    once, stepper = _Once(runs.request), Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, WHOLE))
+def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]], Limit | None]:
+    """Step all of it, once it is warm: also the limit that it meets, if all is too much."""
+    for _ in range(WARM_UPS):
+        runs.warm_up()
+    most, singly = runs.request.get("whole", WHOLE)
+    stepper = Stepper(ROWS, most, runs.left, singly)
+    once = runs.once() if sys.version_info < INSTRUMENTED else None
     with stepper.profiled():
-        if sys.version_info >= INSTRUMENTED:
+        if once is None:
             runs.warm_up()
+            once = runs.once()
         parts = once.stepped(stepper)
-    if once.forward is None or once.forward.cut != stepper.late or len(parts) > 1:
-        return once, parts
-    called = runs.apart(runs.profiled)
-    addresses = set(of_called(called).values())
-    if not addresses or any(row[0] in addresses for row in rows_of(once.forward)):
-        return once, parts
-    return _operator_call(runs, None, called)
+    return once, parts, once.limit
 
 
 def _operator_call(
-    runs: _Runs, asked: tuple[str, int] | None, called: Called | None = None
+    runs: _Runs, asked: tuple[str, int] | None, beyond: Limit | None = None
 ) -> tuple[_Once, list[dict[str, Any]]]:
-    """Step one operator call of the expression: the one asked for, else the first. `called` is what it calls."""
+    """Step one operator call of the expression: the one asked for, else the first. `beyond`: why not all of it."""
     named = of_name(asked[0]) if asked else {}
-    called, alike = (called, True) if called is not None else _called(runs)
+    called, alike = _called(runs)
     entries = named or of_called(called)
-    if not entries:
+    if not entries and beyond is not None:
         none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
-        raise Unavailable(f"stepping all of it would take about {_duration(runs.projected)}, and {none}")
+        each = " that must be stepped one by one" if beyond.singly else ""
+        raise Unavailable(f"all of it runs more than {beyond.count:,} instructions{each}, and {none}")
     name, number = asked or ("any operator", 1)
     addresses = list(dict.fromkeys(entries.values()))
-    most = ASKED if runs.request.get("native_op") else OPERATOR
-    stepper = Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, most))
-    counts = None
-    if runs.wall < SLOW or runs.count < 2 or not api.records_all_threads():
-        counts = runs.warm_up(lambda both: stepper.step_call(addresses, 0, both)[1].counts)
-    once = _Once(runs.request)
-    steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both, 4 * runs.wall)[1])
+    most, singly = ASKED if runs.request.get("native_op") else OPERATOR
+    stepper = Stepper(ROWS, most, runs.left, singly)
+    counts: Sequence[int] = runs.warm_up(lambda both: stepper.step_call(addresses, 0, both)[1].counts)
+    once, stepper.seconds = runs.once(), runs.left
+    steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both)[1])
     if steps.entry is None:
         times = f"{sum(steps.counts)} time(s)"
         raise Refused("native", f"{name} is called {times} through at::_ops::NAME::call, not {number}")
@@ -307,13 +290,14 @@ def _operator_call(
     recorded = times_called(op, called)
     base, of = op.partition(".")[0], sum(name == f"aten::{op.partition('.')[0]}" for name, _ in called)
     alike_named = {address for name, address in entries.items() if name.partition(".")[0] == base}
-    if counts is not None and of < sum(counts[addresses.index(address)] for address in alike_named):
+    if of < sum(counts[addresses.index(address)] for address in alike_named):
         where = "another thread may have called it, of which this torch's profiler tells nothing"
         raise Unavailable(
             f"{base} is called more often than was recorded ({where}): which call was stepped is not known"
         )
-    sure = alike and (recorded is None or counts is None or counts[steps.entry] == recorded)
-    more = {"op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
+    sure = alike and (recorded is None or counts[steps.entry] == recorded)
+    why = asdict(beyond) if beyond is not None else None
+    more = {"beyond": why, "op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
     return once, [stepped_part("operator", steps, **more)]
 
 
@@ -322,13 +306,13 @@ def _further(runs: _Runs, most: int) -> list[dict[str, Any]]:
 
     The first is stepped already.
     """
-    parts = []
-    began = time.monotonic()
+    parts, stepped = list[dict[str, Any]](), 0
     for name, number in runs.apart(lambda: runs.warm_up(_outermost))[1:most] if most > 1 else ():
-        if time.monotonic() - began > FURTHER:
+        if stepped > FURTHER:
             break
         try:
             parts += _operator_call(runs, (name, number))[1]
+            stepped += parts[-1]["instructions"]
         except Refused:  # it has no entry point, or is called past it
             continue
     return parts
@@ -369,10 +353,6 @@ def _called(runs: _Runs) -> tuple[Called, bool]:
 
     called, alike = runs.apart(twice)
     return called, alike
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min" if seconds < 36_000 else "many hours"
 
 
 def maps() -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import runpy
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -14,9 +16,16 @@ from typing import Any
 
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
+from .catalogue import place_of
 from .expression import Namespace, Refused, check_attributes, parse, read, text_of
 from .raising import Raised
 from .values import describe, type_name
+
+# How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
+# again, where it does nothing to the process; or not at all, since neither can be done.
+AGAIN, ANEW, FIRST = "again", "anew", "first"
+WARM_UPS = 2  # runs before the one that is seen
+SLOW = 2.0  # seconds of this thread's time on a processor; what takes longer is not run once more only to be warm
 
 
 @dataclass
@@ -63,10 +72,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
     this is the second call, bound names, the result's description and the observations. Raises Refused or Raised.
     """
-    warm = int(request.get("warm", 0))
-    if warm:
-        _warm_up(request)
-    running = prepared(recorder, request)
+    running = prepared(recorder, request, _warmed_up(request) if is_repeated(request) else None)
     return _observe(running, partial(_message, running, known))
 
 
@@ -74,7 +80,7 @@ def _message(
     running: Pass, known: dict[str, str], result: dict[str, Any], trees: dict[str, list[dict[str, Any]]]
 ) -> dict[str, Any]:
     """What a pass saw, as `run` returns it."""
-    recorder, warm = running.recorder, int(running.request.get("warm", 0))
+    recorder, request = running.recorder, running.request
     # The calls come first: events refer to them.
     seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
     seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
@@ -84,6 +90,8 @@ def _message(
     uncounted = {name: getattr(running.saved, name) for name in ("packed", "unread", "silent")}
     seen += [("ops", "uncounted", uncounted)] if any(uncounted.values()) else []
     seen += [(recorder, "launches", {"device": running.device})] if running.device is not None else []
+    if recorder in ("ops", "once"):
+        seen.append(("ops", "idle", {"devices": api.idle_devices()}))
     running.cuts += [events.NOT_LOOKED_AT] if running.began is not None else []
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     if running.raised is not None:
@@ -93,37 +101,61 @@ def _message(
         seen += [("ops", "table", table) for table in changed_tables(called, known)]
     return {
         "sequence": sequence,
-        "imported": warm or running.imported,
-        "raised": running.raised is not None,
+        "imported": int(request.get("imported", 0)) or running.imported,
+        "raised": type(running.raised.error).__name__ if running.raised is not None else "",
         "began": running.began,
-        "warm": bool(warm),
+        "warm": is_repeated(request),
         "bound": running.names.bound,
         "result": result,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
 
 
-def _warm_up(request: dict[str, Any]) -> None:
-    """Evaluate once with inputs of its own, unseen. It may raise, as the run that is seen does."""
-    running = prepared("", request)
-    with stage("context"), ExitStack() as stack:
-        enter_contexts(stack, running)
-        _evaluated(running)
+def is_repeated(request: Mapping[str, Any]) -> bool:
+    """Whether what is shown is a later run than the first in its process."""
+    return request.get("repeat") in (AGAIN, ANEW)
 
 
 def alone(request: dict[str, Any]) -> dict[str, Any]:
     """Evaluate without any recorder, to see whether the process comes to its end so."""
-    _warm_up(request)
-    return {"raised": False, "observations": []}
+    _warmed_up(request)
+    return {"observations": []}
 
 
-def prepared(recorder: str, request: dict[str, Any]) -> Pass:
-    """The pass with names of its own, and its way to evaluate: the script, or the expression, maybe recorded.
+def steps_first(request: Mapping[str, Any]) -> bool:
+    """Whether the very first run in its process is stepped: where that is asked for, or no other can be."""
+    return bool(request.get("first")) or request.get("repeat") == FIRST
 
-    Raises Refused for what is no Python, and for names that cannot be bound.
+
+def _warmed_up(request: dict[str, Any]) -> Pass:
+    """Evaluate as often as the native pass does before the run that is seen: the last pass that did.
+
+    A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
+    others. It may raise, as the run that is seen does.
     """
-    tree, names = read(request), Namespace(request)
-    names.fill(tree)
+    running = None
+    for _ in range(WARM_UPS):
+        began = time.thread_time()
+        running = prepared("", request, running)
+        with stage("context"), ExitStack() as stack:
+            enter_contexts(stack, running)
+            _evaluated(running)
+        if time.thread_time() - began > SLOW:
+            break
+    assert running is not None
+    return running
+
+
+def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None) -> Pass:
+    """The pass with its names, and its way to evaluate: the script, or the expression, maybe recorded.
+
+    `before` is what was evaluated before in this process, if anything was: --setup does not run again then, unless the
+    request says that it must (`ANEW`).
+    Raises Refused for what is no Python, and for names that cannot be bound; Unrepeatable where `before` used up what
+    --setup had made.
+    """
+    tree = read(request)
+    names = _names(request, tree, before)
     if tree is None:
         return Pass(recorder, request, names, lambda: _script(request["script"]))
     check_attributes(tree, names.values)
@@ -140,6 +172,19 @@ def prepared(recorder: str, request: dict[str, Any]) -> Pass:
         running.held = dispatch.Held()
         running.evaluate = lambda: eval(instrumented, names.values)
     return running
+
+
+def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | None) -> Namespace:
+    """The names that an evaluation sees."""
+    if before is not None and request.get("repeat") != ANEW:
+        before.names.renew(tree)
+        return before.names
+    names = Namespace(request)
+    if before is not None:
+        names.fill_again(tree, looks=not before.names.is_again)
+    else:
+        names.fill(tree, keeps=request.get("repeat") == AGAIN)
+    return names
 
 
 def _script(script: str) -> None:
@@ -170,7 +215,7 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
         if not running.request.get("first"):
-            api.begin_device(_texts(running.request), running.request.get("begin"))
+            api.begin_device(texts(running.request), running.request.get("begin"))
         profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
         watch = clock.ClockWatch().start()
 
@@ -243,7 +288,7 @@ def _refuse_profiler() -> None:
     raise Refused("profiler", "the expression runs torch's profiler itself")
 
 
-def _texts(request: Mapping[str, Any]) -> str:
+def texts(request: Mapping[str, Any]) -> str:
     """All that was typed for an expression."""
     return "\n".join((request.get("expression") or "", *request.get("setup", ()), *request.get("contexts", ())))
 
@@ -325,8 +370,19 @@ def _sequence(tree: list[dict[str, Any]]) -> tuple[str, set[str]]:
 
 def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Registrations of operators that were called and are not as the catalogue knows them."""
+    custom: list[tuple[str, str, Callable[..., Any]]] | None = None
     for op in api.operator_names():
         if op.partition(".")[0] in called:
             dumped, table = api.dump(op), api.dump_table(op)
             if known.get(op) != api.digest(dumped, table):
-                yield {"op": op, "schema": api.schema_and_tags(op)[0], "dump": dumped, "table": table}
+                custom = api.custom_kernels() if custom is None else custom
+                kernels = [_python_kernel(key, function) for name, key, function in custom if name == op]
+                told = {"dump": dumped, "table": table, "kernels": [k for k in kernels if k is not None]}
+                yield {"op": op, "schema": api.schema_and_tags(op)[0], **told}
+
+
+def _python_kernel(key: str, function: Callable[..., Any]) -> dict[str, Any] | None:
+    """A function of Python that was registered under a dispatch key; None if it has no code."""
+    place = place_of(function)
+    name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "?")
+    return {"key": key, "function": name, "file": place[0], "line": place[1]} if place is not None else None

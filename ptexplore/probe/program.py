@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import atexit
-import json
+import linecache
 import signal
-import sys
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
+from json import dumps
 from types import FrameType
 from typing import Any
 
-from . import clock, isolate, last_words, native, passes, throws, twice, unpatched, written
+from . import autograd, clock, freed, isolate, last_words, native, passes, throws, twice, unpatched, written
 from . import torch_api as api
+from .frames import GIVEN
+from .held_signals import HeldSignals, is_the_programs
 from .last_words import EXIT_NAME, EXITING, KILLED
 from .raising import Raised
-from .recording import Recorder
+from .recording import TRIES, Recorder
+from .taken import os, sys, threading
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
 CUT = "the process ended without a word: what ran since its operators were last kept is not told"
+EXPRESSION = "<expression>"  # its file
 BLOCK = "block"  # where a block of the user's own process raised
+FORKED = "this process was forked from the one that is recorded"
 
 
 def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
@@ -33,7 +37,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
+    budget = int(request["native_most"]) if request.get("native") and not request.get("native_op") else 0
     recorder = Recorder((request["script"],), budget, float(request["timeout"]), running.names.seed_numpy)
     limit = sys.getrecursionlimit()
 
@@ -113,7 +117,9 @@ def _seen_of(recorder: Recorder, raised: Raised | None) -> list[Seen]:
     thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
     seen = [(RECORDER, "raised", raised.told())]
     seen += [(throws.RECORDER, "thrown", thrown)] if thrown is not None else []
-    return seen + ([(written.RECORDER, "saved", modified)] if modified is not None else [])
+    seen += [(written.RECORDER, "saved", modified)] if modified is not None else []
+    again = recorder.freed(raised.error)
+    return seen + ([(freed.RECORDER, "freed", again)] if again is not None else [])
 
 
 def _message(
@@ -122,6 +128,7 @@ def _message(
     seen = list(ended_by)
     raised = any(kind == "raised" for _, kind, _ in seen)
     seen += [(RECORDER, "launches", {"device": recorder.device})] if recorder.device is not None else []
+    seen.append((RECORDER, "idle", {"devices": api.idle_devices()}))
     seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in tables]
     return {
@@ -134,6 +141,32 @@ def _message(
         "program": told,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
+
+
+# --- an expression, once more ---
+
+
+def freed_again(request: dict[str, Any]) -> dict[str, Any]:
+    """One more run of an expression whose backward came to what was freed: an observation "freed", if it is seen.
+
+    What was typed is recorded as a program's lines are, `--setup` included. Raises Refused or Raised as passes do.
+    """
+    texts = {f"{GIVEN} {number}>": code for number, code in enumerate(request["setup"], 1)}
+    texts[EXPRESSION] = (request.get("expression") or "").strip()
+    for file, text in texts.items():  # the lines of what is in no file
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    recorder = Recorder(texts)
+    recorder.start()
+    try:
+        running = passes.prepared(freed.RECORDER, request)
+        with passes.stage("context"), ExitStack() as stack:
+            passes.enter_contexts(stack, running)
+            passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
+    finally:
+        recorder.stop()
+    seen = recorder.freed(running.raised.error) if running.raised is not None else None
+    told = [{"recorder": freed.RECORDER, "kind": "freed", "data": seen}] if seen is not None else []
+    return {"observations": told}
 
 
 # --- in the user's own process ---
@@ -152,36 +185,77 @@ def why_not_here() -> tuple[str, str] | None:
     return None
 
 
-def begin(frame: FrameType | None, files: Iterable[str], native_budget: float) -> Recorder:
-    """Record this process from here on. `frame` is a function that is running already, `files` are the user's.
+class Block:
+    """A recording of the user's own process: `begin` sets all that it needs or nothing, `end` puts everything back.
 
-    `native_budget` are seconds in which calls are stepped, each in a fork of this process.
+    What fails in it does not come out of it: `message` stays None, and `failed` says why. A signal's handler may raise
+    out of both, when all is set or put back.
     """
-    recorder = Recorder(files, native_budget, is_block=True)
-    recorder.start(frame)
-    return recorder
+
+    def __init__(self, native_budget: int) -> None:
+        self._native_budget = native_budget  # instructions that may be stepped, each call in a fork of this process
+        self._recorder: Recorder | None = None
+        self._held = HeldSignals()  # one for all: what an exception left held is put back by the next call
+        self.message: bytes | None = None  # of a pass, encoded, with the tables of all operators that were called
+        self.failed = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing goes on, and nothing is left to put back."""
+        return self._recorder is None and not self._held.is_holding
+
+    def begin(self, frame: FrameType | None, files: Iterable[str]) -> None:
+        """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
+        try:
+            self._held.hold()
+            self._recorder = Recorder(files, self._native_budget, is_block=True)
+            self._recorder.start(frame)
+        except BaseException as error:
+            self._recorder = None
+            if is_the_programs(error):
+                raise
+            self.failed = _words(error)
+        finally:
+            self._held.release()
+
+    def end(self, error: BaseException | None) -> None:
+        """Record no more. `error` is what the user's code raised. It may be called again, and then ends what is left.
+
+        In a process that was forked meanwhile there is nothing to end.
+        """
+        try:
+            self._held.hold()
+            recorder = self._recorder
+            if recorder is not None and recorder.process != os.getpid():
+                self._recorder, self.failed = None, FORKED
+            elif recorder is not None:
+                self._end(recorder, error)
+        finally:
+            self._held.release()
+
+    def _end(self, recorder: Recorder, error: BaseException | None) -> None:
+        for _ in range(TRIES):
+            try:
+                recorder.stop()  # goes on from where it was
+                self.message = self.message or _encoded(recorder, error)
+                break
+            except Exception as fault:
+                self.failed = _words(fault)
+        self._recorder = None
+        self._held.came.update(dict.fromkeys(recorder.held_back))
 
 
-def end(recorder: Recorder, error: BaseException | None) -> tuple[bytes, bool]:
-    """Record no more: the message of a pass, encoded, with the tables of all operators that were called.
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
-    `error` is what the user's code raised. A Ctrl-C meanwhile is kept for the caller: the second value says so.
-    """
-    asked: list[Any] = []
-    held = signal.getsignal(signal.SIGINT)
-    if held is not None:  # None: something else than Python has set it
-        signal.signal(signal.SIGINT, lambda *given: asked.append(given))
-    try:
-        recorder.stop()
-        ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
-        raised = None if error is None or ended_well else Raised(BLOCK, error)
-        ended_by = _seen_of(recorder, raised)
-        told = recorder.told()
-        message = _message(recorder, told, ended_by, passes.changed_tables(_called(told), {}))
-        return json.dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode(), bool(asked)
-    finally:
-        if held is not None:
-            signal.signal(signal.SIGINT, held)
+
+def _encoded(recorder: Recorder, error: BaseException | None) -> bytes:
+    ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
+    raised = None if error is None or ended_well else Raised(BLOCK, error)
+    ended_by = _seen_of(recorder, raised)
+    told = recorder.told()
+    message = _message(recorder, told, ended_by, passes.changed_tables(_called(told), {}))
+    return dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode()
 
 
 def unlike(tables: Iterable[dict[str, Any]], known: dict[str, str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, which may be beside it
 IN_TEXT = "\nException raised from "  # what torch writes behind an error's words where it is asked to
-FRAMES = 200  # Python functions told of, those that are left first
+FRAMES = 10_000  # Python functions told of, those that are left first; from the outermost on each is found in the tree
 
 
 @dataclass(eq=False)

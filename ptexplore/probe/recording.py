@@ -14,6 +14,7 @@ What the hooks found is put back by leaving the context. Nothing here calls an o
 
 from __future__ import annotations
 
+import _thread
 import base64
 import ctypes
 import functools
@@ -35,10 +36,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, last_words, unpatched, written
+from . import at_work, clock, events, freed, last_words, unpatched, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
+from .held_signals import HeldSignals, is_the_programs
 from .paths import Label, Path
 from .raising import IN_TEXT, OURS
 from .taken import gc, os, signal, sys, threading, time
@@ -52,6 +54,7 @@ RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
+EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
 WORKERS = "torch's own threads"
 SLICE = 2_000  # markers after which the profiler is started anew
 AGAIN = 1_000_000  # nanoseconds after which it is looked again whether the profiler can be stopped
@@ -101,6 +104,9 @@ PROCESSES = "the program started processes of its own: what they ran is not reco
 SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
+SET_PROFILE = sys.setprofile
+TRIES = 3  # of what must be done, whatever is raised meanwhile
+_get_ident = _thread.get_ident
 FAST_RANGE = api.FAST_RANGE
 _set_frame_compiler = api.set_frame_compiler
 BOOTSTRAP: Any = importlib._bootstrap
@@ -132,6 +138,7 @@ class Thread:
     alone told `sets`. `ranges`: those of the program's that are open, each with the slot that was innermost when it
     began. `waits`: where it called a builtin that only waits, last; of other threads than the main one. `closed`: slots
     whose markers another thread closed, at the time `since`: the thread itself opens them again, as it can alone.
+    `outermost`: the slot of the outermost module, with its place on the stack; no module is open where another slot is.
     """
 
     stack: list[Slot]
@@ -147,6 +154,7 @@ class Thread:
     waits: tuple[CodeType, int] | None = None
     closed: list[Slot] = field(default_factory=list)
     since: int = 0
+    outermost: tuple[int, Slot | None] = (0, None)
 
 
 def _compiles(frame: FrameType | None) -> bool:
@@ -167,22 +175,22 @@ class Recorder:
     # The profile function reads and writes some at each call, which takes twice as long in a dict of so many.
     __slots__ = (
         "_backwards", "_before", "_budget", "_builtins", "_called_before", "_captures", "_failed", "_fast_ranges",
-        "_find_and_load", "_fold", "_forward_level", "_graph", "_hook_calls", "_hook_calls_before", "_hook_time",
-        "_keep_next", "_labels", "_left", "_loaded",
+        "_find_and_load", "_fold", "_forward_level", "_given_up", "_graph", "_hook", "_hook_calls",
+        "_hook_calls_before", "_hook_time", "_import", "_keep_next", "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
-        "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words", "_size", "_stopped",
-        "_threads", "_threw",
-        "_throws", "_ticked", "_timed_next", "_user_files", "_watcher", "began", "clock", "cuts", "device", "ended",
-        "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named", "processor", "root",
-        "slicing", "stepping",
+        "_overflowed", "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words",
+        "_size", "_starting", "_threads", "_threw",
+        "_throws", "_ticked", "_timed_next", "_user_files", "_watched", "_watcher", "began", "clock", "cuts", "device",
+        "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named", "process",
+        "processor", "root", "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(
+    def __init__(  # noqa: PLR0915  (it has as many fields)
         self,
         user_files: Iterable[str] = (),
-        native_budget: float = 0.0,
+        native_budget: int = 0,
         limit: float | None = None,
         loaded: Callable[[], None] | None = None,
         *,
@@ -193,13 +201,13 @@ class Recorder:
         self.is_block, self.named = is_block, False
         # Called now and then as the program goes on, so that what was recorded is kept if it is killed; and when next.
         self.keeps = self._forward_level = None
-        self._budget = native_budget  # seconds of stepping
+        self._budget = native_budget  # instructions that may be stepped
         # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.
         self.limit, self.late = limit, False
         self.stepping: Stepping | None = None
         self._no_stepping: str | None = None
         self._called_before: set[tuple[Label, int]] = set()  # where calls are stepped: builtins, with the sets
-        self._user_files = frozenset(map(os.path.realpath, user_files))
+        self._user_files = frozenset(map(_real, user_files))
         self._labels: dict[CodeType, Label | None] = {}
         self._builtins: dict[Any, Label | None] = {}
         self._more_labels: dict[Any, Label] = {}  # of builtins by table and method, of methods by label and class
@@ -217,13 +225,22 @@ class Recorder:
         # `_not_before`: when it may be tried next to stop the profiler.
         self._ticked = self._hook_calls_before = self._ranges_at_work = self._captures = self._not_before = 0
         self._fast_ranges: list[Any] = []  # those of C++'s that are open
-        self._stopped = threading.Event()
+        # Held as long as the watcher is to watch; and the watcher's own number, None where it does not.
+        self._watched = threading.Lock()
+        self._watcher: int | None = None
         self._failed: Path | None = None  # the builtin that has just raised
         self.is_over = self._own_fork = False  # the second one: it is we who fork
-        # An interrupt ended the program. Something was raised inside of the profile function, which Python then takes
-        # away. An interrupt came where nothing can be raised, and is sent once more.
-        self.interrupted = self._threw = self.held_back = False
+        # An interrupt or a signal ended the program. Something was raised inside of the profile function, which Python
+        # then takes away.
+        self.interrupted = self._threw = False
+        self.held_back: list[int] = []  # signals that came where nothing can be raised: they are sent once more
+        # The program called sys.setprofile itself. The profile function came to the limit of recursion.
+        self._given_up = self._overflowed = False
+        self.process = 0  # that is recorded
+        self._hook = self.hook  # one object, by which it is known
         self._profile: Any = None
+        self._starting: Any = None  # the profile that is about to begin
+        self._import: Any = None  # what stands in for importlib's function
         self.clock = clock.ClockWatch()
         self.device: str | None = None  # on which launches are recorded
         self._before: tuple[Any, Any] = (None, None)
@@ -264,22 +281,35 @@ class Recorder:
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
-        if self.is_over:  # a thread goes on that was started meanwhile
-            sys.setprofile(self._before[1])
-            return
-        calls = self._hook_calls = self._hook_calls + 1
-        compiler = _set_frame_compiler(None)  # before any function of Python's is called from here
+        compiler = None
         try:
+            compiler = _set_frame_compiler(None)  # before any function of Python's is called from here
+            if self.is_over:  # a thread goes on that was started meanwhile, or another thread ended the recording
+                sys.setprofile(self._before[_get_ident() != self._main])
+                return
+            calls = self._hook_calls = self._hook_calls + 1
             if calls >= self._timed_next:
                 self._timed(frame, event, argument)
             else:
                 self._happened(frame, event, argument)
-        except BaseException:  # what a handler of a signal raised, as that of Ctrl-C does: it is the program's
-            self._threw = True
-            raise
+        except RecursionError:  # where the program itself has room left; a further call would raise it once more
+            self._overflowed = True
+        except BaseException as error:
+            if is_the_programs(error):  # a handler of a signal raised it, as that of Ctrl-C does
+                self._threw = True
+                raise
+            self._failed_at(error)
         finally:
             if compiler is not None:
                 _set_frame_compiler(compiler)
+
+    def _failed_at(self, error: BaseException) -> None:
+        """A fault of the recorder's own: the program does not see it, the recording tells of it."""
+        at = error.__traceback__
+        while at is not None and at.tb_next is not None:
+            at = at.tb_next
+        place = f"{os.path.basename(at.tb_frame.f_code.co_filename)}:{at.tb_lineno}" if at is not None else "?"
+        self._cut(f"recording failed ({place}: {type(error).__name__}): some of what ran then is not told")
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
@@ -318,7 +348,8 @@ class Recorder:
                 label = self._builtins[key] = self._builtin(argument)
             if label is not None:
                 self._enter_builtin(thread, frame, label, argument)
-            elif not thread.is_main:
+            elif argument is SET_PROFILE or not thread.is_main:
+                self._given_up = self._given_up or (thread.is_main and argument is SET_PROFILE)
                 thread.waits = (frame.f_code, frame.f_lasti) if at_work.only_waits(argument) else None
         elif event == "call" or event == "return":
             self._frame_event(thread, frame, event)
@@ -433,7 +464,7 @@ class Recorder:
         if file.startswith(api.TORCH_DIR + os.sep):
             is_timed = _is_timed(file, name)
             return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
-        real = os.path.realpath(file)
+        real = _real(file)
         if real not in self._user_files and real.startswith(LIBRARIES) and name != "forward":
             return None
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
@@ -475,7 +506,18 @@ class Recorder:
         path = self._path_below(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
         path.calls += own and not goes_on(frame)
-        self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False), own))
+        sets = self._look_at_sets(thread, around=False)
+        slot = Slot(frame, FRAME, path, sets, own)
+        if label.kind == "module":
+            place, outermost = thread.outermost
+            if place >= len(thread.stack) or thread.stack[place] is not outermost:
+                thread.outermost = len(thread.stack), slot
+        # A marker within another one of the same path tells nothing, and a profile of thousands takes long.
+        if own or outer.builtin or sets != outer.sets:
+            self._enter(thread, slot)
+        else:
+            self._failed = None
+            thread.stack.append(slot)
         if self.stepping is not None:
             self._before_syntax(thread, None)
 
@@ -493,7 +535,8 @@ class Recorder:
         """A module by its name within the outermost one that is running; "" for that one itself."""
         module = frame.f_locals.get("self")
         kind = type(module)
-        if not any(slot.path.label.kind == "module" for slot in thread.stack):
+        place, outermost = thread.outermost
+        if place >= len(thread.stack) or thread.stack[place] is not outermost:  # no module is open
             thread.names = {}
         held = thread.names.get(id(module))
         if held is None and not thread.names and isinstance(module, torch.nn.Module):
@@ -526,7 +569,8 @@ class Recorder:
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
                 self._called_before.add((label, sets))
-                self._left = min(self._left, FIRST_SLICE)
+                closely = min(1 << max(len(self._called_before) - EAGER, 0), FIRST_SLICE)
+                self._left = min(self._left, closely)
             if self._stepped(self.stepping, path, sets, builtin):
                 return
         self._failed = None  # something else runs
@@ -637,7 +681,7 @@ class Recorder:
         if sets != thread.sets:
             thread.sets = sets
             slot = thread.stack[-1]
-            if around and slot.mark is not None and not slot.builtin:
+            if around and not slot.builtin and (slot.mark is not None or not slot.own):
                 self._close(slot)
                 slot.sets = sets
                 self._open(slot)
@@ -690,7 +734,7 @@ class Recorder:
         if not api.records_all_threads():
             return False
         for ident, frame in frames.items():
-            if ident in (self._main, self._watcher.ident):
+            if ident in (self._main, self._watcher):
                 continue
             thread = next((known for known in reversed(self._threads) if known.ident == ident), None)
             waits = thread.waits if thread is not None else None
@@ -714,9 +758,12 @@ class Recorder:
 
     def _slice_if_safe(self) -> None:
         """Fold what the profiler has, if no builtin is at work in any thread."""
-        if self._profile is None or time.perf_counter_ns() < self._not_before:
+        began = time.perf_counter_ns()
+        if self._profile is None or began < self._not_before:
             return
         if not self._is_safe():
+            now = time.perf_counter_ns()  # to look takes the longer the deeper calls nest
+            self._not_before = max(self._not_before, now + 10 * (now - began))
             if self._left < -50 * SLICE and self._left % SLICE == 0:
                 self._cut("the profiler could not be stopped for long, since an operator was always at work")
             return
@@ -731,23 +778,28 @@ class Recorder:
         began, calls = time.perf_counter_ns(), self._hook_calls
         waited = self.waited
         others_run = self._others_run()
-        were_open = self._close_all()
+        held = HeldSignals()
         try:
-            self._fold_profile()
-            for path in self._paths:
-                path.cold = not path.hot and path.seen >= COLD
-            if self.keeps is not None and time.perf_counter_ns() > self._keep_next:
-                self._keep(self.keeps)
-            if meanwhile is not None:
-                self._own_fork = True
-                meanwhile()
-        except BaseException:
-            self._cut("an interrupt came while what had run was being folded: some of that is not told")
-            raise
+            held.hold()
+            were_open = self._close_all()
+            try:
+                self._fold_profile()
+                for path in self._paths:
+                    path.cold = not path.hot and path.seen >= COLD
+                if self.keeps is not None and time.perf_counter_ns() > self._keep_next:
+                    self._keep(self.keeps)
+                if meanwhile is not None:
+                    self._own_fork = True
+                    if self.stepping is not None:
+                        self.stepping.came = held.came
+                    meanwhile()
+            finally:
+                self._own_fork = False
+                if self.stepping is None or not self.stepping.in_child:
+                    self._start_again(were_open)
         finally:
-            self._own_fork = False
             if self.stepping is None or not self.stepping.in_child:
-                self._start_again(were_open)
+                held.release()
         if others_run or self._hook_calls != calls:
             self._cut(OTHERS_WENT_ON)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
@@ -771,7 +823,6 @@ class Recorder:
     def _start_again(self, were_open: list[Slot | Any]) -> None:
         closely = self.stepping is not None and self.stepping.looks_closely
         self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
-        self._left = self._size
         self._profile = self._new_profile()
         self._open_paths()
         for opened in were_open:
@@ -779,6 +830,7 @@ class Recorder:
                 self._open(opened)
             else:
                 RANGE.__enter__(opened)
+        self._left = max(self._size, len(were_open))  # what is opened once more is no reason to start anew at once
 
     def _open_paths(self) -> None:
         """Tell where the other threads are as a profile begins: their markers are opened by themselves, and later."""
@@ -788,7 +840,8 @@ class Recorder:
 
     def _open_again(self, thread: Thread) -> None:
         """In a thread whose markers another one closed: open them, and count the time for which they were closed."""
-        closed, thread.closed = [slot for slot in thread.closed if slot in thread.stack], []
+        still_open = set(map(id, thread.stack))
+        closed, thread.closed = [slot for slot in thread.closed if id(slot) in still_open], []
         self._count_closed(thread, closed)
         self._tell_thread(thread)
         for slot in closed:
@@ -802,12 +855,15 @@ class Recorder:
 
     def _fold_profile(self) -> None:
         """End the profile and fold what it saw."""
-        profile, self._profile = self._profile, None  # an interrupt may come right now: it is not ended twice
-        with api.quiet_profiler():
-            profile.__exit__(None, None, None)
-        if self.clock.stop():
-            self._cut(clock.CUT)
-        self._fold.take(profile, self._marks, self.root, self._workers)
+        profile, self._profile = self._profile, None  # it is not ended twice
+        try:
+            with api.quiet_profiler():
+                profile.__exit__(None, None, None)
+            if self.clock.stop():
+                self._cut(clock.CUT)
+            self._fold.take(profile, self._marks, self.root, self._workers)
+        except Exception as error:  # memory ran out, as under a limit
+            self._failed_at(error)
 
     def _workers(self) -> Path:
         """The path of what ran in threads that have no function of Python's: those that torch computes with."""
@@ -863,7 +919,7 @@ class Recorder:
         return were_open
 
     def _new_profile(self) -> Any:
-        profile = api.profiler(device=api.launching_device())
+        profile = self._starting = api.profiler(device=api.launching_device())
         self.device = profile.use_device or self.device
         self.clock.start()
         with api.quiet_profiler():
@@ -892,7 +948,10 @@ class Recorder:
 
     def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
-        if self._threw:
+        thread: Thread | None = getattr(self._local, "thread", None)
+        is_importing = thread is not None and thread.importing
+        # Python takes a profile function away that raises; a handler may raise right where it begins.
+        if self._threw or (sys.getprofile() is None and not self._given_up and not is_importing):
             self._go_on()
         hook = sys.getprofile()
         if self._profile is not None and hook is not None and not _runs(Recorder.hook.__code__):
@@ -924,20 +983,24 @@ class Recorder:
             if slot.frame is not None and slot.frame in running and not (slot.builtin and slot.frame is inner):
                 break
             self._leave(thread)
-        sys.setprofile(self.hook)
+        if not self.is_over:
+            sys.setprofile(self._hook)
 
     def _watch(self) -> None:
+        with suppress(MemoryError):  # of which Python would tell standard error
+            self._watch_on()
+
+    def _watch_on(self) -> None:
         """Ask for a tick where the profile function is not called.
 
         Not before the tick asked for last has been over for a while: Python 3.11 goes round for ever in a function that
         it calls so while another call is asked for (make_pending_calls of Python/ceval.c).
         """
         asked = over = 0
-        while not self._stopped.wait(TICK):
+        while not self._watched.acquire(timeout=TICK):
             self._end_in_time()
-            if self.held_back:
-                self.held_back = False
-                os.kill(os.getpid(), signal.SIGINT)
+            while self.held_back:
+                signal.pthread_kill(self._main, self.held_back.pop())
             quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
             asked = max(asked, self._ticked)  # a tick that an earlier recorder asked for may come late
             if asked == self._ticked == over and (quiet or self._threw):
@@ -1001,29 +1064,44 @@ class Recorder:
         return min(self.slicing + self._hook_time, max(self.ended - self.began, 0))
 
     def start(self, frame: FrameType | None = None) -> None:
-        """Begin to record this thread, and threads that it starts; `frame` is a function that is running already."""
+        """Begin to record this thread, and threads that it starts; `frame` is a function that is running already.
+
+        Where it fails nothing is left set.
+        """
+        try:
+            self._set_hooks(frame)
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _set_hooks(self, frame: FrameType | None) -> None:
         api.compile_never(Recorder.hook.__code__)
+        at_work.prepare()
         if self._budget > 0:
             self._prepare_stepping()
         self._forward_level = api.forward_level()
+        self.process = os.getpid()
+        self._before = sys.getprofile(), threading.getprofile()
+        self._find_and_load = BOOTSTRAP._find_and_load
+        self._import = import_function(self._import_begins, self._import_ends, self._find_and_load)
+        Recorder.active = self  # from here on there is something to put back
         try:
             self._throws = ThrowLog.of_this_process()
             self._throws.on()
         except NoNotes as error:
             self._no_throws = str(error)
-        self._before = sys.getprofile(), threading.getprofile()
-        self._profile, Recorder.active = self._new_profile(), self
+        self._profile = self._new_profile()
         thread = self._new_thread()
-        self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
-        self._find_and_load = BOOTSTRAP._find_and_load
-        BOOTSTRAP._find_and_load = import_function(self.imported, self._find_and_load)
+        BOOTSTRAP._find_and_load = self._import
         self.began = time.perf_counter_ns()
-        self._watcher.start()  # before threads get the profile function
-        threading.setprofile(self.hook)
+        self._watched.acquire()
+        # No object of `threading`, in whose list the program would see it.
+        self._watcher = _thread.start_new_thread(self._watch, ())
+        threading.setprofile(self._hook)
         self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
         if frame is not None:
             self._runs_already(thread, frame)
-        sys.setprofile(self.hook)
+        sys.setprofile(self._hook)
 
     def _runs_already(self, thread: Thread, frame: FrameType) -> None:
         """Record what a function calls from here on as calls from it."""
@@ -1047,69 +1125,121 @@ class Recorder:
     def stop(self, *, dying: bool = False) -> None:
         """End, and put back what was found. A thread that goes on loses the profile function when it calls next.
 
+        It may be called again, as where something was raised meanwhile: it goes on from there.
         `dying`: the process ends here, and what is open is left by that; in it no other thread runs.
         """
         if dying:
+            self.interrupted = True
             thread: Thread | None = getattr(self._local, "thread", None)
             self._failed = thread.stack[-1].path if thread is not None and thread.stack[-1].builtin else None
-        Recorder.active = None
-        if sys.getprofile() != self.hook and not self.interrupted and not dying:
-            self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
-        sys.setprofile(self._before[0])
-        self.is_over = True
-        threading.setprofile(self._before[1])
-        BOOTSTRAP._find_and_load = self._find_and_load
-        self._stopped.set()
-        if self._others_are_at_work(sys._current_frames()):
-            self._cut(
-                "other threads may have been inside of operators as the recording ended: the rest of these is not told"
-            )
-        self._close_all()
-        for thread in self._threads:
-            self._count_closed(thread, thread.closed)
-        self.ended = time.perf_counter_ns()
-        self.processor += last_words.process_time_ns() if dying else time.process_time_ns()
-        if self.stepping is not None:
-            self.processor -= self.stepping.waited_on_processors
-        if self._profile is not None:
-            self._fold_profile()
-            self._profile = None
-        if self._throws is not None:
-            self._throws.off()
-        if not dying:
-            self._watcher.join()
+        try:
+            self._take_hooks_away()
+            if self._profile is not None:
+                if self._others_are_at_work(sys._current_frames()):
+                    self._cut(
+                        "other threads may have been inside of operators as the recording ended: "
+                        "the rest of these is not told"
+                    )
+                self._close_all()
+                for thread in self._threads:
+                    self._count_closed(thread, thread.closed)
+                self._note_end(dying=dying)
+                self._fold_profile()
+        finally:
+            self._put_back()
+        self._note_end(dying=dying)
+        for thread in self._threads:  # nothing of the program's is held any longer
+            thread.names, thread.ranges = {}, []
+            for slot in thread.stack:
+                slot.frame = slot.held = None
         self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
-    def imported(self, load: Callable[..., Any], *given: Any) -> Any:
-        """Import a module without looking at what that calls: one row says that it was, and how long it took."""
-        thread: Thread | None = getattr(self._local, "thread", None)
-        if thread is None or thread.importing:
+    def _note_end(self, *, dying: bool = False) -> None:
+        if self.ended:
+            return
+        self.processor += last_words.process_time_ns() if dying else time.process_time_ns()
+        if self.stepping is not None:
+            self.processor -= self.stepping.waited_on_processors
+        self.ended = time.perf_counter_ns()
+
+    def _take_hooks_away(self) -> None:
+        """Put Python's own hooks back, but for those that the program has set itself meanwhile."""
+        if _get_ident() == self._main:
+            if sys.getprofile() is self._hook:
+                sys.setprofile(self._before[0])
+            elif not self.is_over and not self.interrupted:
+                self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
+        self.is_over = True
+        if threading.getprofile() is self._hook:
+            threading.setprofile(self._before[1])
+        if self._import is not None and BOOTSTRAP._find_and_load is self._import:
+            BOOTSTRAP._find_and_load = self._find_and_load
+        with suppress(RuntimeError):  # it was released before
+            self._watched.release()
+
+    def _put_back(self) -> None:
+        """Put back all that was set, whatever is raised meanwhile: that is raised when everything is back."""
+        raised: BaseException | None = None
+        for _ in range(TRIES):
             try:
-                return load(*given)
-            finally:
-                if self._loaded is not None:
-                    self._loaded()
-        thread.importing = 1
-        hook = sys.getprofile()
-        sys.setprofile(None)
+                self._take_hooks_away()
+                self._end_profiles()
+                if self._throws is not None:
+                    self._throws.off()
+                if Recorder.active is self:
+                    Recorder.active = None
+                break
+            except BaseException as error:
+                raised = error
+        if raised is not None:
+            raise raised
+
+    def _end_profiles(self) -> None:
+        """End what torch's profiler has begun, if it was not ended as it should be: that is lost."""
+        begun, self._starting = {id(profile): profile for profile in (self._profile, self._starting) if profile}, None
+        self._profile = None
+        for profile in begun.values():
+            if api.is_profiling():
+                with suppress(RuntimeError, AssertionError), api.quiet_profiler():
+                    profile.__exit__(None, None, None)
+
+    def _import_begins(self) -> tuple[Thread, Slot, int] | None:
+        """A module is about to be imported: nobody looks at what that calls. None where that is so already."""
+        thread: Thread | None = getattr(self._local, "thread", None)
+        if thread is None or thread.importing or self.is_over or sys.getprofile() is not self._hook:
+            return None
         label = self._labels.setdefault(_IMPORTS, Label("imports", "imports"))
         assert label is not None
         path = self._path_below(thread.stack[-1].path, "imports", label)
-        before, slot = len(sys.modules), Slot(None, FRAME, path, thread.sets)
-        thread.stack.append(slot)
-        self._open(slot)
+        slot = Slot(None, FRAME, path, thread.sets)
+        thread.importing = 1
         try:
-            return load(*given)
-        finally:
-            if thread.stack[-1] is slot:
-                self._leave(thread)
-            path.calls += max(len(sys.modules) - before, 0)
-            thread.importing = 0
+            sys.setprofile(None)
+            thread.stack.append(slot)
+            self._open(slot)
+        except BaseException:
+            self._import_ends((thread, slot, len(sys.modules)))
+            raise
+        return thread, slot, len(sys.modules)
+
+    def _import_ends(self, begun: tuple[Thread, Slot, int] | None) -> None:
+        """A module was imported: one row says how many, and how long that took."""
+        try:
             if self._loaded is not None:
                 self._loaded()
-            self._look_at_sets(thread)
-            sys.setprofile(hook)
+        finally:
+            if begun is not None:
+                thread, slot, before = begun
+                try:
+                    if thread.stack[-1] is slot:
+                        self._leave(thread)
+                    slot.path.calls += max(len(sys.modules) - before, 0)
+                    self._look_at_sets(thread)
+                finally:
+                    thread.importing = 0
+                    if not self.is_over and sys.getprofile() is None:
+                        sys.setprofile(self._hook)
 
     def told(self) -> dict[str, Any]:
         """Everything that was recorded, as plain data: model/recording.py has the records."""
@@ -1151,7 +1281,7 @@ class Recorder:
         try:
             return self.told()
         finally:
-            self.processor, self.root.calls, self.root.time = before, 0, 0
+            self.ended, self.processor, self.root.calls, self.root.time = 0, before, 0, 0
 
     def thrown(self, error: BaseException) -> dict[str, Any] | None:
         """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""
@@ -1176,6 +1306,12 @@ class Recorder:
         refused = api.refused_tensor(written.graph_of(error, BACKWARD), text, (saved, now))
         return self._fold.modified(refused, self._paths, whole=not self.cuts) if refused is not None else None
 
+    def freed(self, error: BaseException) -> dict[str, Any] | None:
+        """Which node an earlier backward had freed, and what leads to it still, as an observation's data; else None."""
+        if freed.REASON not in text_of(error).encode(errors="replace"):
+            return None
+        return self._fold.freed(error, self._paths, self._backwards, whole=not self.cuts)
+
     def not_noted(self) -> None:
         """In a fork whose calls are stepped: errors are made as they would be."""
         if self._throws is not None:
@@ -1195,8 +1331,8 @@ class Recorder:
 
     def _told_of_stepping(self) -> dict[str, Any] | None:
         if self.stepping is None:
-            return None if self._no_stepping is None else {"budget": self._budget, "reason": self._no_stepping}
-        told = {"budget": self._budget, "spent": self.stepping.spent, "forks": self.stepping.forks}
+            return None if self._no_stepping is None else {"most": self._budget, "reason": self._no_stepping}
+        told = {"most": self._budget, "stepped": self.stepping.stepped, "forks": self.stepping.forks}
         return told | ({"reason": self.stepping.reason} if self.stepping.reason is not None else {})
 
 
@@ -1238,6 +1374,14 @@ def _is_backward(label: Label) -> bool:
     return label.method == "run_backward"
 
 
+def _real(file: str) -> str:
+    """A file's path without links; as it is given where nobody can tell: its folder is gone, its name has a NUL."""
+    try:
+        return os.path.realpath(file)
+    except (OSError, ValueError):
+        return file
+
+
 def _is_timed(file: str, name: str) -> bool:
     """Whether a function of torch's has a row of its own: an optimizer's, backward, what loads data."""
     inside = file.removeprefix(api.TORCH_DIR + os.sep)
@@ -1270,9 +1414,13 @@ def _forked() -> None:
     if recorder is not None:
         sys.setprofile(None)
         threading.setprofile(None)
-        BOOTSTRAP._find_and_load = recorder._find_and_load
+        if BOOTSTRAP._find_and_load is recorder._import:
+            BOOTSTRAP._find_and_load = recorder._find_and_load
         if recorder._own_fork:
             recorder.not_noted()
+            return
+        recorder.is_over = True
+    api.end_without_profiler()
 
 
 def _forking() -> None:
@@ -1284,26 +1432,41 @@ os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
 
 
 def _tick(_: object) -> int:
+    """What Python's main thread calls: nothing that is raised here reaches the program, so signals wait for its end."""
     recorder = Recorder.active
     if recorder is not None:
+        held = HeldSignals()
         try:
+            held.hold()
             recorder.tick()
-        except KeyboardInterrupt:  # a callback by ctypes cannot raise
-            recorder.held_back = True
+        except Exception as error:
+            recorder._failed_at(error)
+        finally:
+            held.put_back()
+            recorder.held_back += held.came  # the watcher sends them once more
     return 0
 
 
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_tick)  # never freed: Python may call it late
 
 
-def import_function(imported: Callable[..., Any], load: Callable[..., Any]) -> Callable[..., Any]:
+def import_function(
+    begins: Callable[[], Any], ends: Callable[[Any], None], load: Callable[..., Any]
+) -> Callable[..., Any]:
     """What stands in for importlib's own `load` meanwhile; its frame is left out of tracebacks like importlib's.
 
-    `imported` is given `load` and what that is asked.
+    `begins` is called before each import, and `ends` with what that gave. Neither is at work while a module is loaded,
+    so that an error of the module has no function of ours among those that it left.
     """
-    names: dict[str, Any] = {"imported": imported, "load": load}
-    text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
-    exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
+    names: dict[str, Any] = {"begins": begins, "ends": ends, "load": load}
+    lines = (
+        "def _find_and_load(*given):",
+        " begun = begins()",
+        " try:",
+        "  return load(*given)",
+        " finally: ends(begun)",
+    )
+    exec(compile("\n".join(lines), "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]
     return function
 
@@ -1349,7 +1512,7 @@ class Fold:
         "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
         "_numbers", "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders",
         "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_unplaced", "_work",
-        "cuts", "digest",
+        "cuts", "digest", "engine",
         "has_threads", "kept", "kinds", "met", "rows", "stepping", "threads", "writes",
     )  # fmt: skip
 
@@ -1391,6 +1554,7 @@ class Fold:
         self._route_of: list[int] = []  # by row
         self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
         self.writes = written.WriteLog() if api.can_read_refused() else None
+        self.engine = freed.EngineLog()
         # Of each thread of Python's but the main one where it was when the profile began, path and number of the sets,
         # and its own path. `_numbers`: which of them it is, by the profiler's number of a thread.
         self.threads: dict[int, tuple[Path, int, Path]] = {}
@@ -1437,6 +1601,7 @@ class Fold:
         for sequences in self._by_thread.values():
             if len(sequences) > 1 << 20:
                 sequences.clear()
+        self.engine.forget()
 
     def _parted(
         self, roots: list[Any], thread: int, main: int | None, workers: Callable[[], Path]
@@ -1606,6 +1771,8 @@ class Fold:
         sizes: list[Any] = []
         kind, sequence = self._kind(call, path, sets, sizes, None)
         maker = self._maker(event, sequence) if self.kinds[kind].is_node else None
+        if self.kinds[kind].is_node:
+            self.engine.ran(event, sequence, maker, path)
         recorded = maker[:2] if maker is not None else None
         shape = self.kinds[kind].shapes.get(tuple(sizes))
         key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
@@ -1796,6 +1963,23 @@ class Fold:
         operator = self.kinds[kind].first["name"]
         return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
+    def freed(self, error: BaseException, paths: list[Path], backwards: int, *, whole: bool) -> dict[str, Any] | None:
+        """Which node had been freed when the engine came to it, as an observation's data; None where it is not seen."""
+        key_of = list(self._rows)  # by row
+
+        def maker(known: tuple[int, int, int]) -> freed.NodeMaker:
+            path, _, kind, _, _ = key_of[known[0]]
+            return freed.NodeMaker(paths[path], self.kinds[kind].first["name"], known[2])
+
+        def made(sequence: int) -> freed.NodeMaker | None:
+            known = self._numbered(sequence)
+            return maker(known) if known is not None else None
+
+        def makers() -> Iterator[freed.NodeMaker]:
+            return (maker(known) for calls in self._by_thread.values() for known in calls.values())
+
+        return freed.told(self.engine, written.graph_of(error, BACKWARD), made, makers, error, backwards, whole=whole)
+
     def saved(self, nodes: list[Any], *, folded: bool = True) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
 
@@ -1830,7 +2014,7 @@ class Fold:
                 self.kept["saved_elsewhere"] -= size
 
     def told(self, paths: list[Path]) -> dict[str, Any]:
-        packed = b"".join(self._packed) + self._packer.copy().flush()  # it may go on
+        packed = b"".join(self._packed) + self._packer.copy().flush()  # it can be asked for again
         routes: dict[Any, int] = {}
         represents: dict[int, Any] = {}  # by route what stands for it among those that were stepped
         route_of: list[int] = [-1]  # by row

@@ -36,17 +36,28 @@ class Unavailable(Exception):
 
 
 @dataclass(frozen=True)
+class Limit:
+    """More instructions than `count` would have been stepped; `singly`: by the trap flag alone."""
+
+    count: int
+    singly: bool
+
+
+@dataclass(frozen=True)
 class Steps:
     """What was logged: `rows` of eight 64-bit numbers, how many instructions, and why it was cut short, if it was.
 
-    `counts` says how often each breakpoint was met, `entry` which of them the stepped call began at. `python` tells
-    which rows are Python's own calls; where that is not known, `unprofiled` says why.
+    `limit` is the one in instructions that cut it: every run meets that at the same instruction. `counts` says how
+    often each breakpoint was met, `entry` which of them the stepped call began at. `python` tells which rows are
+    Python's own calls; where that is not known, `unprofiled` says why.
     """
 
     rows: bytes
     instructions: int
     cut: str | None
     seconds: float = 0.0
+    singly: int = 0  # how many of the instructions the trap flag stepped
+    limit: Limit | None = None
     counts: tuple[int, ...] = ()
     entry: int | None = None
     python: python_calls.PythonCalls | None = None
@@ -85,16 +96,19 @@ class _Action(ctypes.Structure):
 class Stepper:
     """Machine code and a log, made once; `step` and `step_call` run something under it. Not reentrant.
 
-    `rows` bounds the log, `most` the instructions, `seconds` the time that stepping takes. While something is stepped,
-    a profile function is set that makes Python's calls stand in the log. Raises Unavailable when this process cannot be
-    stepped.
+    `rows` bounds the log, `most` the instructions, `singly` those of them that the trap flag steps, which takes some
+    ten times as long: what a run comes to is then the same each time. `seconds` is a net below these, which a busy
+    machine must not meet. While something is stepped, a profile function is set that makes Python's calls stand in the
+    log. Raises Unavailable when this process cannot be stepped.
     """
 
-    def __init__(self, rows: int = 1 << 19, most: int = 1 << 40, seconds: float = 3600.0) -> None:
+    def __init__(
+        self, rows: int = 1 << 19, most: int = 1 << 40, seconds: float = 3600.0, singly: int = 1 << 40
+    ) -> None:
         reason = why_not()
         if reason is not None:
             raise Unavailable(reason)
-        self.most, self.seconds = most, seconds
+        self.most, self.seconds, self.singly = most, seconds, singly
         self._libc = ctypes.CDLL(None, use_errno=True)
         # Both are shared with forks: what a child stepped is read when it has ended, however it did.
         self._shared = _memory(8 * code.STATE)
@@ -115,11 +129,6 @@ class Stepper:
         self._rate = self._ticks_a_second()
         if self.step(int)[1].instructions < 10:
             raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
-
-    @property
-    def late(self) -> str:
-        """What `cut` says where time ran out."""
-        return f"stepping it takes more than {self.seconds:.3g} s"
 
     def _place(self, *programs: str) -> list[int]:
         """Put programs into memory that can be executed; where each begins."""
@@ -143,10 +152,17 @@ class Stepper:
     def _both_clocks(self) -> tuple[float, int]:
         """The system's clock and the processor's, read so soon after each other that they tell the same moment."""
         for _ in range(100):
-            before, ticks, after = time.monotonic(), int(self._clock()), time.monotonic()
-            if after - before < 2e-5:
-                break
-        return before, ticks
+            if (both := self._soon_after()) is not None:
+                return both
+        return time.monotonic(), int(self._clock())
+
+    def _soon_after(self) -> tuple[float, int] | None:
+        """Both clocks; None if too much time went by between them.
+
+        What is read in vain must be gone by the next try: how many there are would show in where things lie in memory.
+        """
+        before, ticks, after = time.monotonic(), int(self._clock()), time.monotonic()
+        return (before, ticks) if after - before < 2e-5 else None
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
         """Call `function` and log its jumps: its result and the steps. What it raises is raised.
@@ -170,14 +186,9 @@ class Stepper:
         """Have Python call the profile function for the time of a block, if this Python has one."""
         return self.python.open() if self.python is not None else contextlib.nullcontext()
 
-    def step_call(
-        self, addresses: Sequence[int], number: int, function: Callable[[], Any], before: float = 0.0
-    ) -> tuple[Any, Steps]:
-        """Call `function` at full speed, but step the `number`th call (from 1; 0: none) of the code at `addresses`.
-
-        `before` is how long the function may run at full speed, in seconds, besides the time for stepping.
-        """
-        with self._writable(addresses), self._handling(self.seconds + before):
+    def step_call(self, addresses: Sequence[int], number: int, function: Callable[[], Any]) -> tuple[Any, Steps]:
+        """Call `function` at full speed, but step the `number`th call (from 1; 0: none) of the code at `addresses`."""
+        with self._writable(addresses), self._handling(self.seconds):
             originals = [ctypes.c_ubyte.from_address(address) for address in addresses]
             covered = [byte.value for byte in originals]
             entries = [n for address, byte in zip(addresses, covered, strict=True) for n in (address, byte, 0)]
@@ -243,6 +254,7 @@ class Stepper:
             code.CURSOR: self._begin,
             code.END: self._end,
             code.MOST: self.most,
+            code.MOST_SINGLY: self.singly,
             code.DEADLINE: min(deadline, NEVER),
             code.STOP: NEVER,
             code.SIGNALS_MEANWHILE: _meanwhile(),
@@ -313,17 +325,23 @@ class Stepper:
         return int(self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), protection))
 
     def _steps(self, seconds: float) -> Steps:
+        status = int(self._state[code.STATUS // 8])
         cut = {
             code.FULL: "the log was full",
             code.LIMIT: f"it runs more than {self.most:,} instructions, with those by which Python's calls are seen",
-            code.LATE: self.late,
+            code.ONE_BY_ONE: f"it runs more than {self.singly:,} instructions that must be stepped one by one, as code "
+            "that was made at run time must",
+            code.LATE: f"it was not done when its time was up, after {self.seconds:.3g} s",
             code.BLOCKS: "from here on the code blocks SIGTRAP, as whatever starts a thread or a process does",
             code.HANDLES: "from here on the code handles or sends SIGTRAP itself, by which stepping works",
             code.STARTS: "from here on the code starts a thread, a process or another program",
-        }.get(int(self._state[code.STATUS // 8]))
+        }.get(status)
         rows = self._log[: int(self._state[code.CURSOR // 8]) - self._begin]
         python = self.python.read(rows) if self.python is not None else None
-        return Steps(rows, int(self._state[code.COUNT // 8]), cut, seconds, python=python, unprofiled=self.unprofiled)
+        limits = {code.LIMIT: Limit(self.most, False), code.ONE_BY_ONE: Limit(self.singly, True)}
+        count = int(self._state[code.COUNT // 8])
+        singly = int(self._state[code.SINGLY // 8])
+        return Steps(rows, count, cut, seconds, singly, limits.get(status), python=python, unprofiled=self.unprofiled)
 
 
 def _meanwhile() -> int:

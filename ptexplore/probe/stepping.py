@@ -2,7 +2,7 @@
 
 The fork is made right before the call, so that its inputs are the program's own. It runs on one thread, steps this one
 call, and ends with it, or as soon as anything of Python's runs: no line of the program runs twice. The program waits
-meanwhile. Which call is stepped is known before it is made: of kinds that were called before, the costliest first.
+meanwhile. Which call is stepped is known before it is made: of kinds that were called before, as they come again.
 A builtin that was stepped is called in one more fork, at full speed, in which oneDNN and MKL print what they do.
 
 A builtin is stepped from its function of C on, an operator by syntax (`a + b`, of which Python tells no profile
@@ -11,13 +11,8 @@ function) from its entry point on, a node of backward from its `apply` on.
 
 from __future__ import annotations
 
-import os
 import resource
 import select
-import signal
-import sys
-import threading
-import time
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,17 +26,19 @@ import torch
 
 from . import libraries, native, python_calls
 from . import torch_api as api
+from .raising import OURS
 from .stepper import Stepper
+from .taken import os, signal, sys, time
 from .unshared import shares_memory, unshare
 
 # Times as many instructions where the libraries print: MKL prints all that it knows of the machine first.
 PRINTING = 10
 ROWS = 1 << 17  # rows of the log: 8 MB
 MOST_INSTRUCTIONS = 150_000  # of one call
-SECONDS = 12.0  # that one call is stepped at most
-GRACE = 2.0  # seconds that a child may take besides
-COST = 0.05  # seconds that a fork takes, about
-CHEAP = 0.1  # of what is left of the budget: who costs no more need not wait for costlier kinds
+FORK = 20_000  # instructions that a fork counts for besides, whatever comes of it: it takes as long as these, or longer
+SECONDS = 30.0  # a net: one call is stepped that long at most
+WAIT = 0.05  # seconds between looks at whether a signal waits
+GRACE = 10.0  # seconds that a child may take besides
 TRIES = 3  # forks for one kind that may come to nothing
 OTHER, BROKEN = 3, 4  # with which status a child ends where Python ran, and where our own code failed
 NODES = ("engine", "node")
@@ -67,8 +64,7 @@ class Representative:
     key: Key
     first: dict[str, Any]  # the kind's first call
     calls: int = 0
-    time: int = 0  # nanoseconds
-    least: int = 0  # of one call
+    least: int = 0  # nanoseconds of one call
     tries: int = 0
     known: bool = False  # it was called before what is folded now
     stepped: bool = False
@@ -83,11 +79,6 @@ class Representative:
     def name(self) -> str:
         """The operator's or node's own name."""
         return str(self.first["name"]).removeprefix("autograd::engine::evaluate_function: ")
-
-    @property
-    def instructions(self) -> float:
-        """About how many of a call would be stepped."""
-        return min(MOST_INSTRUCTIONS, self.least * 1e-9 * native.SPEED)
 
     @property
     def is_open(self) -> bool:
@@ -117,15 +108,18 @@ class Stepped:
 
 
 class Stepping:
-    """Steps calls as long as its budget, in seconds, lasts. Raises Unavailable where this process cannot be stepped."""
+    """Steps calls as long as its budget, in instructions, lasts.
 
-    def __init__(self, budget: float) -> None:
+    Raises Unavailable if this process cannot be stepped.
+    """
+
+    def __init__(self, budget: int) -> None:
         self._stepper = Stepper(ROWS, MOST_INSTRUCTIONS, SECONDS)
-        self.budget, self.spent = budget, 0.0
+        self.left, self.stepped = budget, 0
         self.waited = self.waited_on_processors = 0  # nanoseconds: by the clock, and of this process's own threads
         self._since: int | None = None  # when a wait began that lasts
         self.forks = 0
-        self._pace = [float(native.STEPPED), 1.0]  # instructions that were stepped, and seconds that took
+        self.came: Mapping[int, Any] = {}  # signals that wait: what is stepped then is given up
         self.reason: str | None = None  # why nothing more is stepped
         self.in_child = False
         self._met: dict[Key, Representative] = {}
@@ -143,13 +137,13 @@ class Stepping:
     @property
     def wants_graph(self) -> bool:
         """Whether backward comes for the first time: which nodes it will run, its graph alone tells."""
-        return not self._nodes and self.reason is None and self.budget - self.spent > COST
+        return not self._nodes and self.reason is None and self.left > FORK
 
     @property
     def looks_closely(self) -> bool:
         """Whether slices should be short: kinds that are new may come again soon."""
         new, self.brought_new = self.brought_new, False
-        return new and self.reason is None and self.budget - self.spent > COST
+        return new and self.reason is None and self.left > FORK
 
     @property
     def waited_until_now(self) -> int:
@@ -166,7 +160,6 @@ class Stepping:
             candidate = self._met[key] = Representative(key, first)
             self.brought_new = True
         candidate.calls += 1
-        candidate.time += duration
         candidate.least = min(candidate.least or duration, duration)
         if candidate.what == "builtin":
             self._last[path, key[1]] = candidate
@@ -202,15 +195,9 @@ class Stepping:
     def _choose(self) -> None:
         self.builtins, self.syntax, self.nodes = {}, {}, []
         self._chosen.clear()
-        if self.reason is not None:
+        if self.reason is not None or self.left <= FORK:
             return
-        left = whole = self.budget - self.spent
-        candidates = [candidate for candidate in self._met.values() if candidate.is_open]
-        for candidate in sorted(candidates, key=lambda candidate: -candidate.time):
-            seconds = self._seconds(candidate)
-            if seconds > left and seconds > whole * CHEAP:
-                continue
-            left -= seconds
+        for candidate in [candidate for candidate in self._met.values() if candidate.is_open]:
             self._chosen.add(candidate.key)
             builtin, sets, _ = candidate.key
             if candidate.what == "node":
@@ -220,10 +207,6 @@ class Stepping:
             else:
                 for site in self._sites[candidate.key]:
                     self.syntax.setdefault((site, sets), []).append(candidate)
-
-    def _seconds(self, candidate: Representative) -> float:
-        """About how long it takes to step a call of a kind."""
-        return COST + candidate.instructions * self._pace[1] / self._pace[0]
 
     # --- what is stepped ---
 
@@ -289,16 +272,14 @@ class Stepping:
         return candidate.addresses
 
     def _step(self, call: Stepped, addresses: tuple[int, ...]) -> None:
-        left = self.budget - self.spent
-        if left < COST:
+        if self.left <= FORK or not call.tried.is_open:  # what was folded just now may have told that it was stepped
             return
-        self._stepper.seconds = min(SECONDS, left)
         self.reason = self.reason or why_not()
         if self.reason is not None:
             self._choose()
             return
         self._stepper.clear()
-        spent = self.spent
+        self._stepper.most = min(MOST_INSTRUCTIONS, self.left - FORK)
         with self._waiting():
             ended = self._fork(lambda: self._become(addresses, call.number), SECONDS + GRACE)
             if ended is None:
@@ -314,7 +295,9 @@ class Stepping:
         if steps is None:
             self._failed(call.tried, *ended)
             return
-        self._pace = [self._pace[0] + steps.instructions, self._pace[1] + self.spent - spent]
+        self.left, self.stepped = self.left - steps.instructions, self.stepped + steps.instructions
+        if self.left <= FORK:
+            self._choose()
         self.awaited.append(call)
 
     @contextmanager
@@ -329,7 +312,6 @@ class Stepping:
             waited = self._waits_for()
             self.waited, self._since = self.waited + waited, None
             self.waited_on_processors += time.process_time_ns() - processor
-            self.spent += waited * 1e-9
 
     def _waits_for(self) -> int:
         """For how many nanoseconds the program waits now."""
@@ -340,6 +322,7 @@ class Stepping:
 
         None in the child itself, and where none could be made.
         """
+        self.left -= FORK
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, of threads: ours
@@ -350,7 +333,7 @@ class Stepping:
         if child == 0:
             self._enter_child(prepare)
             return None
-        return _ended(child, seconds)
+        return _ended(child, seconds, self.came)
 
     def _heard_in(self, prepare: Callable[[int], None], seconds: float) -> list[dict[str, Any]]:
         """What oneDNN and MKL tell in a fork that `prepare` makes ready, given a descriptor of a file in memory."""
@@ -481,8 +464,7 @@ def why_not() -> str | None:
     device = api.device_in_use()
     if device is not None:
         return f"{device.upper()} is in use, which no fork of the program can use"
-    ours = sum(thread.name == "ptexplore" for thread in threading.enumerate())
-    if len(sys._current_frames()) > 1 + ours:
+    if len([frame for frame in sys._current_frames().values() if not _is_ours(frame)]) > 1:
         return "the program runs threads of its own, which no fork has"
     if api.local_bits()[0] & api.python_key():
         return "a mode written in Python is on, and would run in a fork"
@@ -494,6 +476,13 @@ def why_not() -> str | None:
     if callable(handler) or handler is None:
         return "the program handles SIGCHLD, by which it would see the forks"
     return None
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a thread is the recorder's own: by the function that it began with."""
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename.startswith(OURS)
 
 
 def _thread_names() -> Iterable[str]:
@@ -515,9 +504,9 @@ def _is_harmless(frame: FrameType, event: str, argument: Any) -> bool:
     return True
 
 
-def _ended(child: int, seconds: float) -> tuple[int, bool]:
-    """Wait for a child: how it ended, and whether it was killed since it took too long."""
-    late = False
+def _ended(child: int, seconds: float, came: Mapping[int, Any]) -> tuple[int, bool]:
+    """Wait for a child: how it ended, and whether it was killed since it took too long, or since a signal came."""
+    late, end = False, time.monotonic() + seconds
     try:
         watch = os.pidfd_open(child)
     except (AttributeError, OSError):
@@ -526,11 +515,11 @@ def _ended(child: int, seconds: float) -> tuple[int, bool]:
         if watch is not None:
             poll = select.poll()
             poll.register(watch, select.POLLIN)
-            late = not poll.poll(seconds * 1000)
+            while not poll.poll(WAIT * 1000) and not late:
+                late = time.monotonic() > end or bool(came)
         else:
-            end = time.monotonic() + seconds
             while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None and not late:
-                late = time.monotonic() > end
+                late = time.monotonic() > end or bool(came)
                 time.sleep(0.005)
     except BaseException:
         os.kill(child, signal.SIGKILL)

@@ -31,8 +31,7 @@ from .raising import Raised
 from .trace import encoded, pass_on
 from .values import describe, tensors
 
-PATIENCE = 2.4  # seconds of stepping that are projected for a whole expression; what it takes is less
-PATIENCE_INSIDE = 3.0  # the same for a sample that is put into something, whose own Python is most of it
+WHOLE = 3_000_000, 250_000  # instructions that are stepped of a whole expression, and those of them singly (see native)
 TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
 TEXT = 200  # characters kept of an error's own message
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
@@ -196,11 +195,11 @@ def _survey(op: Any, asked: dict[str, Any], request: dict[str, Any], channel: Ch
     number, dtype = plain["sample"], getattr(torch, plain["dtype"])
     if alone:
         made = partial(written, op, number, dtype, request)
-        run_passes({**request, "expression": plain["expression"], "sample": made, "patience": PATIENCE})
+        run_passes({**request, "expression": plain["expression"], "sample": made, "whole": WHOLE})
     else:
         again = partial(_made_inside, asked["way"], op, number, dtype, request)
         changed = {name: plain[name] for name in ("expression", "setup", "grad")}
-        step = {"patience": PATIENCE_INSIDE, "calls": CALLS, "unlocated": asked["way"] == "jit.trace"}
+        step = {"whole": WHOLE, "calls": CALLS, "unlocated": asked["way"] == "jit.trace"}
         run_passes({**request, **changed, **step, "sample": again})
 
 

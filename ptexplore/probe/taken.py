@@ -1,4 +1,3 @@
-# ruff: noqa: PLC0414  (what is named anew is meant to be imported from here)
 """Modules that recorders use while a program runs, as they were before it: a program may replace what is in them.
 
 A test that mocks `time.perf_counter`, or counts how often `os.getpid` is called, must not meet a recorder's calls.
@@ -6,23 +5,18 @@ A test that mocks `time.perf_counter`, or counts how often `os.getpid` is called
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
+import sys
+import threading
+import time
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import gc as gc
-    import os as os
-    import signal as signal
-    import sys as sys
-    import threading as threading
-    import time as time
-else:
-    import gc
-    import os
-    import signal
-    import sys
-    import threading
-    import time
+__all__ = ["gc", "os", "signal", "sys", "threading", "time"]
+
+if not TYPE_CHECKING:
 
     def _taken(module: ModuleType) -> ModuleType:
         copy = ModuleType(module.__name__)

@@ -17,6 +17,7 @@ import platform
 import re
 import struct
 import sys
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -133,7 +134,9 @@ class ThrowLog:
             raise NoNotes(f"errors cannot be noted here: {error}") from error
         backtrace(ctypes.byref((ctypes.c_void_p * 1)()), 1)  # the first call loads libgcc
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._notes))
-        self._put: list[tuple[int, int]] = []  # entries that lead to us, and what they led to
+        # Entries that lead to us, what they led to, and whether their pages cannot be written to.
+        self._put: list[tuple[int, int, bool]] = []
+        self._registered = False
         self._since = 0
         name, constructor, counted = self._constructor()
         self._names = re.compile(name.format("[12]").encode() + rb"\0")
@@ -143,18 +146,29 @@ class ThrowLog:
     def on(self) -> None:
         """Note errors from here on."""
         self._since = self._count()
-        self._register(ctypes.c_void_p(self._unwinding))
+        if not self._registered:
+            self._register(ctypes.c_void_p(self._unwinding))
+            self._registered = True
+        try:
+            writable = _writable_spans()
+        except OSError as error:
+            raise NoNotes(f"errors cannot be noted here: {error}") from error
         for entry in self._entries():
             before = ctypes.c_uint64.from_address(entry).value
-            if before != self._hook and self._set(entry, self._hook):
-                self._put.append((entry, before))
+            if before != self._hook:
+                is_locked = bisect_right(writable, entry) % 2 == 0
+                self._put.append((entry, before, is_locked))  # known before it is set: to put it back does no harm
+                if not self._set(entry, self._hook, is_locked=is_locked):
+                    self._put.pop()
 
     def off(self) -> None:
         """Note no more: every entry is as it was."""
-        put, self._put = self._put, []
-        for entry, before in put:
-            self._set(entry, before)
-        if put:
+        while self._put:
+            entry, before, is_locked = self._put[-1]
+            self._set(entry, before, is_locked=is_locked)
+            self._put.pop()
+        if self._registered:
+            self._registered = False
             self._deregister(ctypes.c_void_p(self._unwinding))
 
     def told(self, text: str) -> dict[str, Any] | None:
@@ -250,10 +264,9 @@ class ThrowLog:
             low, high = words[number * RELOCATION], words[number * RELOCATION + 1]
             yield library.bias + (low | high << 32)
 
-    def _set(self, entry: int, target: int) -> bool:
+    def _set(self, entry: int, target: int, *, is_locked: bool) -> bool:
         """Have an entry lead elsewhere, whether or not its page can be written to; whether that could be done."""
         page = entry & -mmap.PAGESIZE
-        is_locked = not _is_writable(entry)
         if is_locked and self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, WRITABLE):
             return False
         ctypes.c_uint64.from_address(entry).value = target
@@ -297,11 +310,12 @@ def _memory(address: int, size: int) -> memoryview:
     return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 
-def _is_writable(address: int) -> bool:
+def _writable_spans() -> list[int]:
+    """Where this process's memory can be written to: begins and ends in turn, in order."""
+    spans: list[int] = []
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as lines:
         for line in lines:
             span, rights = line.split(None, 2)[:2]
-            begin, _, end = span.partition("-")
-            if int(begin, 16) <= address < int(end, 16):
-                return "w" in rights
-    return False
+            if "w" in rights:
+                spans += (int(part, 16) for part in span.split("-"))
+    return spans

@@ -10,10 +10,13 @@ import ctypes
 import functools
 import gc
 import hashlib
+import inspect
 import operator
 import os
 import re
+import sys
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -36,6 +39,7 @@ TABLES = {
 }
 
 TENSOR_BASE = torch._C.TensorBase
+COMPOSITE = "CompositeExplicitAutograd"  # the alias under which torch.library.custom_op registers for every backend
 _SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymBool"))  # torch 2.1 has the last one
 NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))
 
@@ -355,6 +359,7 @@ def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
     `device`: one of `launching_device`, whose work is told too. Not torch.profiler: its first use imports hundreds of
     modules and registers kernels.
     """
+    _profiler_ran[:] = [True]
     config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
     return torch.autograd.profiler.profile(
         use_kineto=True, use_device=device, record_shapes=shapes, experimental_config=config
@@ -367,6 +372,12 @@ DEVICES = ("cuda", "xpu")  # those that launch work which a profiler of this tor
 def device_in_use() -> str | None:
     """The device, of `DEVICES`, that this process has begun to use; what asks whether there is any would begin it."""
     return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
+
+
+def idle_devices() -> list[str]:
+    """The devices, of `DEVICES`, that this process has not begun to use: nothing ran there."""
+    modules = {name: getattr(torch, name, None) for name in DEVICES}
+    return [name for name, module in modules.items() if not getattr(module, "is_initialized", bool)()]
 
 
 def begin_device(text: str, wanted: str | None = None) -> None:
@@ -497,19 +508,47 @@ SILENT = 7  # above every level of libkineto's messages
 
 @contextmanager
 def quiet_profiler() -> Iterator[None]:
-    """The profiler tells standard error nothing, which it does at each start and end. The very first start may.
+    """The profiler tells standard error nothing, which it does at each start and end.
 
-    By the variable of libkineto's logger; a torch that does not export it goes on telling.
+    By the variable of libkineto's logger; a torch that does not export it goes on telling. The very first start sets
+    that one anew, by a variable of the environment.
     """
     level = _message_level()
     before = level.value if level is not None else SILENT
     if level is not None:
         level.value = SILENT
+    is_first = not _was_quiet and _LOG_LEVEL not in os.environ
+    if is_first:
+        os.environ[_LOG_LEVEL] = str(SILENT)
     try:
         yield
+        _was_quiet[:] = [True]
     finally:
-        if level is not None and level.value == SILENT:  # its first start sets what stays
-            level.value = before
+        if is_first:
+            os.environ.pop(_LOG_LEVEL, None)
+        if level is not None and level.value == SILENT:
+            level.value = _FIRST_LEVEL if is_first else before
+
+
+_FIRST_LEVEL = 4  # what the very first start sets where the environment says nothing
+_LOG_LEVEL = "KINETO_LOG_LEVEL"
+_was_quiet: list[bool] = []  # not empty as soon as the very first start is over
+
+
+def end_without_profiler() -> None:
+    """In a fork: have it end without the destructors of C++, if torch's profiler ran before it was forked.
+
+    libkineto then has a thread that no fork has, and its destructor waits for it: std::thread::join aborts.
+    """
+    if not _profiler_ran:
+        return
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.PyDLL(None)
+        library.on_exit(library._exit, None)  # what is registered last is called first
+        library["__cxa_atexit"](library.fflush, None, None)
+
+
+_profiler_ran: list[bool] = []  # not empty as soon as a recorder has begun torch's profiler
 
 
 @functools.cache
@@ -537,6 +576,34 @@ def _abilities() -> dict[str, bool]:
 def has_modes() -> bool:
     """Whether a mode that is written in Python is on: it is asked about every operator, ours included."""
     return bool(torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack())
+
+
+def modes_entered() -> int:
+    """How many modes that are written in Python are on."""
+    return int(torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack())
+
+
+def levels_entered() -> int:
+    """How many transforms (torch.func) and levels of forward-mode differentiation are entered."""
+    return len(transforms()) + (forward_level() or 0) + (forward_level() is not None)
+
+
+def global_hooks() -> int:
+    """How many hooks of all modules, and of all optimizers, are registered."""
+    modules = (sys.modules.get(name) for name in ("torch.nn.modules.module", "torch.optim.optimizer"))
+    held = (item for module in modules if module is not None for item in vars(module).items())
+    return sum(len(v) for name, v in held if name.startswith("_global_") and type(v) in (dict, OrderedDict))
+
+
+def saved_hooks_set() -> int:
+    """Whether a pair of hooks on saved tensors is set; 0 where a torch does not tell."""
+    top = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+    return int(top is not None and top(True) is not None)
+
+
+def registered() -> int:
+    """A number that changes with what is registered with the dispatcher: operators, and kernels written in Python."""
+    return len(operator_names()) + len(getattr(torch.library, "_impls", ()))
 
 
 def is_profiling() -> bool:
@@ -684,6 +751,83 @@ def tensors_in(given: Any) -> list[Any]:
 def grad_fn(tensor: Any) -> Any:
     """The node that a tensor is the result of; None for a leaf."""
     return TENSOR_BASE.grad_fn.__get__(tensor)
+
+
+def node_of(tensor: Any) -> Any:
+    """As `grad_fn`; None too for a view whose node can no longer be made anew."""
+    try:
+        return grad_fn(tensor)
+    except RuntimeError:
+        return None
+
+
+def gradient(tensor: Any) -> Any:
+    """A tensor's `.grad`; None for the result of a node, which to ask warns, unless it keeps its gradient."""
+    is_asked = TENSOR_BASE.is_leaf.__get__(tensor) or TENSOR_BASE.retains_grad.__get__(tensor)
+    return TENSOR_BASE.grad.__get__(tensor) if is_asked else None
+
+
+def set_gradient(tensor: Any, gradient: Any) -> None:
+    """Set a tensor's `.grad`."""
+    TENSOR_BASE.grad.__set__(tensor, gradient)
+
+
+def set_version(tensor: Any, version: int | None) -> None:
+    """Say that a tensor was written to so many times; nothing happens in a torch that cannot."""
+    change = getattr(torch._C._autograd, "_unsafe_set_version_counter", None)
+    if change is None or version is None:
+        return
+    try:
+        change((tensor,), (version,))
+    except TypeError:  # of one tensor, in an older torch
+        change(tensor, version)
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Whether a tensor's class answers none of its operators in Python: what it is can be asked."""
+    return type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+
+
+def plain_memory(tensor: Any) -> tuple[int, int] | None:
+    """Where all bytes of a tensor's storage lie, and how many they are; (0, 0) of a tensor that has none of its own.
+
+    None where they are not plain memory of this process: on another device, of a layout that has several storages.
+    """
+    if not _is_plain(tensor):
+        return 0, 0
+    try:
+        device, storage = TENSOR_BASE.device.__get__(tensor).type, TENSOR_BASE.untyped_storage(tensor)
+        if device != "cpu":
+            return (0, 0) if device == "meta" else None
+        return int(storage.data_ptr()), int(storage.nbytes())
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def placement(tensor: Any) -> tuple[Any, ...]:
+    """Where a tensor's elements lie: memory, offset, sizes, strides, dtype and device, as far as it has them."""
+    if not _is_plain(tensor):
+        return ()
+    told: list[Any] = [TENSOR_BASE.dtype.__get__(tensor), TENSOR_BASE.device.__get__(tensor), memory(tensor)]
+    for ask in (TENSOR_BASE.size, TENSOR_BASE.stride, TENSOR_BASE.storage_offset):
+        try:
+            told.append(ask(tensor))
+        except (RuntimeError, NotImplementedError):  # a nested or a sparse one
+            told.append(None)
+    return tuple(told)
+
+
+def generator_state(generator: torch.Generator) -> tuple[Callable[[], bytes], Callable[[Any], Any]]:
+    """How the state of a generator of random numbers is read, and how it is given that which it has now."""
+    state = generator.get_state()
+    return lambda: bytes(generator.get_state().tolist()), lambda _: generator.set_state(state)
+
+
+def random_generators() -> list[torch.Generator]:
+    """The generators that torch itself draws from: the CPU's, and those of a device in use."""
+    name = device_in_use()
+    module = getattr(torch, name, None) if name is not None else None
+    return [torch.default_generator, *getattr(module, "default_generators", ())]
 
 
 def running_node() -> str | None:
@@ -1042,11 +1186,19 @@ def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
     definitions = getattr(getattr(torch._library, "custom_ops", None), "OPDEFS", {})
     kernels = []
     for op, definition in dict(definitions).items():
-        devices = [device.upper() for device in getattr(definition, "_backend_fns", {}) if device]
-        attributes = dict.fromkeys(devices or ["CompositeExplicitAutograd"], "_init_fn")
-        attributes |= {"Meta": "_abstract_fn", "Autograd": "_backward_fn"}
-        kernels += [(op, key, getattr(definition, name, None)) for key, name in attributes.items()]
+        given = dict(getattr(definition, "_backend_fns", None) or {None: getattr(definition, "_init_fn", None)})
+        functions = {device.upper() if device else COMPOSITE: _given(f) for device, f in given.items()}
+        functions |= {"Meta": getattr(definition, "_abstract_fn", None)}
+        functions |= {"Autograd": getattr(definition, "_backward_fn", None)}
+        kernels += [(op, key, function) for key, function in functions.items()]
     return [(op, key, function) for op, key, function in kernels if callable(function)]
+
+
+def _given(function: Any) -> Any:
+    """The function that `CustomOpDef.register_kernel` was given: what it keeps is a closure around that."""
+    if not inspect.isfunction(function) or function.__module__ != "torch._library.custom_ops":
+        return function
+    return inspect.getclosurevars(inspect.unwrap(function)).nonlocals.get("fn", function)
 
 
 @contextmanager

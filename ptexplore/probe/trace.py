@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, isolate, libraries, native, passes, program, raising, thrown, twice, writes
-from .expression import Refused
+from . import dispatch, freed, isolate, libraries, native, passes, program, raising, thrown, twice, writes
+from .expression import UNREPEATABLE, Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
 
@@ -21,7 +21,7 @@ ALONE = "alone"  # a run without recorders
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
-    rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":(true|false))?'
+    rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":"([^"]*)")?'
     rb'(?:,"began":"(\w+)")?'
 )
 
@@ -45,13 +45,13 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         if request.get("again") and writes.REASON in outcome.answer:
             _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
         if request.get("native") and request.get("native_op"):
-            _step(request, known, channel)
+            _step({**request, "repeat": passes.AGAIN}, known, channel)
         return
     dispatch.settle()
     wanted = ("once",) if request["once"] else PASSES
     first, request = _warmed(wanted[0], request, known, channel)
     passed = PASSED.match(first.answer)
-    request = {**request, "raises": passed is not None and passed[3] == b"true"}
+    request = {**request, "raises": passed is not None and bool(passed[3])}
     digests = set()
     for recorder in wanted:
         outcome = first if recorder == wanted[0] else _forked(recorder, request, known, channel)
@@ -86,12 +86,14 @@ def _ended(
 def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
     """One more run of what raised, in a process that was started so that its torch tells where C++ threw.
 
-    Where a saved tensor had been written to, a further one tells who did.
+    Where a saved tensor had been written to, or the graph freed, a further one tells who did that.
     """
     outcome = _forked(thrown.RECORDER, request, {}, channel)
     _told(thrown.RECORDER, outcome, channel)
     if writes.REASON in outcome.answer:
         _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
+    if freed.REASON in outcome.answer:
+        _told(freed.RECORDER, _forked(freed.RECORDER, request, {}, channel), channel)
 
 
 def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
@@ -111,10 +113,9 @@ def _warmed(
 ) -> tuple[ChildOutcome, dict[str, Any]]:
     """The first pass's outcome, and the request for all further ones.
 
-    Where the first call is asked for, that is what all passes see. Else an expression whose first run imports modules,
-    which may call thousands of operators of their own, is run once before every pass, so that all of them see a later
-    run, as the native pass does; each run has names of its own. What cannot run twice is not: its first run is told,
-    and why; the native pass, which runs it again and again, is then left out.
+    Where the first call is asked for, that is what all passes see. Else every pass evaluates once before what it
+    shows, so that all see a run that found caches filled and modules imported, as the native pass does. What cannot
+    be repeated is not: its first run is shown, and why; the native pass then steps that one, unless it imports modules.
     """
     outcome = _forked(recorder, request, known, channel)
     passed = PASSED.match(outcome.answer)
@@ -122,17 +123,25 @@ def _warmed(
         request = {**request, "begin": passed[4].decode()}
         outcome = _forked(recorder, request, known, channel)
         passed = PASSED.match(outcome.answer)
-    imported = int(passed[2] or 0) if passed else 0
-    if not imported or request["once"] or request.get("first"):
+    if passed is None or request["once"] or request.get("first"):
         return outcome, request
+    imported = int(passed[2] or 0)
     limit = float(request["timeout"])
-    second = _forked(recorder, {**request, "warm": imported}, known, channel, limit)
-    if not PASSED.match(second.answer):
-        why = f"does not end within {limit:g} s" if second.late else _failed(second)
-        channel.send({"type": "first", "imported": imported, "why": why})
+    whys = []
+    for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
+        repeated = {**request, "repeat": repeat, "imported": imported}
+        second = _forked(recorder, repeated, known, channel, limit)
+        same = PASSED.match(second.answer)
+        if same and same[3] == passed[3]:
+            outcome.answer = second.answer  # what the first printed stays: the second printed all of it twice
+            return outcome, repeated
+        whys.append(f"does not end within {limit:g} s" if second.late else _failed(second))
+        if second.late:
+            break
+    channel.send({"type": "first", "imported": imported, "why": "; ".join(dict.fromkeys(whys))})
+    if imported:
         return outcome, {**request, "native": False}
-    outcome.answer = second.answer  # what the first printed stays: the second printed all of it twice
-    return outcome, {**request, "warm": imported}
+    return outcome, {**request, "repeat": passes.FIRST}
 
 
 def _failed(outcome: ChildOutcome) -> str:
@@ -140,6 +149,11 @@ def _failed(outcome: ChildOutcome) -> str:
     if not outcome.answer.endswith(b"\n"):
         return f"ends its process by {outcome.signal or f'itself, with status {outcome.exit_code}'}"
     message = json.loads(outcome.answer)
+    if message["type"] == "pass":
+        raised = next((o["data"] for o in message["observations"] if o["kind"] == "raised"), None)
+        return f"raises {raised['exception']}: {raised['message']}" if raised is not None else "raises nothing"
+    if message.get("kind") == UNREPEATABLE:
+        return str(message["message"])
     text = str(message.get("message") or "").strip().partition("\n")[0][:FIRST_LINE]
     return f"raises {message['exception']}: {text}" if "exception" in message else f"cannot be run: {text}"
 
@@ -174,7 +188,8 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
-    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run, ALONE: passes.alone}
+    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run, freed.RECORDER: program.freed_again}
+    own |= {ALONE: passes.alone}
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     if recorder == program.RECORDER:
         run = partial(program.run, request, known)

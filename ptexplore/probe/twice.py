@@ -58,13 +58,7 @@ def _seeding(seed: Callable[[], None]) -> Iterator[None]:
     bootstrap = recording.BOOTSTRAP
     load = bootstrap._find_and_load
 
-    def imported(load: Callable[..., Any], *given: Any) -> Any:
-        try:
-            return load(*given)
-        finally:
-            seed()
-
-    bootstrap._find_and_load = recording.import_function(imported, load)
+    bootstrap._find_and_load = recording.import_function(lambda: None, lambda _: seed(), load)
     try:
         yield
     finally:

@@ -112,6 +112,8 @@ class WriteRecorder:
     def recording(self) -> Iterator[None]:
         """Watch; what traced before is put back."""
         before = sys.gettrace()
+        # Python 3.12 tells a function's instructions from the next sys.settrace on that follows such a wish.
+        sys._getframe().f_trace_opcodes = True
         with api.saved_tensors_hooks(self._save, self._ask):
             sys.settrace(self._entered)
             try:
@@ -185,6 +187,7 @@ class WriteRecorder:
             return None
         self._look_behind()
         self._at = Instruction(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame.f_trace = self._happened  # first: Python 3.13 asks for it where instructions are wished for
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self._happened
 

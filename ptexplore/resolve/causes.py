@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ptexplore.model.trace import Cause
+from ptexplore.resolve.freed import CASES
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,7 @@ RULES = (
     ),
     CauseRule(
         re.compile(r"Trying to backward through the graph a second time|after they have already been freed"),
-        Cause(
-            "the first backward freed the tensors that the nodes had saved",
-            "retain_graph=True in the first backward keeps them; or run the forward again",
-        ),
+        CASES,
     ),
     CauseRule(
         re.compile(r"[Dd]erivative for '.{1,300}' is not implemented"),
@@ -143,6 +141,14 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r""""[\w:<>]+" not implemented for '\w+'"""),  # AT_DISPATCH_SWITCH of ATen/Dispatch.h
+        Cause(
+            "the kernel that is named has no code for this dtype: the list of dtypes that it is compiled for"
+            " (AT_DISPATCH_…) does not have it",
+            "convert to a dtype that it takes (x.float(), x.long()), or another operator",
+        ),
+    ),
+    CauseRule(
         re.compile(r"functions with out=\.\.\. arguments don't support automatic differentiation"),
         Cause(
             "autograd records no call with out=: there is no derivative of writing into a tensor that was given",
@@ -152,6 +158,14 @@ RULES = (
     CauseRule(
         re.compile(r"Torch not compiled with CUDA enabled|PyTorch is not linked with support for cuda devices"),
         Cause("torch was built without CUDA: it has no kernels for it", "tensors on the CPU, or a CUDA build"),
+    ),
+    CauseRule(
+        re.compile(r"Found no NVIDIA driver on your system|CUDA driver version is insufficient for CUDA runtime"),
+        Cause(
+            "torch was built with CUDA; this machine has no NVIDIA driver, or one that is older than that CUDA",
+            "tensors on the CPU; a newer driver, or a torch built with an older CUDA (nvidia-smi names the newest that"
+            " the driver runs)",
+        ),
     ),
     CauseRule(
         re.compile(r"without ATen_cuda library|torch\.cuda\.\w+ requires CUDA support"),

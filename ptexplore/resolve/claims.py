@@ -7,9 +7,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from operator import is_
 
 from ptexplore.lazy import remembered
-from ptexplore.model.observed import UNSEEN, Event, GraphNode, HeldTensors, RaisedError, UserCall, operators, records
+from ptexplore.model.nesting import Unrolling, each, folded, unrolled
+from ptexplore.model.observed import (
+    UNSEEN,
+    ChangedTable,
+    Event,
+    GivenKernel,
+    GraphNode,
+    HeldTensors,
+    RaisedError,
+    UserCall,
+    operators,
+    records,
+)
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
@@ -166,6 +179,12 @@ class Context:
         """What was read of the tensors that were there before the expression."""
         return tuple(records(self.session.observations, "held", HeldTensors))
 
+    @remembered
+    def given(self, op: str) -> tuple[GivenKernel, ...]:
+        """The functions of Python that torch.library.custom_op was given for an operator."""
+        tables = records(self.session.observations, "table", ChangedTable) if op in self.changed else []
+        return next((table.kernels for table in tables if table.op == op), ())
+
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""
         return self._table(op).get(key)
@@ -220,17 +239,31 @@ Pass = Callable[[Context, tuple[Claim, ...]], tuple[Claim, ...]]
 
 def rewrite(claims: tuple[Claim, ...], change: Callable[[Claim], Claim]) -> tuple[Claim, ...]:
     """Apply `change` to every claim, children first."""
-    return tuple(change(replace(c, children=rewrite(c.children, change))) for c in claims)
+    return folded(claims, lambda claim, children: change(replace(claim, children=children)))
+
+
+def replaced(claims: tuple[Claim, ...], instead: Callable[[Claim], tuple[Claim, ...] | None]) -> tuple[Claim, ...]:
+    """The claims, with others in the places of those that `instead` has some for; None: the claim stays.
+
+    It is asked from the outermost on, and not about what is inside a claim that goes. A claim in which nothing changed
+    is the same object as before.
+    """
+
+    def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
+        others = instead(claim)
+        if others is not None:
+            return others
+        children = [inner for held in (yield each(map(kept, claim.children))) for inner in held]
+        is_same = len(children) == len(claim.children) and all(map(is_, children, claim.children))
+        return (claim if is_same else replace(claim, children=tuple(children)),)
+
+    return tuple(claim for held in unrolled(each(map(kept, claims))) for claim in held)
 
 
 def number(claims: tuple[Claim, ...]) -> tuple[Hop, ...]:
     """The finished hops, with their numbers as ids."""
     numbered = numbers(claims)
-
-    def finish(claim: Claim) -> Hop:
-        return replace(claim.hop, id=numbered[id(claim)], children=tuple(finish(c) for c in claim.children))
-
-    return tuple(finish(c) for c in claims)
+    return folded(claims, lambda claim, inside: replace(claim.hop, id=numbered[id(claim)], children=inside))
 
 
 def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:

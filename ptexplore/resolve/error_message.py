@@ -46,6 +46,18 @@ _MODIFIED = re.compile(
     r"is at version ([0-9]{1,9}); expected version ([0-9]{1,9})"
 )
 CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\s*\Z")
+# What `read_message` looks for, in words.
+LOOKED_FOR = (
+    "torch's words for a missing kernel",
+    "for a saved tensor that was written to",
+    "the name of an operator of this torch",
+    "FILE:LINE of C++",
+    "a traceback of Python",
+    "the words of the usual errors that are known",
+)
+NAMED = 4  # operators, or lines of C++, that are told of one text
+_OPERATOR = re.compile(r"\b([a-z_][a-z0-9_]*)(?:::|\.)(\w+(?:\.\w+)?)\b")
+_CPP_LINE = re.compile(r"([\w./\\-]{1,300}\.(?:cpp|cc|cu|cuh|hpp|h|mm))\"?:([0-9]{1,9})\b")
 PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
 _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
@@ -77,6 +89,9 @@ class ErrorMessage:
     cause: Cause | None = None  # where the dispatcher's own reason does not say more
     yours: LeftFunction | None = None  # the innermost function of a traceback that is none of a package's
     is_cut: bool = False  # it ends within the words that name operator and dispatch key
+    operators: tuple[str, ...] = ()  # those of this torch that it names, beside that of a missing kernel
+    lines: tuple[str, ...] = ()  # FILE:LINE of C++ that it names, beside the one that threw
+    innermost: LeftFunction | None = None  # the innermost function of a traceback, if it is torch's
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
@@ -92,7 +107,36 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         cause=cause_of(text) if named is None else None,
         yours=_innermost_of_yours(lookup, text),
         is_cut=named is None and CUT.search(text) is not None,
+        operators=_operators_in(lookup, text) if named is None else (),
+        lines=_lines_in(text, raised.span() if raised is not None else None),
+        innermost=_innermost_of_torch(lookup, text),
     )
+
+
+def _operators_in(lookup: Lookup, text: str) -> tuple[str, ...]:
+    """The operators that a text names, as C++ or Python writes them, which this torch has; each once."""
+    written = (f"{name[1]}::{name[2]}" for name in _OPERATOR.finditer(text))
+    known = (name if lookup.store.operator(name) else name.removesuffix(".default") for name in written)
+    return tuple(name for name in dict.fromkeys(known) if lookup.store.operator(name) is not None)[:NAMED]
+
+
+def _lines_in(text: str, thrown: tuple[int, int] | None) -> tuple[str, ...]:
+    """The lines of C++ that a text names ("FILE:LINE"), each once, without the one of the words that say who threw."""
+    named = (
+        f"{recorded_path(place[1]) or place[1]}:{place[2]}"
+        for place in _CPP_LINE.finditer(text)
+        if thrown is None or not thrown[0] <= place.start() < thrown[1]
+    )
+    return tuple(dict.fromkeys(named))[:NAMED]
+
+
+def _innermost_of_torch(lookup: Lookup, text: str) -> LeftFunction | None:
+    """The innermost function of a text's last traceback, with the line that the text gives, if its file is torch's."""
+    frames = _frames_in(text)
+    if not frames or not _is_torchs(lookup, frames[-1].file):
+        return None
+    path = "torch/" + frames[-1].file.replace("\\", "/").rpartition("/torch/")[2]
+    return LeftFunction(frames[-1].function, unknown("as the traceback has it", path, frames[-1].line))
 
 
 def _innermost_of_yours(lookup: Lookup, text: str) -> LeftFunction | None:

@@ -15,6 +15,7 @@ from itertools import takewhile
 from msgspec import structs
 
 from ptexplore.model.hop_kinds import HopKind
+from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.observed import UNSEEN, CallTarget, Event, OperatorTimes, Part, UserCall, operators, records
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
@@ -81,24 +82,24 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
 
     def claims_in(
         parent: int | None, sets: Event | None, by_python: bool = True, guards: bool = False
-    ) -> tuple[tuple[Claim, ...], Event | None]:
+    ) -> Unrolling[tuple[tuple[Claim, ...], Event | None]]:
         """The claims inside an event, and the thread-local sets that Python read last there; `sets` before them."""
         claims: list[Claim] = []
         for event in inside.get(parent, []):
             if event.type == "sets":
-                children, last = claims_in(event.event, event, guards=guards or event.guards)
+                children, last = yield claims_in(event.event, event, guards=guards or event.guards)
                 claims += children
                 # In a frame they stay; C++ that called Python may have set others when Python has ended.
                 sets = sets if event.by_c else last if by_python else None
                 continue
             if event.type == "callback":  # its sets are told as if it were not there
-                children, sets = claims_in(event.event, sets, by_python)
+                children, sets = yield claims_in(event.event, sets, by_python)
                 claims += (replace(child, by_callback=True) for child in children)
                 continue
             goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
             # The engine runs its nodes with the sets that backward was called with (GraphTask::thread_locals_).
             kept = sets if goes_on or event.type == "engine" else None
-            children, last = claims_in(event.event, kept, goes_on, event.guards)
+            children, last = yield claims_in(event.event, kept, goes_on, event.guards)
             if event.type in KINDS and not _is_wrapper(event, children):
                 claims.append(_claim(_reading(event, sets, guards=guards), children, known))
             else:
@@ -107,7 +108,7 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
                 sets = last or sets
         return tuple(claims), sets
 
-    return claims_in(None, None)[0]
+    return unrolled(claims_in(None, None))[0]
 
 
 def _reading(event: Event, sets: Event | None, *, guards: bool) -> Event:

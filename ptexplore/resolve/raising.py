@@ -13,8 +13,10 @@ from functools import partial
 from itertools import pairwise
 
 from ptexplore.cpp.symbol_names import parse
+from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import (
     CppFunction,
+    FreedNode,
     LeftFrame,
     PythonPlace,
     RaisedError,
@@ -41,7 +43,7 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.resolve.causes import cause_of
-from ptexplore.resolve.claims import Claim, Context, rewrite
+from ptexplore.resolve.claims import Claim, Context, replaced, rewrite
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.error_message import (
@@ -53,6 +55,7 @@ from ptexplore.resolve.error_message import (
     thrown_at,
     with_writes,
 )
+from ptexplore.resolve.freed import cause_of_freed, freed_graph
 from ptexplore.resolve.mismatch import Given, compared
 from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
@@ -103,6 +106,9 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     )
     tensors = list(_tensors(operator)) if operator is not None else []
     missing = _missing(context, raised.message, claims, operator, call)
+    freed = next(iter(records(context.session.observations, "freed", FreedNode)), None)
+    graph = freed_graph(freed, raised, partial(_placed, context)) if freed is not None else None
+    cause = cause_of_freed(graph) if graph is not None else _cause(raised)
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
@@ -122,9 +128,10 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         close=raised.close,
         check=condition_at(context.lookup, source),
         compared=_compared(raised.message, tensors, operator) if operator is not None else (),
-        cause=_cause(raised) if missing is None else None,
+        cause=cause if missing is None else None,
         handed=_handed(context, raised.message),
         module=raised.module,
+        freed=graph,
     )
 
 
@@ -207,11 +214,13 @@ def _without_python(claims: Sequence[Claim], wanted: Callable[[Claim], bool]) ->
 
     What a function of Python's called is no call of what is around that function.
     """
-    for claim in claims:
+    pending = list(reversed(claims))
+    while pending:
+        claim = pending.pop()
         if wanted(claim):
             yield claim
         elif claim.event.type != "frame":
-            yield from _without_python(claim.children, wanted)
+            pending += reversed(claim.children)
 
 
 def _of_last_call(stack: Sequence[CppFunction]) -> Sequence[CppFunction]:
@@ -281,17 +290,16 @@ def _is_last(frame: LeftFrame, step: Claim) -> bool:
 
 def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
     """The operator calls that hold a claim, or are it, outermost first."""
+    return [claim for claim in _path_to(claims, step) if claim.hop.kind == "op"] if step is not None else []
 
-    def path(held: Sequence[Claim]) -> list[Claim]:
-        for claim in held:
-            if claim is step:
-                return [claim]
-            inside = path(claim.children)
-            if inside:
-                return [claim, *inside]
-        return []
 
-    return [claim for claim in path(claims) if claim.hop.kind == "op"] if step is not None else []
+def _path_to(claims: Sequence[Claim], step: Claim) -> list[Claim]:
+    """The claims around a step, outermost first, and the step itself; [] if it is in none of them."""
+    callers = {id(child): claim for claim in walk(claims) for child in claim.children}
+    path = [step]
+    while id(path[-1]) in callers:
+        path.append(callers[id(path[-1])])
+    return path[::-1] if any(claim is path[-1] for claim in claims) else []
 
 
 # --- what was not come to ---
@@ -310,7 +318,7 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     thrown = _thrown(context, raised[0]) if raised else None
     if raised and thrown is None and context.session.options.once:
         certain = _certain(claims)
-        return tuple(_cut(claim, certain) for claim in claims)
+        return unrolled(each(_cut(claim, certain) for claim in claims))
     if thrown is None:
         return _without_caught(context, claims, None)
     step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))
@@ -330,7 +338,7 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             continue
         come_to = [number for number, kernel in enumerate(kernels, 1) if kernel in plain]
         plan[claim.event.event] = max(entered, *come_to, 0), plain if claim is left[-1] else None
-    return tuple(_cut(claim, plan) for claim in claims)
+    return unrolled(each(_cut(claim, plan) for claim in claims))
 
 
 def _certain(claims: Sequence[Claim]) -> Plan:
@@ -355,7 +363,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
         is_left = claim.event.raised and claim.event.event in whose
         return claim.but(claim.hop, RAISED) if is_left else claim
 
-    return rewrite(tuple(_cut(claim, plan) for claim in claims), told) if left else claims
+    return rewrite(unrolled(each(_cut(claim, plan) for claim in claims)), told) if left else claims
 
 
 def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Claim, str, Sequence[CppFunction]]]:
@@ -456,18 +464,21 @@ def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim |
     """The claims, where those that lead to a step, which the error left, are observed if C++'s stack held them."""
     names = frozenset(name for function in thrown.stack if function.name for name in _functions_in(function.name))
 
-    def seen(claim: Claim, around: Claim | None = None) -> Claim:
+    leading = {id(claim) for claim in _path_to(claims, step)} if step is not None else set()
+
+    def seen(claim: Claim, around: Claim | None = None) -> Unrolling[Claim]:
         # What a kernel's text calls stands beside the operators that it calls, and holds none of them yet.
         is_called = around is not None and around.hop.kind == "kernel" and claim.hop.kind == "impl"
-        if not is_called and claim is not step and not any(inner is step for inner in claim.walk()):
+        if not is_called and id(claim) not in leading:
             return claim
-        claim = replace(claim, children=tuple(seen(child, claim) for child in claim.children))
+        around = claim
+        claim = replace(claim, children=(yield each(seen(child, around) for child in claim.children)))
         hop = claim.hop
         if hop.kind not in ("kernel", "impl") or hop.status == "observed" or hop.name not in names:
             return claim
         return claim.but(replace(hop, status="observed", evidence=(*hop.evidence, thrown.observation)), ON_STACK)
 
-    return tuple(map(seen, claims)) if step is not None else claims
+    return unrolled(each(map(seen, claims))) if step is not None else claims
 
 
 def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sites) -> Claim | None:
@@ -488,55 +499,49 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
 
 def _with(claims: tuple[Claim, ...], old: Claim, new: Claim) -> tuple[Claim, ...]:
     """The claims with one put in the place of another."""
-    return tuple(new if claim is old else replace(claim, children=_with(claim.children, old, new)) for claim in claims)
+    return replaced(claims, lambda claim: (new,) if claim is old else None)
 
 
 def _before_formulas(claims: tuple[Claim, ...], node: Claim) -> tuple[Claim, ...]:
     """The claims, where this node raised as it unpacked what it had saved: it does so before any of its formulas."""
-    return tuple(
-        replace(claim, children=tuple(child for child in claim.children if child.hop.status != "predicted"))
-        if claim is node
-        else replace(claim, children=_before_formulas(claim.children, node))
-        for claim in claims
-    )
+    unpredicted = tuple(child for child in node.children if child.hop.status != "predicted")
+    return _with(claims, node, replace(node, children=unpredicted))
 
 
-def _cut(claim: Claim, plan: Plan) -> Claim:
+def _cut(claim: Claim, plan: Plan) -> Unrolling[Claim]:
     children = claim.children
     if claim.hop.kind == "op" and claim.event.event in plan:
-        children = tuple(_entered(children, *plan[claim.event.event]))
-    return replace(claim, children=tuple(_cut(child, plan) for child in children))
+        children = yield _entered(children, *plan[claim.event.event])
+    return replace(claim, children=(yield each(_cut(child, plan) for child in children)))
 
 
-def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) -> Iterator[Claim]:
+def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) -> Unrolling[tuple[Claim, ...]]:
     """What of an operator's or a kernel's claims was come to, if so many more steps were.
 
     `names` are the functions on C++'s stack inside of the operator that was left last; None for one around it.
     """
     last = steps == 0 and names is not None
-    for claim in held:
+    entered: list[Claim] = []
+    for place, claim in enumerate(held):
         if claim.hop.kind == "key":
             if steps:
-                kernel = replace(
-                    claim.children[0], children=tuple(_entered(claim.children[0].children, steps - 1, names))
+                inside = yield _entered(claim.children[0].children, steps - 1, names)
+                entered.append(
+                    replace(claim, children=(replace(claim.children[0], children=inside), *claim.children[1:]))
                 )
-                yield replace(claim, children=(kernel, *claim.children[1:]))
             else:
-                yield from _seen(claim)
+                entered += _seen(claim)
         elif not last or claim.hop.kind not in ("impl", "stub") or claim.hop.status == "observed":
-            yield claim
-        elif names is not None and any(called.hop.name in names for called in held[held.index(claim) :]):
-            inside = tuple(_entered(claim.children, 0, names)) if claim.hop.name in names else ()
-            yield replace(claim, children=inside)
+            entered.append(claim)
+        elif names is not None and any(called.hop.name in names for called in held[place:]):
+            inside = (yield _entered(claim.children, 0, names)) if claim.hop.name in names else ()
+            entered.append(replace(claim, children=inside))
+    return tuple(entered)
 
 
 def _seen(claim: Claim) -> Iterator[Claim]:
     """What a recorder saw inside of a claim, without that itself."""
-    for child in claim.children:
-        if child.hop.kind in ("op", "python", "node", "binding"):
-            yield child
-        else:
-            yield from _seen(child)
+    return outermost(claim.children, lambda child: child.hop.kind in ("op", "python", "node", "binding"))
 
 
 def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:

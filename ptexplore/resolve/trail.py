@@ -40,7 +40,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
         kind = observation.kind
-        if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched"):
+        if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched", "varies"):
             context.findings.append(Finding(kind, record_of(observation, Remark).text))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
@@ -89,7 +89,7 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> s
     told = {number for number, route in enumerate(program.routes) if route.represented == number}
     more = f", {len(told)} calls in all" if len(told) > len(done) else ", one call of each"  # by another builtin
     what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls and nodes were stepped{more}"
-    text = f"{what}, in {stepping.spent:.0f} s"
+    text = f"{what}, {stepping.stepped:,} instructions" if stepping.stepped else what  # an older file has no count
     reasons = Counter(why for why in left.values() if why is not None)
     text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())
     if options.script is None:

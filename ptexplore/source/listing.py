@@ -55,12 +55,22 @@ def checkout_files(checkout: Checkout) -> list[Listed]:
     root = os.path.realpath(checkout.root)
     roots = [f"{root}/{name}" for name in ROOTS] if checkout.project == "pytorch" else [root]
     listed = (
-        Listed(path, file, "checkout", state)
+        Listed(shown(path), file, "checkout", state)
         for top in roots
         for file, state in _walk(top)
         if _is_plain(path := file[len(root) + 1 :]) and not path.startswith(NOT_SOURCE)
     )
     return sorted(listed)
+
+
+def shown(path: str) -> str:
+    """A path as it can be kept and printed: of a name that is not UTF-8, U+FFFD stands for each byte that is not."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
+
+
+def is_unicode(file: str) -> bool:
+    """Whether the name of a file is UTF-8, as names that are kept and printed must be."""
+    return file.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in file)
 
 
 def _is_plain(path: str) -> bool:
@@ -113,7 +123,7 @@ def _wheel_files(where: canonical.InstalledFolders) -> Iterator[Listed]:
             else:
                 path = canonical.installed_path(file, where, _head(file, where))
             if path is not None and _is_plain(path):
-                yield Listed(path, file, "wheel", state)
+                yield Listed(shown(path), file, "wheel", state)
 
 
 def _head(file: str, where: canonical.InstalledFolders) -> str:

@@ -22,6 +22,7 @@ from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
 from ptexplore.view.notes.notes_about import MarksByTree, about_operator, holds
+from ptexplore.view.yaml_kernels import not_in_this_build
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 _NAMED = 4  # keys of a row that are named
@@ -98,6 +99,7 @@ class Card:
     notes: tuple[Mark, ...] = ()  # stops about its entry, or about what its keys run
     doc: DocLine | None = None  # what Python's documentation says of it, if that was looked for
     doc_place: SourceRef | None = None
+    not_built: tuple[tuple[str, str], ...] = ()  # keys that YAML names without a kernel in this build, with the kernels
 
     @property
     def common(self) -> tuple[KeyRow, ...]:
@@ -189,6 +191,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
         ),
         siblings=tuple(siblings),
         trees=lookup.infos,
+        not_built=not_in_this_build(store, tree, operator),
     )
 
 
@@ -316,6 +319,9 @@ def _kernel_lines(card: Card, *, full: bool) -> Iterator[Line]:
     if card.fallthrough:
         names = ", ".join(card.fallthrough) if full else f"{len(card.fallthrough)} keys"
         yield Line("dim", f"fall through: {names}", indent=2)
+    if card.not_built:
+        named = ", ".join(f"{key} ({kernel})" for key, kernel in card.not_built)
+        yield Line("dim", f"in YAML, not in this build: {named}", indent=2)
     left = len(card.keys) - len(shown)
     if left:
         yield Line("dim", f"{left} more kernels for other keys: {HIDDEN}", indent=2)
@@ -384,6 +390,7 @@ def card_to_document(card: Card, runtime: Runtime) -> dict[str, Any]:
         "entry": source_to_json(card.entry),
         "keys": [_key_to_json(row) for row in card.keys],
         "fallthrough": list(card.fallthrough),
+        "not_built": [{"key": key, "kernel": kernel} for key, kernel in card.not_built],
         "derivative": _derivative_to_json(card),
         "bindings": [
             {

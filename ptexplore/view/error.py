@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ptexplore.resolve.error_message import ErrorMessage
 from ptexplore.view.line import Line
-from ptexplore.view.trace.ending import cause_lines, first_words, missing_lines, modified_lines, place_of_yours
+from ptexplore.view.trace.ending import cause_lines, first_words, missing_lines, modified_lines, named, place_of_yours
 
 _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
 ERROR_FORMAT = 1  # of `explain-error --json`
@@ -32,7 +32,19 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
         yield from modified_lines(message.modified)
     if message.source is not None:
         yield Line("place", f"thrown by     {message.function}", message.source, indent=1)
+    if message.lines:
+        yield Line("text", f"it names      {', '.join(message.lines)}", indent=1)
+    if message.operators:
+        yield Line("text", f"operators     {', '.join(message.operators)}", indent=1)
+    if message.innermost is not None:
+        at = message.innermost.source
+        yield Line(
+            "text", f"Python left   {named(message.innermost)} {at.path}:{at.line} (as the text has it)", indent=1
+        )
     yield from cause_lines(message.cause)
+    is_explained = message.cause or message.missing or message.modified
+    if not is_explained and (message.lines or message.operators or message.innermost or message.yours):
+        yield Line("text", "why           not known: these are not the words of a usual error that is known", indent=1)
 
 
 def heading(message: ErrorMessage) -> str:
@@ -55,6 +67,10 @@ def error_to_document(message: ErrorMessage) -> dict[str, object]:
         "function": message.function,
         "source": to_builtins(message.source),
         "yours": to_builtins(message.yours),
+        "operators": list(message.operators),
+        "lines": list(message.lines),
+        "innermost": to_builtins(message.innermost),
         "cause": cause.why if cause is not None else None,
         "remedy": (cause.remedy or None) if cause is not None else None,
+        "cases": to_builtins(cause.cases) if cause is not None else [],
     }

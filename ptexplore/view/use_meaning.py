@@ -58,6 +58,13 @@ _OF_STD = words(
     sin sinh size sort sqrt swap tan tanh tgamma tie to_string transform trunc unique visit"""
 )
 
+_OBJECT = re.compile(
+    r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*"
+)  # what a use through a variable is written as
+_STATEMENTS = frozenset(
+    {"return", "delete", "else", "throw", "case", "goto", "co_return", "co_yield", "new", "typename"}
+)
+
 Arguments = tuple[int, int]  # the fewest and the most
 
 
@@ -340,6 +347,19 @@ class UseReader:
         """The qualified name of the member of that name in a class or its bases; None where that is not known."""
         return self._in_class(qualified, name, self.bearers(name)) or None
 
+    def derives(self, qualified: str, bases: Collection[str]) -> bool | None:
+        """Whether a class has one of these among its bases, at any depth; None where a base of it is not known."""
+        return self._derives(qualified, bases, 0)
+
+    def _derives(self, qualified: str, bases: Collection[str], level: int) -> bool | None:
+        own = self._bases_of(qualified) if level < _LEVELS else None
+        if own is None:
+            return None
+        if any(base in bases for base in own):
+            return True
+        told = {self._derives(base, bases, level + 1) for base in own}
+        return True if True in told else None if None in told else False
+
     def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
         """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""
         bearers = self.bearers(use.name)
@@ -487,7 +507,7 @@ class FileReader:
         by_reading: dict[Reading, list[int]] = {}
         for line in sorted(use.lines):
             given = told(self._given(use.name, line)) if told is not None else None
-            scope = self._scope(line) if in_place else ""
+            scope = self._scope(line) if in_place else self._class_of_object(use, line)
             lines = known.get((scope, given))
             if lines is None:
                 reading = self._in_scope(use, scope, given)
@@ -497,12 +517,47 @@ class FileReader:
 
     def _in_scope(self, use: SiteUse, scope: str, given: Arguments | None) -> Reading:
         """What is said of a use inside a scope with so many arguments."""
+        if _OBJECT.fullmatch(use.text) and not use.text.startswith("this->"):
+            sole = self._reader.member(scope, use.name) if scope else None
+            takes = sole is not None and self._reader.bearers(use.name).takes(sole, given)
+            return Reading(sole if takes else None, given) if takes or given else PLAIN
         if use.kind == "inherit":  # a base is looked up where the class stands, not inside of it
             scope = scope.rpartition("::")[0]
         sole = self._reader.in_scope(use, self._path, scope, given)
         if sole is not None and use.text == use.name and self._is_hidden(use.name):
             sole = None
         return Reading(sole, given) if sole or given else PLAIN
+
+    def _class_of_object(self, use: SiteUse, line: int) -> str:
+        """The class of the object through which a use is written, where a line above declares it; "" where none does.
+
+        A variable or parameter of the function around the line, which has one declaration of that name there: a class
+        by its name, an object or a pointer as the use has it. `auto` and templates are not read.
+        """
+        written = _OBJECT.fullmatch(use.text) if use.kind == "call" and not self._python else None
+        if written is None or self._text is None:
+            return ""
+        inner = [s for s in self._reader.names.defined(self._path) if s.kind == "function" and not s.declared]
+        around = max((s.begin for s in inner if s.begin <= line <= s.end_line), default=0)
+        if not around:
+            return ""
+        above = "\n".join(self._text.split("\n")[around - 1 : line])
+        text = COMMENT_OR_STRING.sub(" ", above)
+        name = re.escape(written["object"])
+        if re.search(rf"(?:>|\bauto)[\s&*]+{name}\b\s*[;=({{,):]", text):
+            return ""
+        declared = re.findall(
+            rf"(?:^|[;{{}}(,]|\bconst\b)\s*((?:\w+::)*[A-Za-z_]\w*)([\s&*]+){name}\b\s*[;=({{,)]", text
+        )
+        types = {(kind, "*" in sign) for kind, sign in declared if kind not in _STATEMENTS}
+        if len(types) != 1:
+            return ""
+        kind, is_pointer = types.pop()
+        if is_pointer is not (written["by"] == "->"):
+            return ""
+        last = kind.rpartition("::")[2]
+        meant = self._reader.in_scope(SiteUse(last, "type", kind, None, [line]), self._path, self._scope(line), None)
+        return meant if meant is not None and self._reader.names.is_class(meant) else ""
 
     def _read_python(self, use: SiteUse) -> Reading:
         before = use.text[: -len(use.name)]

@@ -297,12 +297,12 @@ class Workspace:
 
         Raises PtexploreError if it tells nothing that is known.
         """
-        from ptexplore.resolve.error_message import read_message
+        from ptexplore.resolve.error_message import LOOKED_FOR, read_message
         from ptexplore.view.error import error_lines
 
         message = read_message(self.lookup, self.runtime.version, text)
         if not error_lines(message):
-            why = "it names no missing kernel, no tensor written to, no line of C++, and fits no error that is known"
+            why = f"none of the forms fits that are looked for: {', '.join(LOOKED_FOR)}"
             hint = "trace the expression itself: ptexplore trace tells where it is thrown"
             if message.is_cut:
                 why, hint = "it is cut within the operator that has no kernel and its dispatch key", "paste all of it"

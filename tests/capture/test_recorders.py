@@ -258,13 +258,13 @@ def test_backward_of_a_complex_result_runs_from_its_real_part(warm: Runtime) -> 
 LOWERED = """
 import sys
 for _name in ("events", "frames"):
-    assert sys.modules[f"_ptexplore_probe.{_name}"].LIMIT == 50_000
+    assert sys.modules[f"_ptexplore_probe.{_name}"].LIMIT == 20_000
     sys.modules[f"_ptexplore_probe.{_name}"].LIMIT = 5_000
 """
 
 
 def test_a_long_run_is_cut_alike_in_every_pass(warm: Runtime) -> None:
-    limit, setup = (50_000, ()) if THOROUGH else (5_000, (LOWERED,))
+    limit, setup = (20_000, ()) if THOROUGH else (5_000, (LOWERED,))
     session = trace(warm, f"[torch.empty(0) for _ in range({limit + 1000})]", setup=setup)
     for recorder in ("ops", "frames", "dispatch"):
         assert sum(e["type"] == "op" for e in seen(session, recorder)) == limit

@@ -97,6 +97,8 @@ def test_a_call_of_an_unknown_letter_is_no_tensor(command: InProcess) -> None:
         ("a + 1", "--native-budget", "5"),
         ("--script", __file__, "--native-budget", "-1"),
         ("--script", __file__, "--native-budget", "nan"),
+        ("--script", __file__, "--native-budget", "5 s"),
+        ("--script", __file__, "--vary"),
         ("a + 1", "--depth", "-1"),
     ],
     ids=lambda given: " ".join(given).replace(__file__, "FILE"),

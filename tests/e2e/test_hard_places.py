@@ -248,7 +248,7 @@ SCRIPTED = "m = torch.jit.script(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))"
 def test_what_torchscript_leaves_to_one_node_is_that_nodes(command: InProcess) -> None:
     """A scripted module's first call records autograd's nodes; later ones one, whose backward calls other operators.
 
-    The profiler saw the first call, and the machine a later one: none of the two is laid over the other.
+    The profiler and the machine both see a later one.
     """
     first, warm = torch_says(
         "from torch import nn\n"
@@ -279,16 +279,13 @@ def test_what_torchscript_leaves_to_one_node_is_that_nodes(command: InProcess) -
         return hop
 
     run = [hop for hop in made.hops if hop["phase"] == "backward" and hop["kind"] in ("op", "node")]
-    is_stepped = any(hop["instructions"] for hop in run if hop["kind"] == "node")  # a busy machine steps less
     nodes = [hop["name"].removesuffix("::apply").rpartition("::")[2] for hop in run if hop["kind"] == "node"]
     outermost = [hop for hop in run if hop["kind"] == "op" and (around(hop) or {}).get("kind") == "node"]
     inside = [hop["name"].partition(".")[0] for hop in outermost]
-    assert [sorted(nodes), sorted(inside)] == [sorted(names) for names in (warm if is_stepped else first)]
+    assert [sorted(nodes), sorted(inside)] == [sorted(names) for names in warm]
     recorded = {hop["name"] for hop in made.hops if hop["phase"] == "forward" and hop["kind"] == "node"}
-    assert ("ReluBackward0" in recorded) == (not is_stepped)
-    told = [found["text"] for found in made.data["findings"] if found["kind"] == "other-run"]
-    assert any("ReluBackward0" in text for text in told) == is_stepped
-    assert not [found for found in made.data["findings"] if found["kind"] == "prediction-differs"]
+    assert "ReluBackward0" not in recorded
+    assert not [found for found in made.data["findings"] if found["kind"] in ("other-run", "prediction-differs")]
 
 
 OLDER_VMAP = "torch._vmap_internals._vmap"
@@ -709,10 +706,8 @@ def test_a_class_of_c_holds_every_function_of_python_that_it_calls(command: InPr
     assert [hop["name"] for hop in tree[1]["children"]] == called == ["__iter__", *["__next__"] * 4]
 
 
-@pytest.mark.parametrize(("loaded", "modules"), [("torch._dynamo", 1), ("json", 2)])
-def test_what_setup_defines_can_be_imported_as_any_code_of_python(
-    command: InProcess, loaded: str, modules: int
-) -> None:
+@pytest.mark.parametrize("loaded", ["torch._dynamo", "json"])
+def test_what_setup_defines_can_be_imported_as_any_code_of_python(command: InProcess, loaded: str) -> None:
     """Pickle finds a class by its module's name, Dynamo a function's globals: it keeps the first module of a name."""
     setup = (
         f"import importlib, inspect, pickle, sys, {loaded}\n"
@@ -720,7 +715,7 @@ def test_what_setup_defines_can_be_imported_as_any_code_of_python(
         "seen = sys.__dict__.setdefault('modules_seen', [])\n"
         "seen.append(importlib.import_module(__name__))\n"
         "def f():\n"
-        "    import colorsys\n"  # so that what is shown is a second call, of names made anew
+        "    import colorsys\n"
         "    assert type(pickle.loads(pickle.dumps(Own()))) is Own\n"
         "    assert inspect.getsource(Own) == 'class Own: pass\\n'\n"  # as TorchScript reads what it compiles
         "    assert inspect.getsource(f).startswith('def f():\\n    import colorsys')\n"
@@ -729,7 +724,7 @@ def test_what_setup_defines_can_be_imported_as_any_code_of_python(
     )
     data = command("trace", "f()", "--setup", setup, "--no-native", "--json").data
     assert data["ending"] is None
-    assert data["result"]["description"] == str(modules)
+    assert data["result"]["description"] == "1"
 
 
 def test_a_key_says_redispatch_only_inside_the_kernel_that_redispatched(command: InProcess) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.harness import REPOSITORY, Cli, hashes
+from tests.harness import REPOSITORY, Cli, InProcess, hashes
 from tests.html_outline import outline
 
 if TYPE_CHECKING:
@@ -320,3 +320,28 @@ def test_every_link_of_a_bare_installs_site_leads_somewhere_and_what_is_missing_
     home = (cli.cwd / "out/index.html").read_text(encoding="utf-8")
     assert home.count('<a id="begin"') == 1
     assert 'href="src/torch/csrc/autograd/index.html"' in home, "the map leads to folders"
+
+
+def test_a_row_of_a_trace_has_one_share(command: InProcess, tmp_path: Path) -> None:
+    """What the table says of a row, the tree below it says too: both are parts of all that was stepped."""
+    from ptexplore.render.html.traces import table, tree
+    from ptexplore.view.site.site import Settings, Site
+    from ptexplore.view.trace.page import Options
+    from ptexplore.view.trace.views import view
+    from ptexplore.workspace.saved_traces import load_trace
+
+    saved = tmp_path / "sum.trail"
+    made = command("trace", "torch.add(a, b)", "--save", str(saved))
+    assert made.code == 0, made
+    trail, session = load_trace(str(saved))
+    if session is None or not trail.captured.native:
+        pytest.skip("no native pass here")
+    site = Site(Settings("Traces", "core"), [], {}, {}, {})
+    first = table(site, trail, view(trail, Options(), session), "traces/sum.html")
+    whole = tree(site, trail, session, view(trail, Options(view="tree"), session), "traces/sum.html")
+    of_table = re.search(r"<span>(\d+%)</span></span></td>(?:(?!<tr).)*?aten::add\.Tensor", first, re.DOTALL)
+    row = r"<span>(\d+%)</span><span>[\d,]+</span></span>(?:(?!<li).)*?aten::add\.Tensor"
+    of_tree = re.search(row, whole, re.DOTALL)
+    assert of_table is not None
+    assert of_tree is not None
+    assert of_table[1] == of_tree[1], (first, whole)

@@ -273,7 +273,8 @@ def test_a_thread_that_the_system_does_not_start_is_no_fault_of_ours(monkeypatch
     def refuse(*_given: object) -> None:
         raise RuntimeError("can't start new thread")  # as CPython says it
 
-    monkeypatch.setattr(threading, "_start_new_thread", refuse)
+    starts = "_start_joinable_thread" if sys.version_info >= (3, 13) else "_start_new_thread"
+    monkeypatch.setattr(threading, starts, refuse)
     pool = ThreadPoolExecutor(1)
     with pytest.raises(RuntimeError) as raised:
         pool.submit(print)

@@ -161,7 +161,9 @@ def told_of(block: Callable[[], None]) -> dict[str, Any] | None:
         block()
     except RuntimeError as raised:
         error = raised
-    message = json.loads(recorder.end(error).message)
+    recorder.end(error)
+    assert recorder.recorded is not None
+    message = json.loads(recorder.recorded.message)
     assert "modified by an inplace operation" in str(error)
     return next((seen["data"] for seen in message["observations"] if seen["kind"] == "saved"), None)
 

@@ -182,3 +182,73 @@ _RIDDLES = frozenset(("one", "ones", "found", "here", "there", "said", "looking"
 def test_names_say_what_they_hold() -> None:
     riddles = {name_of(path): _RIDDLES & {name.strip("_") for name in facts(path).names} for path in MODULES}
     assert {path: names for path, names in riddles.items() if names} == {}
+
+
+# Functions that call themselves over nested records, and why they can't go deep.
+_SHALLOW = {
+    "ptexplore/resolve/dispatch/reasoning.py::_chain": "a call passes at most STEPS keys",
+    "ptexplore/view/trace/native_names.py::_joined": "over the template arguments of one name",
+    "ptexplore/view/trace/native_names.py::_trampoline": "over the template arguments of one name",
+    "ptexplore/resolve/order.py::_nested": "it orders one function, which holds no further one of its kind",
+    "ptexplore/resolve/order.py::_ordered": "it orders one function, which holds no further one of its kind",
+}
+_DEEP_ROOMS = ("capture", "resolve", "view/trace", "view/notes/notes_about.py", "render", "tui")
+_NESTING = frozenset(
+    ("children", "inner", "parts", "inside", "calls")
+)  # the fields that hold records of their own kind
+
+
+class _Recursive(NamedTuple):
+    """A function: those of its module that it names, whether it walks nested records, and whether it is unrolled."""
+
+    names: set[str]
+    walks: bool
+    unrolled: bool
+
+
+def _named(node: ast.expr) -> str | None:
+    """The name of a function that is called, or handed to `map`; None of an expression that is none."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _functions_of(path: Path) -> dict[str, _Recursive]:
+    """What is asked of each function of a module, those inside functions too."""
+    read: dict[str, _Recursive] = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        names: set[str] = set()
+        walks = False
+        for part in ast.walk(node):
+            walks = walks or (isinstance(part, ast.Attribute) and part.attr in _NESTING)
+            if isinstance(part, ast.Call):
+                names |= {called for called in map(_named, (part.func, *part.args)) if called is not None}
+        returns = ast.unparse(node.returns) if node.returns is not None else ""
+        read[node.name] = _Recursive(names, walks, returns.startswith(("Unrolling", "Pruned")))
+    return read
+
+
+def _reached(functions: dict[str, _Recursive], name: str) -> set[str]:
+    """The functions of a module that one of them leads to."""
+    reached: set[str] = set()
+    pending = [name]
+    while pending:
+        inner = functions[pending.pop()].names & functions.keys()
+        pending += inner - reached
+        reached |= inner
+    return reached
+
+
+def test_nested_records_are_not_walked_by_recursion() -> None:
+    """Code may call itself deeper than Python lets a function of ours: `model/nesting.py` has the ways to walk."""
+    recursive = []
+    for path in MODULES:
+        if not path.relative_to(PACKAGE).as_posix().startswith(_DEEP_ROOMS):
+            continue
+        functions = _functions_of(path)
+        for name, known in functions.items():
+            if known.walks and not known.unrolled and name in _reached(functions, name):
+                recursive.append(f"{name_of(path)}::{name}")
+    assert set(recursive) == set(_SHALLOW)

@@ -95,7 +95,7 @@ PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # these retur
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
 LOST = "the traced code took the profile function away: what Python called after that is not known"
-KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "projected", "event")
+KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "beyond", "event")
 
 
 def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[str, Any]]:
@@ -162,6 +162,7 @@ def _listed(root: SteppedCall, codes: Mapping[int, Mapping[str, Any]], symbols: 
             str(n): list(dict.fromkeys(map(demangle, place.jumpers))) for place, n in numbers.items() if place.jumpers
         },
         "units": {str(n): place.unit for place, n in numbers.items() if place.unit},
+        "written": {str(n): (place.file, place.line) for place, n in numbers.items() if place.file},
         "globals": [n for place, n in numbers.items() if place.is_global],
         "stubs": dict(_stubs(calls, function, names, symbols)),
         "returned": {

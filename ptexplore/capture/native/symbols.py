@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ptexplore.capture.native.debug_lines import begins
 from ptexplore.cpp.symbol_names import without_suffix
 from ptexplore.writing import keep_whole
 
@@ -40,6 +41,8 @@ _LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64, with which functions begin that may b
 _JUMPS = {b"\xe9": struct.Struct("<i"), b"\xeb": struct.Struct("<b")}  # a near jump's byte, and how far it goes
 _OWN_ALIAS = ".localalias"  # by which GCC jumps to a global function, instead of to what may be defined elsewhere
 _SIZES_OF_A_JUMP = [landing + 1 + far.size for landing in (0, len(_LANDING)) for far in _JUMPS.values()]  # in bytes
+_COMPRESSED = 0x800  # SHF_COMPRESSED
+_TORCHS = ("libtorch", "libc10", "libshm")  # how torch's own libraries are called
 _SLOT = 16  # bytes of one slot of the table
 _WORTH_KEEPING = 10_000  # functions: to sort fewer takes no time
 _FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
@@ -59,6 +62,7 @@ class FunctionAddress:
     `others` are the further names of that address: a linker may keep one copy of functions that are the same code.
     `jumpers` are functions whose whole code is a jump to this one, and that may be of the same file. A compiler makes
     that of a function which only calls it, and of a function that is the same code (GCC's -fipa-icf).
+    `file` and `line`: where it begins, of an extension that was compiled with -g; "" and 0 where that is not known.
     """
 
     library: str
@@ -69,6 +73,8 @@ class FunctionAddress:
     is_global: bool = False
     others: tuple[str, ...] = ()
     jumpers: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
 
     @property
     def is_cold(self) -> bool:
@@ -139,7 +145,23 @@ class Elf:
         others = self._others(start)
         is_fixed = not is_global or any(other.endswith(_OWN_ALIAS) for other in others)
         jumpers = self._jumping(start, file) if is_fixed else ()
-        return FunctionAddress(self.library, "function", start, name, unit, is_global, others, jumpers)
+        written, line = self._begins.get(start, ("", 0))
+        return FunctionAddress(self.library, "function", start, name, unit, is_global, others, jumpers, written, line)
+
+    @cached_property
+    def _begins(self) -> dict[int, tuple[str, int]]:
+        """By address where a function begins, in an extension of torch's: what is linked to c10, and is not torch."""
+        dynamic = self._section(".dynstr")
+        if self.library.startswith(_TORCHS) or b"\0libc10.so" not in dynamic or not self._section(".debug_line"):
+            return {}
+        return begins(self._section)
+
+    def _section(self, name: str) -> bytes:
+        """The bytes of a section as they are in the file; empty where there is none, and where they are compressed."""
+        section = next((section for section in self.sections if section.name == name), None)
+        if section is None or section.flags & _COMPRESSED:
+            return b""
+        return self._bytes[section.offset : section.offset + section.size]
 
     def _others(self, start: int) -> tuple[str, ...]:
         """The names of an address but the one that is kept; of very many the first."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
+from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
@@ -16,6 +17,7 @@ from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.site.site import Site, between
 from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TrailView, percent
 from ptexplore.view.trace.rows import stops_to_read
+from ptexplore.view.trace.screen import stepped
 from ptexplore.view.trace.views import view
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ _BAR = 48  # pixels
 _OPEN = 3  # levels that are open when the page is
 
 
-def tree(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
+def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str) -> Markup:
     """The nested rows of a trace, on the page `url`; if instructions were counted, with a bar for what each costs."""
     show = places(site, url, {info.name: info for info in trail.trees})
     cards = {
@@ -35,8 +37,8 @@ def tree(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
         if hop.kind == "op" and hop.op and hop.op in site.operators
     }
     out: list[str] = []
-    whole = sum(row.instructions or 0 for row in _counted(shown.rows)) if shown.counted else 0
-    _rows(out, shown.rows, _Parts(show, cards, whole), 0)
+    whole = stepped(trail, session) if shown.counted else 0
+    unrolled(_rows(out, shown.rows, _Parts(show, cards, whole), 0))
     return Markup("".join(out))
 
 
@@ -88,15 +90,6 @@ def _bar(share: float) -> str:
     return bar + f'<rect class="of" width="{min(1, share) * _BAR:.1f}" height="8"/></svg>'
 
 
-def _counted(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
-    """The outermost rows that have instructions: what all others are a share of."""
-    for row in rows:
-        if row.instructions is not None:
-            yield row
-        else:
-            yield from _counted(row.children)
-
-
 class _Parts(NamedTuple):
     """What rows are made with: places, the cards of operators by hop, the instructions of the whole trace."""
 
@@ -105,7 +98,7 @@ class _Parts(NamedTuple):
     whole: int
 
 
-def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -> None:
+def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -> Unrolling[None]:
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f"<li data-hop={row.hop} data-kind={row.kind} data-status={row.status}>")
@@ -114,7 +107,7 @@ def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -
             lines = f'<div class=place><a href="{parts.cards[row.hop]}">the operator\'s card</a></div>{lines}'
         if row.children:
             out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
-            _rows(out, row.children, parts, depth + 1)
+            yield _rows(out, row.children, parts, depth + 1)
             out.append("</details>")
         else:
             out.append(f"<div class=leaf>{title}</div>{lines}")
@@ -140,7 +133,7 @@ def _cost(row: TraceRow, whole: int) -> str:
     if row.instructions is None:
         return "<span class=cost></span>"
     share = row.instructions / whole
-    return f"<span class=cost>{_bar(share)}<span>{share:.0%}</span><span>{row.instructions:,}</span></span>"
+    return f"<span class=cost>{_bar(share)}<span>{percent(share)}</span><span>{row.instructions:,}</span></span>"
 
 
 def _line(line: Line, show: Shown) -> str:
@@ -184,7 +177,8 @@ class Traces:
             stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
-                first=first, table=table(self.site, trail, first, url), tree=tree(self.site, trail, shown, url),
+                first=first, table=table(self.site, trail, first, url),
+                tree=tree(self.site, trail, session, shown, url),
                 ending=Markup("".join(_line(line, self._places(trail, url)) for line in shown.ending)),
                 left=shown.left_out,
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],

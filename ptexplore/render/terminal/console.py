@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # most commands print no notes
 Locate = Callable[[SourceRef], str | None]  # a place in a tree -> the address of its line on this machine
 _Drawn = ParamSpec("_Drawn")
 
+SIZES, LEAST_SIZE = ("COLUMNS", "LINES"), 10  # what says how large a terminal is, and what it must say at least
 PIPE_WIDTH = 4000  # columns: a path:line that another program reads is never broken
 PICTURE_WIDTH = 100
 
@@ -72,11 +73,17 @@ class _Gated:
 
 def make_console(*, stderr: bool = False) -> Console:
     """A console that obeys NO_COLOR and never reads markup; in a pipe it folds nothing unless COLUMNS says so."""
-    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    environment = {name: value for name, value in os.environ.items() if name not in SIZES or _is_size(value)}
+    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, _environ=environment)
     console.push_render_hook(_Gate())
-    if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
+    if not console.is_terminal and "COLUMNS" not in environment:
         console.width = PIPE_WIDTH
     return console
+
+
+def _is_size(text: str) -> bool:
+    """Whether COLUMNS or LINES says how large a terminal is: some programs leave 0 there."""
+    return text.isascii() and text.isdigit() and len(text) < 6 and int(text) >= LEAST_SIZE
 
 
 def picture(draw: Callable[[Console], None], title: str) -> str:

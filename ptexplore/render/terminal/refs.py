@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.search import LocateIn, located, where
-from ptexplore.view.search.refs import group_in_words, told_apart, used_on
+from ptexplore.view.search.refs import group_in_words, overridden_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
@@ -28,7 +28,8 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
     if not view.defined:
         console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
     apart = told_apart(view.lines, view.certain, view.definitions)
-    told = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.groups else "no use of it is indexed here"
+    used = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.lines else "no use of it is indexed here"
+    told = "; ".join(filter(None, (used if view.lines or not view.overridden else "", overridden_in_words(view))))
     folded(console, styled((told, "")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:

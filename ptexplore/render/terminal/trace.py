@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ptexplore.model.observed import Remark, records
+from ptexplore.model.trace import walk
 from ptexplore.render.terminal.console import Locate, drawn, folded, print_command
 from ptexplore.render.terminal.screen import print_screen, print_step
 from ptexplore.safe_text import clean
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.explain import Explanation
     from ptexplore.view.trace.page import TraceRow, TrailView
 
+GUIDES, CUT = 120, "⋯ "  # columns: of rows that are deeper only the nearest guides are drawn
 COUNTS = "instr"  # the heading of the column of instructions
 
 
@@ -32,11 +34,13 @@ class _Tree:
     locate: Locate
     column: int = 0
 
-    def draw(self, rows: Sequence[TraceRow], guide: str = "") -> None:
+    def draw(self, rows: Sequence[TraceRow]) -> None:
         """Rows with guides two columns wide: traces nest deeply, and a path must fit beside them."""
-        for number, row in enumerate(rows):
-            last = number == len(rows) - 1
+        pending = [(row, "", number == len(rows) - 1) for number, row in enumerate(rows)][::-1]
+        while pending:
+            row, guide, last = pending.pop()
             inner = guide + ("  " if last else "│ ")
+            inner = f"{CUT}{inner[2 - GUIDES :]}" if len(inner) > GUIDES else inner
             hanging = " " * self.column + inner + ("│ " if row.children else "  ")
             heading = row.heading(counted=self.column > 0)
             title = drawn(span for span in heading if span.style != "count")  # which has a column of its own
@@ -47,7 +51,8 @@ class _Tree:
             folded(self.console, title, self.count(row) + guide + ("└ " if last else "├ "), hanging)
             for line in lines:
                 folded(self.console, line, hanging, hanging + "  ")
-            self.draw(row.children, inner)
+            inside = row.children
+            pending += [(child, inner, number == len(inside) - 1) for number, child in enumerate(inside)][::-1]
 
     def beside(self, row: TraceRow, place: Text, room: int) -> Text | None:
         """A row's first place, for the room that is left beside its title; None where it does not fit.
@@ -73,7 +78,7 @@ class _Tree:
 
 def _column(rows: Sequence[TraceRow]) -> int:
     """How wide the column of instructions is, with the space after it."""
-    return max((max(len(f"{row.instructions or 0:,}") + 1, _column(row.children)) for row in rows), default=0)
+    return max((len(f"{row.instructions or 0:,}") + 1 for row in walk(rows)), default=0)
 
 
 def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: bool = False) -> None:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
+from ptexplore.catalogue.dump import NO_FILE, location, origin
 from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.places.lookup import Lookup, Registered
-from ptexplore.resolve.places.precision import in_runtime, unknown
+from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
 from ptexplore.store.catalogue.reader import Store
+
+if TYPE_CHECKING:
+    from ptexplore.model.observed import GivenKernel
 
 FALLBACK = "backend fallback"
 NAMELESS = "a kernel of no known name"
+REGISTERED_AT = "a kernel registered at "
+# How torch.library.custom_op registers for all backends, and what the table says of such an entry
+# (aten/src/ATen/core/dispatch/OperatorEntry.cpp).
+EVERY_BACKEND, OF_EVERY_BACKEND = "CompositeExplicitAutograd", "default backend kernel"
 _FACTORY = re.compile(r"((?:\w+::)*\w+)\(\)")  # a hand-written function that makes a boxed kernel
 
 
@@ -42,12 +53,17 @@ class EntryBody:
     handwritten: bool = False
 
 
-def kernel_body(lookup: Lookup, registration: Registration | None, entry: TableEntry, key: str) -> EntryBody:
-    """What an entry runs, as far as tables and text tell."""
+def kernel_body(
+    lookup: Lookup, registration: Registration | None, entry: TableEntry, key: str, given: Sequence[GivenKernel] = ()
+) -> EntryBody:
+    """What an entry runs, as far as tables and text tell.
+
+    `given` are the functions of Python that `torch.library.custom_op` was given for the operator.
+    """
     if registration is None and FALLBACK in entry.reason:
         return _registered(lookup, lookup.fallback(entry, key), f"{key} backend fallback", KernelRef())
     if registration is None:
-        return EntryBody(NAMELESS, unknown("which registration is behind this entry is not known"), None)
+        return _given(entry, key, given) or _at_its_registration(entry)
     known = KernelRef(registration.op_line or None, registration.callee or None)
     name = registration.wrapper or registration.callee
     if registration.origin == "handwritten":
@@ -59,6 +75,34 @@ def kernel_body(lookup: Lookup, registration: Registration | None, entry: TableE
     return EntryBody(
         name or NAMELESS, _body(lookup, registration), _unless_empty(known), registration.body_line is None
     )
+
+
+def is_from_python(entry: TableEntry) -> bool:
+    """Whether Python registered what an entry runs, by the file that the dispatcher names."""
+    return FALLBACK not in entry.reason and origin(location(entry.raw)[0], entry.path) == "python"
+
+
+def is_nameless(name: str) -> bool:
+    """Whether a kernel has no name of its own here: what ran tells it."""
+    return name.startswith((NAMELESS, REGISTERED_AT))
+
+
+def _given(entry: TableEntry, key: str, given: Sequence[GivenKernel]) -> EntryBody | None:
+    """The function that torch.library.custom_op was given for a key, or for every backend; None if neither."""
+    every = [kernel for kernel in given if kernel.key == EVERY_BACKEND and entry.reason == OF_EVERY_BACKEND]
+    fitting = [kernel for kernel in given if kernel.key == key] or every
+    if len(fitting) != 1 or not is_from_python(entry):
+        return None
+    return EntryBody(fitting[0].function, of_yours(fitting[0].file, fitting[0].line), None)
+
+
+def _at_its_registration(entry: TableEntry) -> EntryBody:
+    """A kernel of which only the place of its registration is known."""
+    file, line = location(entry.raw)
+    if file is None or entry.path is not None or file == NO_FILE:
+        return EntryBody(NAMELESS, unknown("which registration is behind this entry is not known"), None)
+    why = f"{file}:{line} registers it, and the text there is not read"
+    return EntryBody(f"{REGISTERED_AT}{PurePath(file).name}:{line}", unknown(why), None)
 
 
 def _unless_empty(kernel: KernelRef) -> KernelRef | None:

@@ -20,7 +20,7 @@ def kernel_claim(
     context: Context, call: Claim, registration: Registration | None, entry: TableEntry, key: str, status: Status
 ) -> Claim:
     """The kernel hop of one key, with the hand-written functions that its body calls inside it."""
-    body = kernel_body(context.lookup, registration, entry, key)
+    body = kernel_body(context.lookup, registration, entry, key, context.given(call.hop.op or ""))
     hop = Hop(
         id=0,
         kind="kernel",

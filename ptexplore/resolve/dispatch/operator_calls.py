@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.cpp.text import Text
+from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import ChangedTable, records
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
@@ -34,7 +35,7 @@ _BRANCH = re.compile(r"\b(?:if|for|while|switch|catch)\b|\?")
 
 def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Name each operator in full ("aten::add.Tensor"); an overload that cannot be told stays unnamed."""
-    return tuple(_named_below(context, claim, _Around()) for claim in claims)
+    return unrolled(each(_named_below(context, claim, _Around()) for claim in claims))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class _Around:
     scripted: bool = False  # whether TorchScript's interpreter calls it
 
 
-def _named_below(context: Context, claim: Claim, around: _Around) -> Claim:
+def _named_below(context: Context, claim: Claim, around: _Around) -> Unrolling[Claim]:
     """The claim and all operators below it named, callers first: a layer's fallback calls what it was called for."""
     if claim.hop.kind == "op":
         claim = _named(context, claim, around)
@@ -61,7 +62,8 @@ def _named_below(context: Context, claim: Claim, around: _Around) -> Claim:
         layered,
         claim.event.type == "script",
     )
-    return replace(claim, children=tuple(_named_below(context, child, inside) for child in claim.children))
+    children = yield each(_named_below(context, child, inside) for child in claim.children)
+    return replace(claim, children=children)
 
 
 def _named(context: Context, claim: Claim, around: _Around) -> Claim:
@@ -242,11 +244,7 @@ def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> 
 
 def _operators(claim: Claim) -> Iterator[Claim]:
     """The operators called directly inside a claim."""
-    for child in claim.children:
-        if child.hop.kind == "op":
-            yield child
-        else:
-            yield from _operators(child)
+    return outermost(claim.children, lambda child: child.hop.kind == "op")
 
 
 def _calls(body: str) -> set[str]:

@@ -12,11 +12,12 @@ from itertools import takewhile
 
 from msgspec import structs
 
+from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
-from ptexplore.resolve.dispatch.kernel_bodies import registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
@@ -37,6 +38,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     LAYERS,
     WRAPPED,
     Arguments,
+    CalledInOrder,
     KnownTensors,
     LocalState,
     beside_names,
@@ -49,6 +51,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     state_at,
 )
 from ptexplore.resolve.keyset import union
+from ptexplore.resolve.places.precision import of_yours
 
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
 NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named
@@ -77,51 +80,55 @@ def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
     tensors, state = KnownTensors.of(context), first_state(context)
     elsewhere = replace(state, observed=False, certain=False, known=False, why=ANOTHER_THREAD, transforms=())
-    return tuple(
-        _descend(context, tensors, claim, elsewhere if claim.hop.thread else state, by_python=not claim.hop.thread)
-        for claim in claims
+    return unrolled(
+        each(
+            _descend(context, tensors, claim, elsewhere if claim.hop.thread else state, by_python=not claim.hop.thread)
+            for claim in claims
+        )
     )
 
 
 def _descend(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = False
-) -> Claim:
+) -> Unrolling[Claim]:
     """The claim with the keys of every operator call in it; `by_python` if Python, or a generated binding, makes it."""
     state = state_at(context, claim, state)
     if claim.hop.kind in ("binding", "python"):
-        return _below_python(context, tensors, claim, state)
+        return (yield from _below_python(context, tensors, claim, state))
     if claim.hop.kind == "op" and claim.hop.op is not None:
-        return _below_operator(context, tensors, claim, state, by_python=by_python)
+        return (yield from _below_operator(context, tensors, claim, state, by_python=by_python))
     if claim.hop.kind == "op":
         state = _inside_any(context, tensors, claim, state)
     elif claim.hop.kind == "node":
         state = beside_names(context, state)
-    return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
+    children = yield each(_descend(context, tensors, child, state) for child in claim.children)
+    return replace(claim, children=children)
 
 
-def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
+def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Unrolling[Claim]:
     """A Python frame, or a binding, with the keys of what it calls; `state`: the sets where it begins."""
     children = []
+    order = CalledInOrder.by(claim)
     for child in claim.children:
         before = state_at(context, child, state) if claim.hop.kind == "python" else state
-        called, around = child, inside_caller(context, claim, child, state)
-        if lifted(claim, child):  # C++ between Python and the call changed what Python read
+        called, around = child, inside_caller(context, claim, child, state, order)
+        if lifted(claim, child, order):  # C++ between Python and the call changed what Python read
             unread = structs.replace(child.event, tls_include=None, tls_exclude=None)
-            called, around = replace(child, event=unread), inside_caller(context, claim, child, before)
+            called, around = replace(child, event=unread), inside_caller(context, claim, child, before, order)
         direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
-        children.append(_descend(context, tensors, called, around, by_python=direct))
+        children.append((yield _descend(context, tensors, called, around, by_python=direct)))
         state = before  # what the frame did before it read them holds for its next call as well
     return replace(claim, children=tuple(children))
 
 
 def _below_operator(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool
-) -> Claim:
+) -> Unrolling[Claim]:
     """An operator call with its key chain, and each thing that it called under the kernel that called it."""
     call = _call(context, tensors, claim, state, by_python=by_python)
     passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key
     if passing is not None:
-        return replace(claim, children=(_through_python(context, tensors, call, claim.children, passing),))
+        return replace(claim, children=((yield _through_python(context, tensors, call, claim.children, passing)),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
     if not call.steps and innermost.known:  # any of its kernels may hold a guard
         why = f"which kernels of {claim.hop.op} ran is not known"
@@ -132,7 +139,7 @@ def _below_operator(
         last = inner.get((len(call.steps) - 1, False), ())
         if child.hop.kind == "python" and any(earlier.hop.kind == "op" for earlier in last):
             place = (place[0], place[0] < len(call.steps) - 1)  # the kernel below had run by then
-        inner.setdefault(place, []).append(_descend(context, tensors, child, around))
+        inner.setdefault(place, []).append((yield _descend(context, tensors, child, around)))
     if not call.steps:
         return replace(claim, children=tuple(inner.get((0, False), ()))).but(claim.hop, *call.unsaid)
     return replace(claim, children=(_chain(context, call, inner),))
@@ -140,13 +147,13 @@ def _below_operator(
 
 def _frame_inside(call: Claim, file: str, function: str) -> Claim | None:
     """A function's Python frame in a kernel of an operator call, one that Python runs; None where there is none."""
-    for claim in call.children:
+    pending = list(call.children[::-1])
+    while pending:
+        claim = pending.pop()
         event = claim.event
         if event.type == "frame" and event.function == function and (event.file or "").endswith(file):
             return claim
-        frame = _frame_inside(claim, file, function) if claim.hop.kind not in ("op", "node") else None
-        if frame is not None:
-            return frame
+        pending += reversed(claim.children) if claim.hop.kind not in ("op", "node") else ()
     return None
 
 
@@ -157,7 +164,7 @@ def _through_python(
     children: Sequence[Claim],
     passing: Claim,
     number: int = 0,
-) -> Claim:
+) -> Unrolling[Claim]:
     """The key of this number, with the kernel that Python runs; the next key is in the frame that sends the call on.
 
     `children` are what the kernel called, `passing` is that frame, in one of them.
@@ -167,13 +174,13 @@ def _through_python(
     first = tuple(takewhile(lambda child: child.event.is_getter, passing.children))  # it reads the operator's handle
     sending = replace(passing, children=(*first, gap))
     emptied = tuple(_swapped(child, passing, sending) for child in children)
-    held = [_descend(context, tensors, child, outer) for child in emptied]
+    held = yield each(_descend(context, tensors, child, outer) for child in emptied)
     again = _frame_inside(passing, *REDISPATCH) if number + 2 < len(call.steps) else None
     if again is not None:
-        further = _through_python(context, tensors, call, passing.children[len(first) :], again, number + 1)
+        further = yield _through_python(context, tensors, call, passing.children[len(first) :], again, number + 1)
     else:
         inner = _inside_steps(context, call.state, call.steps, call.steps[-1].key)
-        called = [_descend(context, tensors, child, inner) for child in passing.children[len(first) :]]
+        called = yield each(_descend(context, tensors, child, inner) for child in passing.children[len(first) :])
         further = _chain(context, call, {(len(call.steps) - 1, False): called}, number + 1)
     outermost = _chain(context, replace(call, steps=call.steps[: number + 1]), {(number, False): held}, number)
     return rewrite((outermost,), lambda claim: further if claim.hop is gap.hop else claim)[0]
@@ -181,9 +188,7 @@ def _through_python(
 
 def _swapped(claim: Claim, old: Claim, new: Claim) -> Claim:
     """The claim with `new` in the place of `old`."""
-    if claim is old:
-        return new
-    return replace(claim, children=tuple(_swapped(child, old, new) for child in claim.children))
+    return rewrite((claim,), lambda part: new if part.hop is old.hop else part)[0]
 
 
 def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool) -> OperatorCall:
@@ -413,6 +418,7 @@ def _chain(
     step = call.steps[number]
     kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
     held = tuple(inner.get((number, False), ()))
+    kernel = _of_python(kernel, step, held)
     if number < len(call.steps) - 1:
         further = _chain(context, call, inner, number + 1)
         if held and held[-1].hop.kind == "native" and _by_hand(step):  # the range lasts until the kernel returns
@@ -424,6 +430,23 @@ def _chain(
         placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
         kernel = kernel.but(kernel.hop, *((placed,) if number > 0 and held else ()), *call.unsaid)
     return _key(context, call, number, replace(kernel, children=kernel.children + held))
+
+
+def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim:
+    """A kernel that Python registered, by the function that ran first in it: the dispatcher calls that one.
+
+    Source: PythonKernelHolder of torch/csrc/utils/python_dispatch.cpp. What it calls on its way there is C++.
+    """
+    if step.registration is not None or not is_nameless(kernel.hop.name) or not is_from_python(step.entry):
+        return kernel
+    first = next((claim for claim in held if claim.event.type == "frame"), None)
+    if first is None or first.event.file is None or first.event.line is None:
+        return kernel
+    name = first.event.qualname or first.event.function or kernel.hop.name
+    is_torchs = first.hop.source.path is not None
+    source = first.hop.source if is_torchs else of_yours(first.event.file, first.event.line)
+    why = f"Python registered it, and {name} is the function of Python that the dispatcher called"
+    return kernel.but(replace(kernel.hop, name=name, source=source, status="observed"), why)
 
 
 def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Claim:

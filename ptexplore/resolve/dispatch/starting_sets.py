@@ -733,12 +733,43 @@ def excluded(keys: KeySets, guard: str | None) -> int:
     return union(keys.functionality(name) for names in held for name in names)
 
 
-def inside_caller(context: Context, binding: Claim, operator: Claim, state: LocalState) -> LocalState:
+@dataclass(frozen=True, slots=True)
+class CalledInOrder:
+    """The operators that a claim calls itself, in order, read once for all of them: a loop calls thousands."""
+
+    numbers: Mapping[int, int]  # by the `id()` of each, which of them it is
+    pairs: Sequence[int]  # the numbers of those that a call of lift_fresh() follows
+    empties: Sequence[int]  # the numbers of calls of empty()
+
+    @staticmethod
+    def by(caller: Claim) -> CalledInOrder:
+        """What this claim calls."""
+        called = [claim for claim in caller.children if claim.hop.kind == "op"]
+        lifts = (to.hop.op in LIFTED[0] and lift.hop.op == LIFTED[1] for to, lift in pairwise(called))
+        return CalledInOrder(
+            {id(claim): number for number, claim in enumerate(called)},
+            [number for number, is_lifted in enumerate(lifts) if is_lifted],
+            [number for number, claim in enumerate(called) if claim.hop.op == EMPTY],
+        )
+
+    def next_pair(self, number: int) -> int:
+        """The first of the pairs behind a call; -1 for none."""
+        place = bisect_right(self.pairs, number)
+        return self.pairs[place] if place < len(self.pairs) else -1
+
+    def is_pair(self, number: int) -> bool:
+        """Whether a call is the first of a pair."""
+        return self.next_pair(number - 1) == number >= 0
+
+
+def inside_caller(
+    context: Context, binding: Claim, operator: Claim, state: LocalState, called: CalledInOrder | None = None
+) -> LocalState:
     """The sets where a binding or a Python frame calls an operator.
 
     Factories hold a guard. What a hand-written body, or a frame between two readings, does to the sets is not known.
     """
-    maker = lifted(binding, operator)
+    maker = lifted(binding, operator, called)
     if maker is not None:
         is_written = binding.hop.kind != "python" and binding.hop.source.layer != "generated"
         inside = _inside_written(context, binding, state) if is_written else state
@@ -783,19 +814,19 @@ class TensorMaker:
     excludes: tuple[str, ...]
 
 
-def lifted(caller: Claim, operator: Claim) -> TensorMaker | None:
+def lifted(caller: Claim, operator: Claim, called: CalledInOrder | None = None) -> TensorMaker | None:
     """What makes a tensor of Python's values, if an operator is one of those that it calls; None if it is not."""
-    called = [claim for claim in caller.children if claim.hop.kind == "op"]
-    pairs = [n for n, (to, lift) in enumerate(pairwise(called)) if to.hop.op in LIFTED[0] and lift.hop.op == LIFTED[1]]
-    at = next((n for n, claim in enumerate(called) if claim is operator), -1)
+    called = called if called is not None else CalledInOrder.by(caller)
+    at = called.numbers.get(id(operator), -1)
     maker = f"internal_new_from_data ({VALUES})"
-    if at in pairs:
+    if called.is_pair(at):
         return TensorMaker(f"{maker}, where it makes the plain tensor", PLAIN)
-    before = next((n for n in pairs if n > at), -1)  # between empty() and to() it reads the tensors among the values
-    since = max((n for n, claim in enumerate(called[: before + 1]) if claim.hop.op == EMPTY), default=before)
-    if since <= at < before and not any(since <= n + 1 <= at for n in pairs):
+    before = called.next_pair(at)  # between empty() and to() it reads the tensors among the values
+    place = bisect_right(called.empties, before)
+    since = called.empties[place - 1] if place else before
+    if since <= at < before and not 0 <= called.next_pair(since - 2) <= at - 1:
         return TensorMaker(f"{maker}, where it makes the plain tensor", (*PLAIN, *UNTRACED))
-    if at - 1 in pairs:
+    if called.is_pair(at - 1):
         return TensorMaker(f"{maker}, around lift_fresh()", UNTRACED)
     # A slot leaves no builtin. What is made of a NumPy array is lifted by its own builtin, which holds no guard.
     slot = caller.event.type == "frame" and not (caller.event.file or "").endswith("torch/_ops.py")

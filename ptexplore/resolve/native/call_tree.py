@@ -36,6 +36,7 @@ class Function:
     inlined: bool = False  # it left no frame: what it calls, and nothing else calls so, was seen in its caller's
     shared: tuple[str, ...] = ()  # further names of its address, demangled
     jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
+    written: tuple[str, int] | None = None  # of an extension's: the file and line where it begins, if compiled with -g
 
     @cached_property
     def name(self) -> Name:
@@ -143,6 +144,7 @@ def part(calls: SteppedCalls) -> SteppedPart:
             shared=calls.shared.get(str(number), ()),
             jumpers=calls.jumpers.get(str(number), ()),
             code=calls.codes.get(str(number)),
+            written=calls.written.get(str(number)),
         )
         for number, (library, kind, mangled, demangled) in enumerate(calls.functions)
     ]
@@ -214,6 +216,7 @@ Kind = Literal["entry", "redispatch", "boxed-call", "boundary", "lookup", "node"
 
 _ENTRY = re.compile(r"at::_ops::(\w+)::(call|redispatch)")
 _NODE = re.compile(r"(?:\w+::)*(\w+)::apply")
+_GRADIENTS = re.compile(r"std::vector<at::Tensor(?:, std::allocator<at::Tensor> ?)?> ?&&")
 _UNBOXED = "c10::impl::wrap_kernel_functor_unboxed_"
 _BOXING = "c10::impl::BoxedKernelWrapper"
 _BOXED = "c10::impl::make_boxed_from_unboxed_functor"
@@ -254,8 +257,18 @@ def landmark(name: Name) -> Landmark:
         return Landmark("entry" if entry[2] == "call" else "redispatch", entry[1])
     if qualified.startswith("c10::"):
         return _of_c10(qualified, name)
-    node = _NODE.fullmatch(qualified) if qualified.startswith("torch::") or "Node" in qualified else None
+    node = _NODE.fullmatch(qualified) if qualified.endswith("::apply") and _takes_gradients(name) else None
     return Landmark("node", node[1]) if node is not None else Landmark("other")
+
+
+def _takes_gradients(name: Name) -> bool:
+    """Whether a function has the parameters of `Node::apply`, which every override of it has.
+
+    `variable_list apply(variable_list&&)` of torch/csrc/autograd/function.h. Many classes have an `apply` of another
+    kind: torch::dynamo::LocalState applies itself to a set of dispatch keys.
+    """
+    given = name.parameters or ()
+    return len(given) == 1 and _GRADIENTS.fullmatch(given[0]) is not None
 
 
 def _of_c10(qualified: str, name: Name) -> Landmark:

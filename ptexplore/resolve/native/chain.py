@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ptexplore.cpp.symbol_names import Name
+from ptexplore.cpp.symbol_names import Name, arguments_of, parse
 from ptexplore.model.trace import walk
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native.call_tree import NativeFrame
@@ -93,3 +94,53 @@ def _kernel_frame(step: ChainStep) -> NativeFrame | None:
     if step.kernel is None and unboxed and len(only) == 1 and not only[0].function.closed:
         return only[0]
     return None
+
+
+# --- kernels that were given while running: no type names them ---
+
+_FUNCTOR = "c10::impl::detail::WrapFunctionIntoRuntimeFunctor_"  # of aten/src/ATen/core/boxing/impl
+_NO_KERNELS = ("c10::", "std::", "at::_ops::")  # what a functor is made of, and what calls operators
+# It calls what Python registered (torch/csrc/utils/python_dispatch.cpp).
+_PYTHON_HOLDER = "PythonKernelHolder::operator()"
+
+
+def given_lambda(step: ChainStep) -> Name | None:
+    """The lambda that a step's functor is made of; None for a pointer to a function, and where no functor is named."""
+    functor = arguments_of(step.frame.function.demangled, _FUNCTOR)
+    name = parse(functor[0]) if functor and "{lambda" in functor[0] else None
+    return name if name is not None and name.parts else None
+
+
+def given_frame(step: ChainStep) -> NativeFrame | None:
+    """The frame of the kernel where its functor holds a pointer or a lambda, as `m.impl("op", &f)` of an extension.
+
+    The functor's type has the parameters: the first function inside of the boundary that has just these is the kernel.
+    None of the functor's own parts is meant.
+    """
+    functor = arguments_of(step.frame.function.demangled, _FUNCTOR)
+    if len(functor) != 3:
+        return None
+    wanted = tuple(arguments_of(functor[2], "c10::guts::typelist::typelist"))
+    names = (frame for frame in _inside(step) if not frame.function.name.qualified.startswith(_NO_KERNELS))
+    return next((frame for frame in names if frame.function.name.parameters == wanted), None)
+
+
+def python_frame(step: ChainStep) -> NativeFrame | None:
+    """The frame of the function of Python that a step's kernel is: the first that the holder of it runs."""
+    held = None
+    for frame in _inside(step):
+        held = frame if held is None and frame.function.name.qualified.endswith(_PYTHON_HOLDER) else held
+        if frame.function.code is not None:
+            return frame if held is not None and held.holds(frame) else None
+    return None
+
+
+def _inside(step: ChainStep) -> Iterator[NativeFrame]:
+    """What ran in a step, callers first: nothing of the operators called in it, nor of the steps that it goes on to."""
+    further = [child.frame for child in step.children]
+    pending = step.frame.children[::-1]
+    while pending:
+        frame = pending.pop()
+        yield frame
+        if frame.function.landmark.kind not in CALLS and frame not in further:
+            pending += frame.children[::-1]

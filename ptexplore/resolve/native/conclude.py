@@ -10,24 +10,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
-from ptexplore.model.observed import UNSEEN
+from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
+from ptexplore.model.observed import UNSEEN, PythonCode
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, Finding, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
-from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, is_nameless, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
-from ptexplore.resolve.native.chain import CALLS, ChainStep, steps
+from ptexplore.resolve.native.chain import CALLS, ChainStep, given_frame, given_lambda, python_frame, steps
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
+from ptexplore.resolve.places.precision import of_yours
+from ptexplore.resolve.python_places import function_place
 
 PREDICTED = ("impl", "stub", "native")
 BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
 OTHER_SET = "the call's set is not the one that devices and layouts would give"
 INLINED = "it left no frame of its own, and what it calls ran: the compiler put it into its caller"
-DEEPEST = 300  # levels; a saved trace is read back to 400
+DEEPEST = 15_000  # levels; a saved trace is read back to 20,000
 
 
 # --- the tree that the frames grow into ---
@@ -223,11 +226,7 @@ UNPREDICTED = Claim(Hop(0, "key", "", "observed", NOT_YET))  # the step around t
 
 def without_predicted(claims: Iterable[Claim]) -> Iterator[Claim]:
     """Claims without what a kernel's text says it calls; what was observed in there stays."""
-    for claim in claims:
-        if claim.hop.kind in PREDICTED and claim.event is UNSEEN:
-            yield from without_predicted(claim.children)
-        else:
-            yield claim
+    return outermost(claims, lambda claim: claim.hop.kind not in PREDICTED or claim.event is not UNSEEN)
 
 
 @dataclass(slots=True, eq=False)
@@ -258,33 +257,33 @@ class Conclusions:
     def join(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         """The one tree of these claims and all frames."""
         self._taken |= set(self.matched.values())
-        drafts = [self._draft(claim, None) for claim in claims]
+        drafts = unrolled(each(self._draft(claim, None) for claim in claims))
         after: Branch | None = None
         for draft in (*drafts, *self._unprofiled(self._missed(claims))):
-            after = later(self.growth.root, after, self._insert(draft, self.growth.root, after))
+            after = later(self.growth.root, after, unrolled(self._insert(draft, self.growth.root, after)))
         for frame, branch in self.growth.of.items():
             carried = self.seen.carried(frame) if branch.claim is None else None
             if carried is not None:
                 fill(branch, carried)
         return finish(self.growth.root, self.seen.plain)
 
-    def _draft(self, claim: Claim, region: NativeFrame | None) -> Draft:
+    def _draft(self, claim: Claim, region: NativeFrame | None) -> Unrolling[Draft]:
         """What a claim and all below it come to; `region` is the frame that it must have run in, where one is known."""
         frame = self.matched.get(id(claim))
         if frame is not None and claim.hop.kind == "op":
-            return self._call(claim, frame)
+            return (yield from self._call(claim, frame))
         if frame is None and region is not None and claim.hop.kind in PREDICTED and claim.event is UNSEEN:
             frame = self._inside(region, claim.hop.name) if claim.hop.kind != "stub" else None
             if frame is None:
-                return self._inlined(claim, region)
+                return (yield from self._inlined(claim, region))
         if frame is None:
             within = None if claim.hop.kind in ("op", "node") else region
             claim = self._without_idle(claim, within)
-            return Draft(claim, None, [self._draft(child, within) for child in claim.children])
+            return Draft(claim, None, list((yield each(self._draft(child, within) for child in claim.children))))
         claim = self._without_idle(claim, frame)
         seen = self.seen.entered(claim) if frame.function.code is not None else self.seen.observed(claim, frame)
         draft = self._place(seen, frame)
-        draft.children = [self._draft(child, frame) for child in claim.children]
+        draft.children = list((yield each(self._draft(child, frame) for child in claim.children)))
         return draft
 
     def _place(self, claim: Claim, frame: NativeFrame) -> Draft:
@@ -298,10 +297,10 @@ class Conclusions:
         frame = self.seen.inside(region, name, self._taken)
         return frame if frame in self.growth.of else None
 
-    def _inlined(self, claim: Claim, region: NativeFrame) -> Draft:
+    def _inlined(self, claim: Claim, region: NativeFrame) -> Unrolling[Draft]:
         """What a body's text says it calls, without a frame: inlined where what it calls in turn did run."""
         claim = self._without_idle(claim, region)
-        draft = Draft(claim, None, [self._draft(child, region) for child in claim.children])
+        draft = Draft(claim, None, list((yield each(self._draft(child, region) for child in claim.children))))
         if any(_anchors(child) for child in draft.children):
             if claim.hop.kind == "stub":  # it has one kernel at a time: those registered for other machines did not run
                 draft.children = [child for child in draft.children if _anchors(child)]
@@ -314,14 +313,11 @@ class Conclusions:
         That is a stub that was not asked for a kernel, and a function without a frame of which nothing ran: if it was
         compiled into its caller, nothing proves it. Where not everything in the region was seen, all of them stay.
         """
-        if region is None or not self.seen.is_whole(region):
+        told = [child for child in claim.children if child.hop.kind in ("stub", "impl") and child.event is UNSEEN]
+        if region is None or not told or not self.seen.is_whole(region):
             return claim
         called = self.seen.stubs_called(region)
-        idle = {
-            id(child): child
-            for child in claim.children
-            if child.hop.kind in ("stub", "impl") and child.event is UNSEEN and not self._ran(child, region, called)
-        }
+        idle = {id(child): child for child in told if not self._ran(child, region, called)}
         stubs = [(child.hop.name, child.hop.stub) for child in idle.values() if child.hop.kind == "stub"]
         not_taken = tuple(CallNotTaken(n, ref.called_at, ref.condition, ref.through) for n, ref in stubs if ref)
         left = tuple(child for child in claim.children if id(child) not in idle)
@@ -329,11 +325,12 @@ class Conclusions:
 
     def _ran(self, claim: Claim, region: NativeFrame, called: frozenset[str] | None) -> bool:
         """Whether a predicted function or stub, or anything that it calls, ran in a region; also where not known."""
-        if claim.hop.kind == "stub" and (called is None or claim.hop.name in called):
-            return True
-        if claim.hop.kind != "stub" and self.seen.inside(region, claim.hop.name, frozenset()) is not None:
-            return True
-        return any(self._ran(child, region, called) for child in claim.children)
+        for inner in claim.walk():
+            if inner.hop.kind == "stub" and (called is None or inner.hop.name in called):
+                return True
+            if inner.hop.kind != "stub" and self.seen.inside(region, inner.hop.name, frozenset()) is not None:
+                return True
+        return False
 
     def _missed(self, claims: tuple[Claim, ...]) -> Counter[str]:
         """How often the profiler recorded each operator and node in this thread that no frame is known to be."""
@@ -361,9 +358,8 @@ class Conclusions:
                 twice[name] = None
             elif name is not None:
                 hop = Hop(0, "op", name, "observed", NOT_YET, phase=self.seen.phase)
-                drafts.append(
-                    self._call(operators.known(self.context, Claim(hop), name, self._unseen(frame, name)), frame)
-                )
+                unseen = operators.known(self.context, Claim(hop), name, self._unseen(frame, name))
+                drafts.append(unrolled(self._call(unseen, frame)))
         if twice:
             text = f"{', '.join(twice)}: there as the profiler saw it, and as it was stepped"
             self.findings.append((Finding("cut", f"{text}; which call is which is not known"), None))
@@ -379,22 +375,34 @@ class Conclusions:
 
     # --- operator calls ---
 
-    def _without_keys(self, claims: Iterable[Claim]) -> Iterator[Claim]:
+    def _without_keys(self, claims: Iterable[Claim]) -> tuple[Claim, ...]:
         """Claims without an operator call's further keys, which have places of their own in its chain.
 
         What is left of a claim has the claim's own frame.
         """
-        for claim in claims:
-            if claim.hop.kind in BETWEEN and any(_chain(claim)):
-                left = replace(claim, children=tuple(self._without_keys(claim.children)))
-                self._left.append(left)
-                if id(claim) in self.matched:
-                    self.matched[id(left)] = self.matched[id(claim)]
-                yield left
-            elif claim.hop.kind != "key":
-                yield claim
+        return unrolled(self._beside_keys(claims))[0]
 
-    def _call(self, claim: Claim, frame: NativeFrame) -> Draft:
+    def _beside_keys(self, claims: Iterable[Claim]) -> Unrolling[tuple[tuple[Claim, ...], bool]]:
+        """The claims without keys, and whether one of these had a kernel."""
+        kept: list[Claim] = []
+        had_keys = False
+        for claim in claims:
+            if claim.hop.kind == "key":
+                had_keys = had_keys or bool(claim.children)
+                continue
+            inside, has_keys = (yield self._beside_keys(claim.children)) if claim.hop.kind in BETWEEN else ((), False)
+            if not has_keys:
+                kept.append(claim)
+                continue
+            had_keys = True
+            left = replace(claim, children=inside)
+            self._left.append(left)
+            if id(claim) in self.matched:
+                self.matched[id(left)] = self.matched[id(claim)]
+            kept.append(left)
+        return tuple(kept), had_keys
+
+    def _call(self, claim: Claim, frame: NativeFrame) -> Unrolling[Draft]:
         """An operator call with the keys and kernels that it really went through."""
         told = self.seen.operator_of(frame) if claim.hop.op is None else None
         if told is not None:
@@ -403,17 +411,17 @@ class Conclusions:
         walked = steps(frame, self.context.keys) if claim.hop.op is not None else []
         draft = self._place(self.seen.observed(_answered(claim) if walked else claim, frame), frame)
         if not walked:
-            draft.children = [self._draft(child, frame) for child in claim.children]
+            draft.children = list((yield each(self._draft(child, frame) for child in claim.children)))
             return draft
         expected = list(_chain(claim))
         if not self.seen.part.calls.cut:
             self._compare(draft, expected, list(walk(walked)))
         left = list(expected)
         before = {id(key): id(earlier) for (earlier, _), (key, _) in pairwise(expected)}
-        draft.children = [self._step(claim, step, expected, left, before, None) for step in walked]
-        rest = list(self._without_keys(claim.children))
+        steps_taken = yield each(self._step(claim, step, expected, left, before, None) for step in walked)
+        rest = [*self._without_keys(claim.children)]
         rest += [c for _, kernel in left for c in without_predicted(self._without_keys(kernel.children))]
-        draft.children += [self._draft(child, frame) for child in rest]
+        draft.children = [*steps_taken, *(yield each(self._draft(child, frame) for child in rest))]
         return draft
 
     def _compare(self, draft: Draft, expected: list[Pair], walked: list[ChainStep]) -> None:
@@ -430,7 +438,7 @@ class Conclusions:
         left: list[Pair],
         before: Mapping[int, int],
         around: Claim | None,
-    ) -> Draft:
+    ) -> Unrolling[Draft]:
         """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`.
 
         `before` has, by the `id()` of a predicted key, that of the key predicted before it. `around` is the prediction
@@ -450,9 +458,10 @@ class Conclusions:
         draft = Draft(key, wrap([self.growth.of[step.frame]], key))
         inside = self._kernel(kernel, step)
         region = step.kernel_frame or step.frame
-        inside.children = [self._draft(child, region) for child in self._without_keys(inside.claim.children)]
+        held = yield each(self._draft(child, region) for child in self._without_keys(inside.claim.children))
         sender = predicted[0] if predicted is not None else UNPREDICTED
-        inside.children += [self._step(call, further, expected, left, before, sender) for further in step.children]
+        further = yield each(self._step(call, inner, expected, left, before, sender) for inner in step.children)
+        inside.children = [*held, *further]
         draft.children = [inside]
         return draft
 
@@ -489,9 +498,17 @@ class Conclusions:
         """The kernel's hop: at its own frame, or inside the boundary's that it was compiled into."""
         if step.kernel is None and step.kernel_frame is None:
             step.kernel_frame = self._inside(step.frame, kernel.hop.name)
+        if step.kernel is None and step.kernel_frame is None and is_nameless(kernel.hop.name):
+            python = python_frame(step)
+            if python is not None and python.function.code is not None:
+                return self._of_python(kernel, step, python.function.code)
+            step.kernel_frame = given_frame(step)
+            step.kernel = given_lambda(step)
         named = step.kernel or (step.kernel_frame.function.name if step.kernel_frame is not None else None)
         if named is not None and named.plain != kernel.hop.name:
-            kernel = self._renamed(kernel, named.qualified, self.seen.sites.named(named), step)
+            written = step.kernel_frame.function.written if step.kernel_frame is not None else None
+            source = of_yours(*written) if written is not None else self.seen.sites.named(named)
+            kernel = self._renamed(kernel, named.qualified, source, step)
         if step.kernel_frame is not None and step.kernel_frame in self.growth.of:
             return self._place(self.seen.observed(kernel, step.kernel_frame), step.kernel_frame)
         shown = step.frame.function.shown
@@ -501,6 +518,14 @@ class Conclusions:
             hop = replace(hop, status="derived")
             why = f"{shown} ran it, and does not name it: the table's entry for {step.key} does"
         kernel = kernel.but(hop, why)
+        return Draft(kernel, fill(self.growth.of[step.frame], kernel))
+
+    def _of_python(self, kernel: Claim, step: ChainStep, code: PythonCode) -> Draft:
+        """A kernel that Python registered: its function ran, and has its own row where it is shown at all."""
+        place = function_place(self.context, code.file, code.line, code.name)
+        source = place if place.path is not None else of_yours(code.file, code.line)
+        hop = replace(kernel.hop, name=code.name, source=source, status="observed", evidence=self.seen.evidence(kernel))
+        kernel = kernel.but(hop, f"{step.frame.function.shown} ran {code.name}, a function of Python")
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
     def _renamed(self, kernel: Claim, name: str, source: SourceRef, step: ChainStep) -> Claim:
@@ -524,7 +549,7 @@ class Conclusions:
         hop = replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim))
         return fill(held[0], claim.but(hop, why))
 
-    def _insert(self, draft: Draft, parent: Branch, after: Branch | None) -> Branch:
+    def _insert(self, draft: Draft, parent: Branch, after: Branch | None) -> Unrolling[Branch]:
         """Find a place for a draft and all below it: around what it holds, else beside its neighbours."""
         if draft.branch is None:
             anchors = _anchors(draft)
@@ -537,7 +562,7 @@ class Conclusions:
             draft.branch = self._around(draft.claim, held) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
         for child in draft.children:
-            last = later(draft.branch, last, self._insert(child, draft.branch, last))
+            last = later(draft.branch, last, (yield self._insert(child, draft.branch, last)))
         return draft.branch
 
     def _wrapper(self, draft: Draft, parent: Branch) -> list[Branch] | None:
@@ -561,7 +586,8 @@ def _anchors(draft: Draft) -> list[Branch]:
     """The branches, nearest to a draft, that it must hold."""
     if draft.branch is not None:
         return [draft.branch]
-    return [branch for child in draft.children for branch in _anchors(child)]
+    placed = outermost(draft.children, lambda inner: inner.branch is not None)
+    return [inner.branch for inner in placed if inner.branch is not None]
 
 
 def without_assumed(dispatch: Dispatch) -> Dispatch:
@@ -584,9 +610,13 @@ def _answered(claim: Claim) -> Claim:
 
 def _chain(claim: Claim) -> Iterator[Pair]:
     """The predicted keys of an operator call with their kernels, in order: those too that Python code goes on to."""
-    for child in claim.children:
-        if child.hop.kind in BETWEEN:
-            yield from _chain(child)
-        for kernel in child.children if child.hop.kind == "key" else ():
-            yield child, kernel
-            yield from _chain(kernel)
+    pending: list[Claim | Pair] = list(reversed(claim.children))
+    while pending:
+        part = pending.pop()
+        if isinstance(part, tuple):
+            yield part
+            pending += reversed(part[1].children)
+        elif part.hop.kind == "key":
+            pending += [(part, kernel) for kernel in reversed(part.children)]
+        elif part.hop.kind in BETWEEN:
+            pending += reversed(part.children)

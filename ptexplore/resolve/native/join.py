@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from itertools import zip_longest
 
+from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
 from ptexplore.resolve.autograd import EVALUATE
-from ptexplore.resolve.claims import Claim, Context, numbers, rewrite
+from ptexplore.resolve.claims import Claim, Context, numbers, replaced, rewrite
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below, part
 from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
@@ -23,8 +26,9 @@ MAKES_NODE = "at::sequence_number::get_and_increment"  # what a node's construct
 COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
 COMPILED = (
     "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "
-    "in the first calls of it, and each run here begins with names that are made anew"
+    "in the first calls of it"
 )
+NAMED = 6  # of what ran otherwise, in a finding
 FindingOf = tuple[Finding, Claim | None]  # a finding and the claim that it is about
 
 
@@ -130,15 +134,7 @@ def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) 
 
 
 def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    replaced: list[Claim] = []
-    for claim in claims:
-        if claim is old:
-            replaced += new
-        elif any(inner is old for inner in claim.walk()):
-            replaced.append(replace(claim, children=_replaced(claim.children, old, new)))
-        else:
-            replaced.append(claim)
-    return tuple(replaced)
+    return replaced(claims, lambda claim: new if claim is old else None)
 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
@@ -146,9 +142,12 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     missed = _missed(seen, claims, aligned)
     ran = _operators_run(seen) if missed else Counter[str]()
     absent = _absent(seen, missed, ran)
-    if absent:
-        findings.append((Finding("other-run", _ran_otherwise(seen, absent)), None))
-        claims = _without(claims, {id(claim) for claim in absent})
+    elsewhere = _other_python(seen, claims, aligned)
+    yours = [claim for claim in elsewhere if _is_yours(context, claim)]
+    if absent or yours:
+        findings.append((Finding("other-run", _ran_otherwise(seen, claims, absent or yours)), None))
+    if absent or elsewhere:
+        claims = _without_others(claims, {id(claim) for claim in absent}, {id(claim) for claim in elsewhere})
         aligned = align(claims, seen.part.frames, seen.operator_named)
         missed = _missed(seen, claims, aligned)
     unmade = _unmade(seen, claims, aligned)
@@ -196,10 +195,66 @@ def _absent(seen: Seen, missed: Sequence[Claim], ran: Counter[str]) -> list[Clai
     return [claim for claim in absent if id(claim) not in inside]
 
 
-def _ran_otherwise(seen: Seen, absent: Sequence[Claim]) -> str:
-    """What a stepped run did otherwise than the run before."""
-    names = ", ".join(dict.fromkeys(class_of_node(c) if c.hop.kind == "node" else c.hop.name for c in absent))
-    return f"{names} ran in a run before, and {_not_stepped(seen)}"
+def _other_python(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
+    """The calls of Python functions and of builtins that a run before made, and a whole phase that was stepped did not.
+
+    A function that the stepped run called as often is none of these, though which call is which is not known.
+    """
+    if seen.part.calls.cut or seen.part.calls.part == "operator" or not seen.part.calls.ordered:
+        return []
+    marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=True)) is not None]
+    marked = [(c, mark) for c, mark in marked if mark.kind in ("python", "builtin") and c.event.thread == 0]
+    bindings = {mark for _, mark in marked if mark.kind == "builtin"}
+    called = Counter(mark for _, mark in marked)
+    run = (frame_mark(frame, seen.operator_named, bindings, {}) for frame in seen.part.frames)
+    ran = Counter(mark for mark in run if mark is not None and mark.kind in ("python", "builtin"))
+    return [claim for claim, mark in marked if id(claim) not in aligned and ran[mark] < called[mark]]
+
+
+def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere: Container[int]) -> tuple[Claim, ...]:
+    """The claims without what is absent and all that is in it, and without functions in which other things ran.
+
+    What is in those stands in their place.
+    """
+
+    def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
+        if id(claim) in absent:
+            return ()
+        inner = [part for held in (yield each(map(kept, claim.children))) for part in held]
+        if id(claim) in elsewhere:
+            return tuple(inner)
+        is_same = len(inner) == len(claim.children) and all(map(operator.is_, inner, claim.children))
+        return (claim if is_same else replace(claim, children=tuple(inner)),)
+
+    return tuple(claim for held in unrolled(each(map(kept, claims))) for claim in held)
+
+
+def _is_yours(context: Context, claim: Claim) -> bool:
+    """Whether a call is of a function of yours: torch's own may be called by who looks at a tensor, as the profiler."""
+    torchs = str(context.session.torch.torch_dir)
+    return claim.event.type == "frame" and not str(claim.event.file).startswith(torchs)
+
+
+def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim]) -> str:
+    """What a stepped run did otherwise than the run before: operators and nodes, or functions of Python."""
+    names = [class_of_node(c) if c.hop.kind == "node" else c.hop.name for c in other]
+    names = [f"{name}()" if c.hop.kind == "python" else name for name, c in zip(names, other, strict=True)]
+    names = list(dict.fromkeys(names))
+    named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    return f"{named} ran in a run before, and {_not_stepped(seen)}{_parting(seen, claims)}"
+
+
+def _parting(seen: Seen, claims: tuple[Claim, ...]) -> str:
+    """Which operator is the first that is another one in the stepped run, in words that end a sentence."""
+    before = [_name(c) for c in walk(claims) if c.event.type == c.hop.kind == "op" and c.event.thread == 0]
+    known = handles(seen.part.frames, seen.operator_named)
+    marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
+    stepped = [mark for mark in marks if mark is not None and mark.kind == "op"]
+    if any(mark.optional or mark.name == UNNAMED for mark in stepped):
+        return ""  # the profiler may not have recorded it
+    pairs = zip_longest(before, (_base(mark.name) for mark in stepped), fillvalue="the end")
+    first = next(((n, *pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1]), None)
+    return f"; operator number {first[0]} was {first[1]} in the run before, {first[2]} here" if first else ""
 
 
 def _not_stepped(seen: Seen) -> str:
@@ -243,13 +298,7 @@ def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Clai
 
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
     """The claims without some, and without all that is in those."""
-    kept = (claim for claim in claims if id(claim) not in taken)
-    return tuple(
-        replace(claim, children=_without(claim.children, taken))
-        if any(id(inner) in taken for inner in claim.walk())
-        else claim
-        for claim in kept
-    )
+    return replaced(claims, lambda claim: () if id(claim) in taken else None)
 
 
 def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:

@@ -123,9 +123,11 @@ def outside(
 
 def _flat(level: Sequence[Maker]) -> Iterator[Maker]:
     """What makes lambdas for sure, on this level or in a macro that may make none."""
-    for maker in level:
+    pending = list(reversed(level))
+    while pending:
+        maker = pending.pop()
         if maker.kind == "macro":
-            yield from _flat(maker.inside)
+            pending += reversed(maker.inside)
         else:
             yield maker
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.model.observed import LaunchesTold, records
+from ptexplore.model.observed import IdleDevices, LaunchesTold, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Finding, is_move, walk
-from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.native.linkage import Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import unknown
@@ -28,7 +28,8 @@ _COMPILED = Linkage(library="libtorch_cuda.so")  # a kernel is in a library of i
 def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Say of each launch where its kernel is defined; and of which devices that were used nobody told the launches."""
     told = {seen.device for seen in records(context.session.observations, "launches", LaunchesTold)}
-    devices = sorted(context.devices - told - {"cpu", "meta"})
+    idle = {name for seen in records(context.session.observations, "idle", IdleDevices) for name in seen.devices}
+    devices = sorted(context.devices - told - idle - {"cpu", "meta"})
     if devices:
         where = ", ".join(devices)
         text = f"torch's profiler does not tell what is launched on {where}: which kernels ran there is not known"
@@ -38,12 +39,11 @@ def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _placed(sites: Sites, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    placed = []
-    for claim in claims:
+    def placed(claim: Claim) -> Claim:
         hop = claim.hop
-        hop = replace(hop, source=source_of(sites, hop.name)) if hop.kind == "launch" else hop
-        placed.append(replace(claim, hop=hop, children=_placed(sites, claim.children)))
-    return tuple(placed)
+        return replace(claim, hop=replace(hop, source=source_of(sites, hop.name))) if hop.kind == "launch" else claim
+
+    return rewrite(claims, placed)
 
 
 def source_of(sites: Sites, kernel: str) -> SourceRef:

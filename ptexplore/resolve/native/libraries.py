@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from ptexplore.model.nesting import folded
 from ptexplore.model.observed import LibraryCall, LibraryCalls, SteppedCalls, records
 from ptexplore.model.trace import Finding, LibraryEntry, walk
 from ptexplore.resolve.claims import Claim, Context
 
 _PRIMITIVE = "dnnl_primitive_execute"  # the one C function through which every primitive of oneDNN runs
 _FUNCTION = re.compile(
-    r"(?:mkl_(?:blas|lapack)_+|cblas_)?([sdcz][a-z0-9]{3,}(?:_batch)?)_?"
+    r"(?:mkl_(?:blas|lapack)_+|cblas_)?([sdcz][a-z0-9]{3,}(?:_batch)?|gemm_[a-z0-9]+)_?"  # gemm_f16f16f32
     r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # of BLAS-like extensions MKL tells the whole name
     r"|Dfti(Compute)(?:Forward|Backward)"
 )
@@ -67,7 +68,7 @@ def _entries(
             entries |= {id(claim): _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
         elif calls:
             whose = f"{part.op}: " if part.event is not None else ""
-            known = f"in the tree are {len(frames)} that are known by name"
+            known = f"in the tree are {len(frames)} that may be these by their names"
             text = f"{whose}{library} tells of {len(calls)} calls, in a run of its own; {known}"
             context.findings.append(Finding("libraries", f"{text}: which is which is not known"))
     return entries
@@ -118,10 +119,11 @@ def _with(
     claims: tuple[Claim, ...], entries: Mapping[int, LibraryEntry], sentences: Mapping[int, str]
 ) -> tuple[Claim, ...]:
     """The claims with these entries and sentences; what holds none stays as it is."""
-    changed = []
-    for claim in claims:
+
+    def changed(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         entry, sentence = entries.get(id(claim)), sentences.get(id(claim))
         hop = replace(claim.hop, library=entry) if entry is not None else claim.hop
         hop = replace(hop, why=(*hop.why, sentence)) if sentence is not None else hop
-        changed.append(replace(claim, hop=hop, children=_with(claim.children, entries, sentences)))
-    return tuple(changed)
+        return replace(claim, hop=hop, children=children)
+
+    return folded(claims, changed)

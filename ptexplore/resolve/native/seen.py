@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -115,13 +116,17 @@ class Seen:
                 return frame
         return None
 
-    @remembered
+    @cached_property
+    def _nameless(self) -> list[int]:
+        """The numbers of the frames that may be torch's own and have no name, in order."""
+        functions = ((frame.number, frame.function) for frame in self.part.frames)
+        return [number for number, f in functions if not (f.closed or f.mangled or f.inlined)]
+
     def is_whole(self, region: NativeFrame) -> bool:
         """Whether all calls inside a frame were seen, and every one that may be torch's own has a name."""
         if self.part.calls.cut:
             return False
-        functions = (frame.function for frame in region.descendants())
-        return all(function.closed or function.mangled or function.inlined for function in functions)
+        return bisect_right(self._nameless, region.number) == bisect_right(self._nameless, region.last)
 
     def stubs_called(self, region: NativeFrame) -> frozenset[str] | None:
         """The dispatch stubs that were called inside `region`, but for those of operators called in it.

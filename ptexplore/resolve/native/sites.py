@@ -19,7 +19,7 @@ from ptexplore.resolve.native import lambdas
 from ptexplore.resolve.native.call_tree import Function, NativeFrame
 from ptexplore.resolve.native.linkage import HEADER, UNLINKED, Linkage, compiled_from, narrowed
 from ptexplore.resolve.places.lookup import Lookup
-from ptexplore.resolve.places.precision import in_runtime, several, unknown
+from ptexplore.resolve.places.precision import in_runtime, of_yours, several, unknown
 from ptexplore.resolve.places.sources import UNREAD, Source
 
 MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
@@ -126,6 +126,8 @@ class Sites:
             return self._compilers_own(function, near)
         if alike := self.alike(function, jumper):
             return self._alike(function, alike, near)
+        if function.written is not None:
+            return of_yours(*function.written)
         why = _why_none(function)
         return unknown(why) if why else self.named(function.name, _linkage(function), near)
 

@@ -43,6 +43,14 @@ def unknown(reason: str, path: str | None = None, line: int | None = None) -> So
     return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
 
 
+def of_yours(file: str, line: int) -> SourceRef:
+    """A function of your own: Python, or what its compiler left in the library, says where it is.
+
+    The file is named as they have it.
+    """
+    return SourceRef(file, line, None, decide())
+
+
 def in_runtime(tree: SourceTree, path: str, line: int | None, end_line: int | None = None) -> SourceRef:
     """A definition that was found in the runtime tree's own text."""
     layer = layer_of(tree, path)

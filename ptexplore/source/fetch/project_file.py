@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,8 @@ def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
 def _is_below(path: Path, folder: Path) -> bool:
     """Whether a path is below a folder once all links are followed; a circle of links is nowhere."""
     try:
+        with suppress(FileNotFoundError):
+            path.stat()  # Python 3.13 resolves a circle without a word
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):
         return False

@@ -174,7 +174,10 @@ def _find(name: str) -> str | None:
 @contextlib.contextmanager
 def _current_folder_off_path() -> Iterator[None]:
     """A `torch/` where the user happens to stand (a PyTorch checkout!) must not be taken for the installed one."""
-    current = os.getcwd()
+    try:
+        current = os.getcwd()
+    except OSError:  # it was deleted
+        current = ""
     saved = sys.path[:]
     sys.path[:] = [
         entry

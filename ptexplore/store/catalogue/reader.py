@@ -75,7 +75,10 @@ class StaleCatalogue(PtexploreError):
 class Store(Database):
     """An open catalogue. Every method raises StaleCatalogue when the file turns out to be damaged."""
 
-    _asked_last: tuple[str, list[Registration]] = ("", [])  # an operator's records are asked for once for each key
+    @cached_property
+    def _asked(self) -> dict[str, list[Registration]]:
+        """The records of operators that were asked for: of each call of one, once for each key."""
+        return {}
 
     @staticmethod
     def open(path: Path) -> Store:
@@ -141,10 +144,10 @@ class Store(Database):
 
     def registrations(self, op: str) -> list[Registration]:
         """Every record of `op`, in the dump's order; the schema's own (key None) first."""
-        of, known = self._asked_last  # at once: another thread may ask for another operator
-        if of != op:
+        known = self._asked.get(op)
+        if known is None:
             known = [_registration(row) for row in self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
-            self._asked_last = (op, known)
+            self._asked[op] = known
         return known
 
     def registered_under(self, key: str) -> list[str]:

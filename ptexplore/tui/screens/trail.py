@@ -42,6 +42,7 @@ _SIGN = 4  # columns of the sign of a node that folds, and of the edge
 WIDE = 120  # columns: a narrower screen has the rows alone
 KEPT = 8  # files that are kept open
 _LEAST = ("quit", "trail", "fetch", "palette", "full", "step", "leave")  # keys that the last line leaves out first
+LEVELS = 200  # of a tree's nodes: Textual draws them by recursion
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
 
 
@@ -126,21 +127,34 @@ class TrailTree(Tree[Node]):
             around.append((row.level, node))
 
     def _add(self, parent: TreeNode[Node], rows: Iterable[TraceRow]) -> None:
-        for row in rows:
+        """Add rows, and those in them while there is room; the deepest stand beside the one that they are in."""
+        pending = [(parent, _depth(parent), row) for row in rows][::-1]
+        while pending:
+            parent, depth, row = pending.pop()
             beside = [Span("  "), *row.beside.spans] if row.beside is not None else []
             places = [line.ref for line in row.lines if line.ref is not None]
             spans = [*row.heading(counted=self.page.counted), *beside]
             node = parent.add(label(spans), Node(places, spans, row))
-            node.allow_expand = bool(row.children or row.further or row.candidates)
+            node.allow_expand = bool(row.further or row.candidates or (row.children and depth < LEVELS))
             self._left -= 1
             if self._left > 0 and node.allow_expand:
-                self._fill(node)
+                self._fill_lines(node, row)
                 node.expand()
+            if depth >= LEVELS:
+                pending += [(parent, depth, child) for child in reversed(row.children)]
+            elif self._left > 0:
+                pending += [(node, depth + 1, child) for child in reversed(row.children)]
 
     def _fill(self, node: TreeNode[Node]) -> None:
         row = node.data.row if node.data is not None else None
         if not isinstance(row, TraceRow) or node.children:
             return
+        self._fill_lines(node, row)
+        if _depth(node) <= LEVELS:
+            self._add(node, row.children)
+
+    def _fill_lines(self, node: TreeNode[Node], row: TraceRow) -> None:
+        """Put into a node what a row says below its first line."""
         for line in row.further:
             places = [line.ref] if line.ref is not None else []
             leaf = node.add_leaf(label(line.spans), Node(places, line.spans, reason="" if places else line.text))
@@ -148,7 +162,6 @@ class TrailTree(Tree[Node]):
                 leaf.allow_expand = bool(ref.candidates)
                 self._add_candidates(leaf, ref.candidates)
         self._add_candidates(node, row.candidates)
-        self._add(node, row.children)
 
     def nodes(self) -> Iterator[TreeNode[Node]]:
         """Every node that was made, in order."""
@@ -193,6 +206,14 @@ class TrailTree(Tree[Node]):
             node.collapse()
         else:
             self.action_cursor_parent()
+
+
+def _depth(node: TreeNode[Node]) -> int:
+    """How many nodes are around one."""
+    depth = 0
+    while node.parent is not None:
+        node, depth = node.parent, depth + 1
+    return depth
 
 
 def _spans(row: ScreenRow) -> Iterator[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import is_
 from typing import TYPE_CHECKING
 
 from ptexplore.annotations.marks import Mark
@@ -67,18 +68,16 @@ def with_notes(trail: Trail, marks_by_tree: MarksByTree) -> Trail:
                 by_path.setdefault((tree, mark.path), []).append(mark)
     if not by_path:
         return trail
-    return replace(trail, hops=_hops(trail.hops, by_path))
+    from ptexplore.model.nesting import folded
+
+    return replace(trail, hops=folded(trail.hops, lambda hop, children: _with_stops(hop, children, by_path)))
 
 
 _ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # a trace may have a hundred thousand hops
 
 
-def _hops(hops: tuple[Hop, ...], by_path: _ByPath) -> tuple[Hop, ...]:
-    with_stops = tuple(_hop(hop, by_path) for hop in hops)
-    return hops if all(after is before for after, before in zip(with_stops, hops, strict=True)) else with_stops
-
-
-def _hop(hop: Hop, by_path: _ByPath) -> Hop:
+def _with_stops(hop: Hop, children: tuple[Hop, ...], by_path: _ByPath) -> Hop:
+    """The hop with its own stops, around its children with theirs; itself where there are none."""
     names = dict.fromkeys(hop.notes)
     for ref in (hop.source, hop.declaration):
         if ref is not None:
@@ -87,7 +86,6 @@ def _hop(hop: Hop, by_path: _ByPath) -> Hop:
     if hop.kind == "op" and hop.op:
         every = chain.from_iterable(by_path.values())
         names |= dict.fromkeys(mark.stop for mark in every if about_operator(mark, hop.op))
-    children = _hops(hop.children, by_path)
-    if children is hop.children and len(names) == len(hop.notes):
+    if len(names) == len(hop.notes) and all(map(is_, children, hop.children)):
         return hop
     return replace(hop, notes=tuple(names), children=children)

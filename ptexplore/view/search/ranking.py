@@ -37,8 +37,12 @@ _DEFINED = (*_CLASSES, "function")
 # "add cpu" asks where an operator is for a backend: its card says so, and after it comes what is named as its kernel.
 _BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "autograd", "sparse", "quantized", "mkldnn", "nested"})
 _OF_KERNELS = frozenset({"kernel", "impl", "out", "structured", "ufunc"})  # words of such a name beside the operator's
+# How kernels of an operator for a backend are called, or begin.
+_KERNEL_NAMES = ("{}_kernel", "{}_out_{}", "{}_{}", "structured_{}_{}")
+_KERNEL_WORDS = frozenset({"kernel", "kernels", "implementation", "impl"})  # of a query that asks for one
 _NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
+_BEHIND_KERNELS = 20  # as many words more has an operator where its kernel is asked for
 _FOLDER_ALONE = 50  # as many words more: a file in a folder that is called so
 _SHORTEST_WORD = 2  # letters: fewer are in every note
 _HUMPS = 24  # letters at most of the beginnings of words
@@ -60,6 +64,7 @@ class ReadQuery:
     `outer` what has to stand before it, `joined` all of it in one, where it is several words. `words` are the stems of
     its words, less those that say nothing (`dropped`). `plain` says that it may be words of a note, `question` that
     it is hardly a name. `call` is the operator that Python writes so. `line` stood behind a file, 0 where none did.
+    `operator` and `backend` are those of "add cpu", and of "cpu softmax kernel"; `kernel`: its kernel was named.
     """
 
     text: str
@@ -76,6 +81,9 @@ class ReadQuery:
     path: bool
     call: str = ""
     line: int = 0
+    operator: str = ""
+    backend: str = ""
+    kernel: bool = False
 
     @property
     def qualified(self) -> bool:
@@ -110,8 +118,9 @@ def read_query(typed: str) -> ReadQuery:
     spellings = ["::".join(pieces) if joined or "/" in bare else bare]
     spellings += ["_".join(pieces), "".join(pieces)] if joined else []
     spellings += [call[1]] if call is not None else []
-    if joined and len(outer) == 1 and lowered(last) in _BACKENDS:
-        spellings += [f"{outer[0]}_kernel", f"{outer[0]}_out_{last}"]
+    operator, backend, kernel = _on_backend([lowered(piece) for piece in pieces]) if joined else ("", "", False)
+    if operator:
+        spellings += [form.format(operator, backend) for form in _KERNEL_NAMES]
     return ReadQuery(
         text,
         bare,
@@ -127,7 +136,23 @@ def read_query(typed: str) -> ReadQuery:
         "/" in text,
         call[1] if call is not None else "",
         int(placed["line"]) if placed is not None else 0,
+        operator,
+        backend,
+        kernel,
     )
+
+
+def _on_backend(pieces: Sequence[str]) -> tuple[str, str, bool]:
+    """The operator and the backend that words name, and whether they name its kernel; "" twice where they do not.
+
+    The backend is the last word, or any if the kernel is named: "sparse tensor" is no operator on a backend.
+    """
+    rest = [piece for piece in pieces if piece not in _KERNEL_WORDS]
+    backends = [piece for piece in rest if piece in _BACKENDS]
+    kernel = len(rest) < len(pieces)
+    if len(rest) != 2 or len(backends) != 1 or not (kernel or rest[-1] == backends[0]):
+        return "", "", False
+    return next(piece for piece in rest if piece != backends[0]), backends[0], kernel
 
 
 # --- names ---
@@ -209,6 +234,8 @@ def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | N
     """
     if asked.text in topic.names:
         return Fit(WHOLE)
+    if topic.kind == "folder" and asked.operator and _of_another_backend(asked, topic.names[0]):
+        return None
     title = topic.titled.split()
     if " ".join(asked.words) in topic.stemmed:
         return Fit(CASE)
@@ -224,6 +251,12 @@ def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | N
     if all(scores):
         return Fit(SAID, -total)
     return Fit(HALF_SAID, -total) if len(scores) > 1 else None
+
+
+def _of_another_backend(asked: ReadQuery, path: str) -> bool:
+    """Whether a folder is of backends by its words, and not of the one that is asked for."""
+    backends = _BACKENDS.intersection(_words_of_path(path))
+    return bool(backends) and asked.backend not in backends
 
 
 _OF_TITLE = 5  # the score of a word that the title has; that it begins a word of the title is one less
@@ -291,7 +324,7 @@ def public_key(asked: ReadQuery, entry: Entry) -> Key:
 def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
     """Where a name stands among the results; None where it does not fit. `slips` says whether slips count."""
     if _on_a_backend(asked, entry):
-        return _key(asked, entry, PUBLIC, 0, minor=False, outer=0)
+        return _key(asked, entry, PUBLIC, _BEHIND_KERNELS * asked.kernel, minor=False, outer=0)
     further = _kernel_on_a_backend(asked, entry)
     if further:
         return _key(asked, entry, PUBLIC, further, minor=False, outer=0)
@@ -409,8 +442,11 @@ def _operator_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
 
 
 def _on_a_backend(asked: ReadQuery, entry: Entry) -> bool:
-    """Whether the query is an operator of ATen and a backend: its first overload is what is asked for."""
-    if entry.kind != "operator" or entry.context != "aten" or entry.order:
+    """Whether the query is an operator of ATen and a backend: its first overload is what is asked for.
+
+    Overloads that write to what is given (`out`) come later.
+    """
+    if entry.kind != "operator" or entry.context != "aten" or entry.order > 1:
         return False
     return asked_operator(asked) == lowered(entry.name.partition(".")[0])
 
@@ -424,7 +460,7 @@ def _kernel_on_a_backend(asked: ReadQuery, entry: Entry) -> int:
     native = entry.context.rpartition("::")[2] == "native"  # the namespace of kernels
     if not operator or entry.kind not in _DEFINED or entry.minor or not native or operator not in entry.name:
         return 0
-    backend = lowered(asked.last)
+    backend = asked.backend
     words = _words_of(entry.name)
     own = _words_of(operator)
     at = next((at for at in range(len(words)) if words[at : at + len(own)] == own), None)
@@ -432,8 +468,13 @@ def _kernel_on_a_backend(asked: ReadQuery, entry: Entry) -> int:
     if not all(word in _OF_KERNELS or word == backend for word in further):
         return 0
     # native/quantized/cpu has other kernels than native/cpu
-    backends = _BACKENDS.intersection([*further, *chain.from_iterable(map(_words_of, entry.path.split("/")))])
+    backends = _BACKENDS.intersection([*further, *_words_of_path(entry.path)])
     return len(further) + ("kernel" not in further) if further and backends == {backend} else 0
+
+
+def _words_of_path(path: str) -> list[str]:
+    """The words of the parts of a path."""
+    return list(chain.from_iterable(map(_words_of, path.split("/"))))
 
 
 def _words_of(name: str) -> list[str]:
@@ -444,7 +485,7 @@ def _words_of(name: str) -> list[str]:
 
 def asked_operator(asked: ReadQuery) -> str:
     """The operator of "add cpu"; "" where what was typed is no name and a backend."""
-    return asked.outer[0] if asked.joined and len(asked.outer) == 1 and lowered(asked.last) in _BACKENDS else ""
+    return asked.operator
 
 
 def _outer_rank(asked: ReadQuery, entry: Entry) -> int:

@@ -83,7 +83,9 @@ class RefsView:
 
     `lines` counts the lines that use it, each once: the site and the screen say this number of the same name. `certain`
     counts those of them that can mean nothing else; None where the name alone was asked for. The totals of the groups
-    are these lines. `otherwise` counts the lines with the name that are not among them, since something else is meant;
+    are these lines, and the `overridden` ones: functions of classes below its own that override it, which are no uses;
+    of `may_override` of them not all bases are known. `otherwise` counts the lines with the name that are not among
+    them, since something else is meant;
     the first remark says so. `definitions` are called so: which of several a use means is not told.
     """
 
@@ -97,6 +99,8 @@ class RefsView:
     certain: int | None = None
     otherwise: int = 0
     definitions: int = 1
+    overridden: int = 0
+    may_override: int = 0
 
 
 @dataclass(slots=True)
@@ -125,6 +129,7 @@ class _Raw(NamedTuple):
     ref: Ref | None = None
     row_name: str = ""  # of a row that is of the name, not one that registers it
     certain: bool = False
+    overriding: bool = False  # of a function of another class that may override what was asked for
 
 
 def refs(
@@ -147,7 +152,7 @@ def refs(
     certainty = _Certainty(trees, asked, reader, left_out)
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
-        for use in _uses(indexed, asked, left_out, known_before):
+        for use in _uses(indexed, asked, left_out, known_before, certainty.overrides):
             known = known_before(use.path)
             if only and use.path != only:
                 left_out.lines |= set() if known else {(use.path, use.line)}
@@ -161,7 +166,8 @@ def refs(
         raise _nothing(trees, name)
     lines = certainty.lines(list(raw.values()))
     left_out.lines.difference_update((use.path, use.line) for use in lines)
-    certain = sum(use.certain for use in lines)
+    uses = [use for use in lines if not use.overriding]
+    certain = sum(use.certain for use in uses)
     groups = [
         _use_group(group, [use for use in lines if (use.group, use.certain) == (group, sure)], limit, certain=sure)
         for sure in (True, False)
@@ -176,8 +182,9 @@ def refs(
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(
-        name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(lines),
-        certain if certainty.told or certainty.of_value else None, otherwise, definitions,
+        name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(uses),
+        certain if certainty.told or certainty.of_value else None, otherwise, definitions, len(lines) - len(uses),
+        sum(use.overriding and not use.certain for use in lines),
     )  # fmt: skip
 
 
@@ -206,6 +213,13 @@ class _Certainty:
         names = {symbol.qualified for _number, symbol in self._asked.symbols}
         return sum(self._reader.definitions(last, names, only) for last in self._asked.lasts) if names else 0
 
+    def overrides(self, overriding: str) -> bool | None:
+        """Whether a member function that says that it overrides one overrides what was asked for, by its class's bases;
+        None where these are not all known.
+        """
+        meant = {"::".join(container) for container in self._asked.cpp}
+        return self._reader.derives(overriding.rpartition("::")[0], meant) if meant else None
+
     def lines(self, uses: Sequence[_Raw]) -> list[_Raw]:
         """Each line once, as a certain use if it has one; without those that must mean something else."""
         by_line: defaultdict[tuple[str, int], list[_Raw]] = defaultdict(list)
@@ -229,7 +243,9 @@ class _Certainty:
                 ref = use.ref
                 reading = file.read(SiteUse(ref.name, ref.kind, ref.text, ref.target, [use.line]), use.line)
                 bearers = None if path.endswith((".py", ".pyi")) else self._reader.bearers(ref.name)
-                if self._is_operator(ref) or self._is_whole(ref):
+                if ref.kind == "override":
+                    by_line[path, use.line].append(use._replace(certain=self.overrides(ref.text) is True))
+                elif self._is_operator(ref) or self._is_whole(ref):
                     by_line[path, use.line].append(use._replace(certain=True))
                 elif may_mean(bearers, self._meant, reading):
                     by_line[path, use.line].append(use._replace(certain=reading.sole is not None))
@@ -308,6 +324,17 @@ def otherwise_in_words(lines: int) -> str:
     return f"{OTHERWISE['one' if lines == 1 else 'many'].format(f'{lines:,}')}{OTHERWISE['why']}"
 
 
+def overridden_in_words(view: RefsView) -> str:
+    """How many functions of classes below override it; "" where none does."""
+    if not view.overridden:
+        return ""
+    sure = view.overridden - view.may_override
+    told = f"overridden by {sure:,} function{'s' if sure != 1 else ''} of classes below"
+    return (
+        f"{told}, and maybe by {view.may_override:,} more: not all their bases are known" if view.may_override else told
+    )
+
+
 def group_in_words(group: UseGroup, view: RefsView) -> str:
     """The heading of a group: "calls", or "calls, maybe of another" where some are certain and some are not."""
     return group.name if view.certain is None or group.certain else f"{group.name} that may mean something else"
@@ -326,7 +353,11 @@ def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
 
 
 def _uses(
-    indexed: IndexedTree, asked: Asked, left_out: _LeftOut, known_before: Callable[[str], bool]
+    indexed: IndexedTree,
+    asked: Asked,
+    left_out: _LeftOut,
+    known_before: Callable[[str], bool],
+    overrides: Callable[[str], bool | None],
 ) -> Iterator[_Raw]:
     """What one tree's index has on the name, less what another qualifier says is something else."""
     for row in _rows(indexed, asked):
@@ -340,8 +371,16 @@ def _uses(
         for ref in indexed.store.refs(last):
             if fits(asked, ref.path, ref.text, ref.target):
                 yield _raw_ref(indexed, ref)
+            elif _may_override(asked, ref, overrides):
+                yield _raw_ref(indexed, ref)._replace(overriding=True)
             elif asked.tellable and last not in _NOBODYS and not known_before(ref.path):
                 left_out.take(ref.path, ref.line, split_target(ref.target)[0] if ref.target else ref.text)
+
+
+def _may_override(asked: Asked, ref: Ref, overrides: Callable[[str], bool | None]) -> bool:
+    """Whether a member function of another class may override what was asked for: what it says itself does not tell."""
+    own = asked.member and ref.kind == "override" and ref.target is None
+    return own and overrides(ref.text) is not False
 
 
 def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
@@ -613,6 +652,8 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
         "certain": view.certain,
         "otherwise": view.otherwise,
         "definitions": view.definitions,
+        "overridden": view.overridden,
+        "may_override": view.may_override,
         "groups": [_group_to_json(name, view.groups) for name in GROUPS if any(g.name == name for g in view.groups)],
         "remarks": list(view.remarks),
     }

@@ -11,9 +11,11 @@ from ptexplore.model.trace import (
     Cause,
     ComparedValue,
     Ending,
+    FreedGraph,
     LeftFunction,
     MissingKernel,
     ModifiedTensor,
+    RecordingCall,
     TensorSaver,
     Trail,
     walk,
@@ -104,6 +106,8 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
         yield from _watched_again(trail, ending.modified)
+    if ending.freed is not None:
+        yield from freed_lines(ending.freed)
     yield from _advice(ending)
 
 
@@ -161,6 +165,9 @@ def cause_lines(cause: Cause | None) -> Iterator[Line]:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
             yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+        for case in cause.cases:
+            yield Line("text", f"if            {case.sign}", indent=1)
+            yield Line("text", f"  to mend it  {case.remedy}", indent=1)
 
 
 def _is_yours(left: LeftFunction) -> bool:
@@ -262,6 +269,24 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
     elif modified.writes:
         label = "changed by   " if modified.certain else "changed by one or more of"
         yield Line("text", f"{label} {', '.join(modified.writes)}", indent=1)
+
+
+def freed_lines(graph: FreedGraph) -> Iterator[Line]:
+    """What recorded a node that was freed, which backward freed it, and what led to it still."""
+    before = f" before backward {graph.recorded_after + 1}" if graph.recorded_after is not None else ""
+    yield _of_call(f"the node      {graph.node}, recorded by {graph.recorded.operator}{before}", graph.recorded)
+    number = f" backward {graph.freed_by} of {graph.backwards}" if graph.freed_by is not None else ""
+    yield _of_call(f"freed by     {number}", graph.freed)
+    for position, call in enumerate(graph.uses):
+        yield _of_call(f"{'used since by' if not position else '':13} {call.operator}", call)
+    if graph.names and graph.uses:
+        label = "held by" if graph.exact else "led to by"
+        yield Line("text", f"{label:13} {', '.join(graph.names)}", indent=1)
+
+
+def _of_call(label: str, call: RecordingCall) -> Line:
+    """A line about a place that recorded nodes or ran backward."""
+    return _at(label, call.text, call.function, call.source, exact=call.exact)
 
 
 def which_record(operators: Sequence[str]) -> str:

@@ -84,8 +84,7 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     if unit == "instructions" or not parts:
         yield from how_stepped(trail, session)
         return
-    projected = max(part.projected or 0.0 for part in parts)
-    long = f"single-stepping all would take about {projected:.0f} s" if projected >= native.LONG else ""
+    long = native.beyond(parts[0])
     timed = "operators were timed" if unit else ""
     yield "; ".join(filter(None, (timed, long, "--open NAME steps the costliest operator in NAME")))
 

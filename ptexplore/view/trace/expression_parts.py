@@ -6,18 +6,27 @@ nodes alone; else none is known. What torch's own Python calls belongs to the mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.observed import Event, OperatorTimes, record_of, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import COPY_SLICES
-from ptexplore.view.trace.program_parts import OwnOperators, Part, PartKind, Signature, sum_of_own, with_inside
-from ptexplore.view.trace.screen import as_called, bare, counted_parts, outermost_counted, place_of
+from ptexplore.view.trace.program_parts import (
+    OwnOperators,
+    Part,
+    PartKind,
+    Signature,
+    Signatures,
+    sum_of_own,
+    with_inside,
+)
+from ptexplore.view.trace.screen import as_called, bare, counted_parts, place_of
 
 Unit = Literal["instructions", "nanoseconds", ""]
 PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
@@ -33,7 +42,7 @@ def unit_of(trail: Trail, session: Session | None) -> Unit:
 def how_timed(session: Session | None, *, with_nodes: bool) -> Iterator[str]:
     """What times of operator calls are of; `with_nodes`: those of nodes of backward, too."""
     for timed in records(session.observations if session is not None else (), "times", OperatorTimes):
-        runs = f"of each the fastest of {timed.runs} warm runs, added up" if timed.runs > 1 else "in one warm run"
+        runs = f"of each the fastest of {timed.runs} runs, added up" if timed.runs > 1 else "in one run, after others"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
         nodes = " and nodes of backward" if with_nodes else ""
         yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"
@@ -78,7 +87,7 @@ _Recorder = tuple[_Gathered, str | None, int]
 def expression_parts(trail: Trail, session: Session | None) -> Part:
     """The parts of an expression, itself outermost, in the order in which they were first called."""
     gathering = _Gathering(trail, session)
-    return gathering.finished(gathering.root)[0]
+    return unrolled(gathering.finished(gathering.root))[0]
 
 
 class _Gathering:
@@ -86,6 +95,7 @@ class _Gathering:
         self.unit = unit_of(trail, session)
         self.counted = counted_parts(session)
         self.root = _Gathered("program", trail.expression, calls=1)
+        self.signatures: Signatures = {}
         self.met = 0  # parts and operator calls, in order
         # By sequence number: the part that called what has it last, and which of its calls that is.
         self.recorders: dict[int, _Recorder] = {}
@@ -94,13 +104,18 @@ class _Gathering:
         self.events = {o.id: record_of(o, Event) for o in seen if o.kind == "event" and o.id in wanted}
         # Functions that ran an operator in one call or another: each call of theirs counts.
         self.running: set[tuple[str, SourceRef | None]] = set()
-        for hop in trail.hops:
-            _note_running(hop, self.running)
+        folded(trail.hops, self.note_running)
+        self.costs: dict[int, int] = {}  # by hop
+        folded(trail.hops, self.note_cost)
+        self.called: dict[int, int] = {}  # by hop of a node: the operators that it called
+        folded(trail.hops, self.note_called)
+        self.kept: dict[int, int] = {}  # by hop: the bytes that what it recorded, or what it called, keeps for backward
+        folded(trail.hops, self.note_kept)
         with_python = {0, *(o.data["thread"] for o in seen if o.kind == "event" and o.data["type"] in OF_PYTHON)}
         for hop in trail.hops:
             if hop.kind == "op" and hop.thread not in with_python:
                 continue  # a kernel computes with threads of its own, and called it there: operators' own calls
-            self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False)
+            unrolled(self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False))
         if self.unit == "instructions":
             told = sum(n for part, n in self.counted.items() if part != "operator")
             self.root.cost = max(told, self.root.cost)
@@ -118,11 +133,37 @@ class _Gathering:
 
     def cost(self, hop: Hop) -> int:
         """What a hop cost, with all inside of it."""
-        if self.unit == "instructions":
-            return sum(part.instructions or 0 for part in outermost_counted([hop]))
-        return sum(part.time or 0 for part in outermost_timed([hop])) if self.unit else 0
+        return self.costs[hop.id]
 
-    def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> None:
+    def note_cost(self, hop: Hop, inside: tuple[int, ...]) -> int:
+        """Note what a hop cost: of what is inside of it the outermost that was measured counts."""
+        measured = None
+        if self.unit == "instructions":
+            measured = hop.instructions
+        elif self.unit and is_timed(hop):
+            measured = hop.time
+        self.costs[hop.id] = measured if measured is not None else sum(inside)
+        return self.costs[hop.id]
+
+    def note_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
+        """Note how many outermost operator calls are inside of a hop."""
+        self.called[hop.id] = sum(inside)
+        return hop.calls if hop.kind == "op" else sum(inside)
+
+    def note_kept(self, hop: Hop, inside: tuple[int, ...]) -> int:
+        """Note the bytes that are kept for backward."""
+        self.kept[hop.id] = (hop.saved or 0) + sum(inside)
+        return self.kept[hop.id]
+
+    def note_running(self, hop: Hop, inside: tuple[bool, ...]) -> bool:
+        """Note what tells a hop from others in which an operator or a node ran."""
+        if not (any(inside) or hop.kind in ("op", "node")):
+            return False
+        if hop.kind in CALLED:
+            self.running.add(_identity(hop))
+        return True
+
+    def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> Unrolling[None]:
         """Count a hop, and all inside of it, for its owner, or for the part that it is."""
         if owner.kind == "backward":
             self.of_backward(hop, owner)
@@ -146,7 +187,7 @@ class _Gathering:
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
         for child in hop.children:
-            self.take(child, owner, inside_of_torch=inside_of_torch or hop.kind in ("python", "binding", "op"))
+            yield self.take(child, owner, inside_of_torch=inside_of_torch or hop.kind in ("python", "binding", "op"))
 
     def part(
         self, outer: _Gathered, kind: PartKind, name: str, type_: str | None, source: SourceRef | None, *more: object
@@ -177,7 +218,7 @@ class _Gathering:
     def operator(self, hop: Hop, owner: _Gathered) -> None:
         """Count a call of an operator, with all inside of it; a module in there (of a subclass, a mode) has no row."""
         cost = self.cost(hop)
-        saved = _saved(hop)
+        saved = self.kept[hop.id]
         self.met += 1
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
@@ -204,15 +245,16 @@ class _Gathering:
 
     def of_backward(self, hop: Hop, owner: _Gathered) -> None:
         """Count what backward ran: nodes, each for the part whose call recorded it too, and operators beside them."""
-        if hop.kind not in ("node", "op"):
-            for child in hop.children:
-                self.of_backward(child, owner)
-            return
+        for inner in outermost([hop], lambda inner: inner.kind in ("node", "op")):
+            self.one_of_backward(inner, owner)
+
+    def one_of_backward(self, hop: Hop, owner: _Gathered) -> None:
+        """Count a node, or an operator beside nodes."""
         cost = self.cost(hop)
         name = bare(hop.name).removesuffix("::apply") if hop.kind == "node" else native.operator_name(hop)
         name = name.partition(".")[0]
-        called = hop.calls if hop.kind == "op" else sum(inner.calls for inner in _outermost_operators(hop.children))
-        saved = _saved(hop)
+        called = hop.calls if hop.kind == "op" else self.called[hop.id]
+        saved = self.kept[hop.id]
         self.met += 1
         owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, cost, (), called, saved, 0, self.met))
         if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
@@ -241,13 +283,13 @@ class _Gathering:
             return None
         recorder = self.recorders.get(hop.sequence) if hop.sequence is not None else None
         if recorder is None and bare(hop.name).removesuffix("::apply") == COPY_SLICES:
-            held = (self.recorder(inner) for inner in walk(hop.children) if inner.kind == "node")
-            recorder = next(filter(None, held), None)
+            nodes = (inner for inner in walk(hop.children) if inner.kind == "node" and inner.sequence is not None)
+            recorder = next((self.recorders[n.sequence] for n in nodes if n.sequence in self.recorders), None)
         return recorder
 
-    def finished(self, part: _Gathered) -> tuple[Part, Signature]:
+    def finished(self, part: _Gathered) -> Unrolling[tuple[Part, Signature]]:
         """A part with its parts, alike ones joined; and its signature."""
-        inside = [self.finished(inner) for inner in part.inside.values()]
+        inside = yield each(self.finished(inner) for inner in part.inside.values())
         finished = Part(
             kind=part.kind,
             name=part.name,
@@ -262,7 +304,7 @@ class _Gathering:
             parts=(),
             first=part.first,
         )
-        return with_inside(finished, inside, tuple(part.ran))
+        return with_inside(finished, inside, tuple(part.ran), self.signatures)
 
 
 def _sizes(value: object) -> object:
@@ -289,36 +331,14 @@ def _identity(hop: Hop) -> tuple[str, SourceRef | None]:
     return _called(hop), place_of(hop)
 
 
-def _note_running(hop: Hop, running: set[tuple[str, SourceRef | None]]) -> bool:
-    """Whether an operator or a node ran in a hop; what tells each such hop from others is put into `running`."""
-    inside = [_note_running(child, running) for child in hop.children]
-    if not (any(inside) or hop.kind in ("op", "node")):
-        return False
-    if hop.kind in CALLED:
-        running.add(_identity(hop))
-    return True
-
-
-def _saved(hop: Hop) -> int:
-    """The bytes that what a hop recorded, or what it called, keeps for backward."""
-    return sum(part.saved or 0 for part in walk([hop]))
-
-
-def _outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
-    for hop in hops:
-        if hop.kind == "op":
-            yield hop
-        else:
-            yield from _outermost_operators(hop.children)
-
-
-def outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
-    """The operator calls and nodes that were timed, without those inside of one that was.
+def is_timed(hop: Hop) -> bool:
+    """Whether a hop is an operator call or a node that was timed.
 
     A range that is marked for the profiler is neither: a torch.autograd.Function's forward is Python.
     """
-    for hop in hops:
-        if hop.time is not None and hop.kind in ("op", "node"):
-            yield hop
-        else:
-            yield from outermost_timed(hop.children)
+    return hop.time is not None and hop.kind in ("op", "node")
+
+
+def outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
+    """The operator calls and nodes that were timed, without those inside of one that was."""
+    return outermost(hops, is_timed)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Finding, Trail, walk
 from ptexplore.source.runtime.describe import release_of
@@ -178,14 +179,21 @@ def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...],
     for least in LEAST:
         shown = replace(shown, least=least)
         imports = (part for part in root.parts if part.kind == "imports" and shown.has(part))
-        rows = tuple(row for part in (*imports, root) for row in _rows(part, "", shown, 0))
+        rows = tuple(_rows((*imports, root), shown))
         if len(rows) <= most:
             break
     return rows[:most], _hidden(root, shown) + max(len(rows) - most, 0)
 
 
-def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """The rows of a part and all inside of it. `module` is the name of the innermost module around it."""
+def _rows(parts: Iterable[Part], shown: Shown) -> list[ScreenRow]:
+    """The rows of parts and all inside of them."""
+    rows: list[ScreenRow] = []
+    unrolled(each(_add_rows(rows, part, "", shown, 0) for part in parts))
+    return rows
+
+
+def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, level: int) -> Unrolling[None]:
+    """Add the rows of a part and all inside of it. `module` is the name of the innermost module around it."""
     cells = (
         shown.told(part.time) if part.time else "",
         shown.told(part.backward) if part.backward and not _runs_backward(part) else "",
@@ -193,7 +201,7 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         *shown.sums([part]),
     )
     told = shown.of_expression and not (part.parts or shown.opened or part.kind == "backward")
-    yield ScreenRow(
+    row = ScreenRow(
         name=_names(part, module),
         level=level,
         share=shown.share(part.time) if part.kind != "imports" else None,
@@ -203,18 +211,19 @@ def _rows(part: Part, module: str, shown: Shown, level: int) -> Iterator[ScreenR
         times=max(len(part.names), 1),
         opens=part.name,
     )
+    rows.append(row)
     inside = [inner for inner in part.parts if inner.kind != "imports"]
     own = _with_rows(part, shown)
     items: list[Part | OwnOperators] = [*(inner for inner in inside if shown.has(inner)), *own.values()]
     for item in sorted(items, key=lambda item: (isinstance(item, Part) and item.kind == "thread", item.first)):
         if isinstance(item, Part):
-            yield from _rows(item, part.name if part.kind == "module" else module, shown, level + 1)
+            yield _add_rows(rows, item, part.name if part.kind == "module" else module, shown, level + 1)
         else:
-            yield _operator_row(item, shown, level + 1)
+            rows.append(_operator_row(item, shown, level + 1))
     if part.kind == "backward" and not shown.opened:
-        yield from _rest_of_backward(part, shown, level + 1)
+        rows += _rest_of_backward(part, shown, level + 1)
     elif part.parts and not shown.opened:
-        yield from _rest_row(part, own, shown, level + 1)
+        rows += _rest_row(part, own, shown, level + 1)
 
 
 def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
@@ -256,7 +265,15 @@ def _rest_of_backward(part: Part, shown: Shown, level: int) -> Iterator[ScreenRo
 
 def _hidden(part: Part, shown: Shown) -> int:
     """How many parts inside of a part have no row."""
-    return sum(_hidden(p, shown) if shown.has(p) else sum(1 for _ in p.walk()) for p in part.parts)
+    hidden = 0
+    pending = list(part.parts)
+    while pending:
+        inner = pending.pop()
+        if shown.has(inner):
+            pending += inner.parts
+        else:
+            hidden += sum(1 for _ in inner.walk())
+    return hidden
 
 
 def _runs_backward(part: Part) -> bool:
@@ -426,7 +443,7 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
         if finding.kind == STEPPED and not options.verbose:
             told = finding.text.partition(" of operator calls")[0]
             is_block = trail.program is not None and trail.program.is_block
-            more = "record(native_budget=SECONDS)" if is_block else "--native-budget SECONDS"
+            more = "record(native_budget=N)" if is_block else "--native-budget N"
             routes = trail.program.routes if trail.program is not None else ()
             reasons = Counter(route.unstepped for route in routes if route.unstepped)
             would_help = SPENT in reasons or not reasons

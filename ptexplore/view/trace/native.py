@@ -15,7 +15,6 @@ from ptexplore.view.trace.native_names import display
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
-LONG = 1.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
 COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
@@ -330,13 +329,15 @@ def entered(hop: Hop) -> str:
 
 
 def _which_call(captured: Captured) -> Iterator[str]:
-    """Which run is shown, where the first one imports modules: every run has names of its own, --setup's too."""
+    """Which run is shown, where the first one imports modules, or could not be repeated."""
     first = captured.first
     count, why = (first.imported, first.why) if first is not None else (captured.warm, "")
+    shown = f"what is shown is the first, since the second {why}" if why else "what is shown is a later one"
     if count:
         modules = f"{count:,} modules" if count > 1 else "a module"
-        shown = f"the first, since the second {why}" if why else "a later one, on names made anew (--setup's too)"
-        yield f"the first run imports {modules}; what is shown is {shown}"
+        yield f"the first run imports {modules}; {shown}"
+    elif why:
+        yield f"of the runs in one process {shown}"
 
 
 def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:
@@ -359,7 +360,16 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:
 
 def too_long(part: SteppedCalls) -> str:
     """Why one call alone was stepped that nobody asked for, in words that go behind what was."""
-    return f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
+    told = beyond(part)
+    return f": {told}" if told else ""
+
+
+def beyond(part: SteppedCalls) -> str:
+    """The limit that the whole run is beyond, in words; "" if it was not stepped for another reason."""
+    if part.beyond is None:
+        return ""
+    count = f"all of it runs more than {part.beyond.count:,} instructions"
+    return f"{count} that must be stepped one by one" if part.beyond.singly else count
 
 
 def frames(hops: Iterable[Hop]) -> int:

@@ -135,12 +135,15 @@ def _of_shares(session: Session | None, ordered: list[_Calls], unit: Unit) -> It
 
 def _calls(hops: Iterable[Hop], function: str, around: tuple[Hop, ...]) -> Iterator[_Call]:
     """Every operator call; `function` is the one of torch's Python that is around these hops."""
-    for hop in hops:
+    pending = [(hop, function, around) for hop in hops][::-1]
+    while pending:
+        hop, function, around = pending.pop()
         if hop.kind == "op":
             yield _Call(hop, function, around)
-            yield from _calls(hop.children, function, (*around, hop))
+            around = (*around, hop)
         else:
-            yield from _calls(hop.children, _defined(hop) or function, around)
+            function = _defined(hop) or function
+        pending += [(child, function, around) for child in reversed(hop.children)]
 
 
 def _defined(hop: Hop) -> str:

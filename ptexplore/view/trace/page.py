@@ -6,7 +6,8 @@ screen (`path`, `modules`, `operators`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Literal, get_args
 
 from ptexplore.model.places import SourceRef
@@ -41,7 +42,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceRow:
+class TraceRowFacts:
     """One shown hop: title, what it is, how it is known, its lines; `times` equal rows are shown as one.
 
     `instructions` are those from entry to exit, of all the joined rows; `inside` counts the frames below a row without
@@ -53,12 +54,18 @@ class TraceRow:
     kind: str
     status: str
     lines: tuple[Line, ...] = ()
-    children: tuple[TraceRow, ...] = ()
     times: int = 1
     hidden: int = 0
     instructions: int | None = None
     inside: int = 0
     frames: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow(TraceRowFacts):
+    """One shown hop, with the rows inside it."""
+
+    children: tuple[TraceRow, ...] = ()
 
     def heading(self, *, counted: bool) -> tuple[Span, ...]:
         """Its first line: name, what it is, how it is known, its number, its instructions, what is not shown of it.
@@ -98,13 +105,13 @@ class TraceRow:
         return self.beside.ref.candidates if self.beside is not None and self.beside.ref is not None else ()
 
     def brief(self, *, skew: bool) -> TraceRow:
-        """The row without reasons that nobody needs beside so many others: those that --explain gives for one frame.
+        """The row, not those below it, without reasons that nobody needs beside so many: --explain gives them for one.
 
         With `skew` also without that for a place in a tree of another version, which is the same in all.
         """
         dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
         lines = tuple(self._without_reason(line, dropped) for line in self.lines)
-        return replace(self, lines=lines, children=tuple(child.brief(skew=skew) for child in self.children))
+        return replace(self, lines=lines)
 
     def _without_reason(self, line: Line, dropped: tuple[str, ...]) -> Line:
         ref = line.ref
@@ -171,15 +178,14 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
-class TrailView:
-    """Everything a renderer needs of one view of a trace. `counted` tells whether rows have instructions.
+class TrailViewFacts:
+    """Everything a renderer needs of one view of a trace, but for the rows of a tree.
 
-    The view `tree` has `rows`, each other one has `table`.
+    `counted` tells whether rows have instructions. The view `tree` has `rows`, each other one has `table`.
     """
 
     title: str
     facts: tuple[str, ...]
-    rows: tuple[TraceRow, ...] = ()
     findings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     counted: bool = False
@@ -195,8 +201,44 @@ class TrailView:
 
 
 @dataclass(frozen=True, slots=True)
+class TrailView(TrailViewFacts):
+    """One view of a trace; the rows of a tree are within one another."""
+
+    rows: tuple[TraceRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeveledRow(TraceRowFacts):
+    """One shown hop; `level` says how far it is inside of what stands above it."""
+
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeveledView(TrailViewFacts):
+    """One view of a trace without nesting, since no reader of JSON goes as deep as code may call itself."""
+
+    rows: tuple[LeveledRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SavedView:
     """A view as `--view NAME --json` prints it."""
 
-    format: int = field(default=1, kw_only=True)
-    view: TrailView
+    format: int = field(default=2, kw_only=True)  # in 1 the rows of a tree were within one another
+    view: LeveledView
+
+
+def leveled(view: TrailView) -> LeveledView:
+    """The view with its tree's rows in reading order, each with its level."""
+    rows: list[LeveledRow] = []
+    pending = [(row, 0) for row in reversed(view.rows)]
+    while pending:
+        row, level = pending.pop()
+        rows.append(LeveledRow(*(*_row_facts(row), level)))
+        pending += [(child, level + 1) for child in reversed(row.children)]
+    return LeveledView(*(*_view_facts(view), tuple(rows)))
+
+
+_row_facts = attrgetter(*(known.name for known in fields(TraceRowFacts)))
+_view_facts = attrgetter(*(known.name for known in fields(TrailViewFacts)))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.raising import RAISED
@@ -21,13 +22,14 @@ from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.screen import (
     as_called,
     bare,
     call_numbers,
     counted_parts,
     facts,
-    operators_below,
+    has_cut,
     outermost_counted,
     place_of,
     reads,
@@ -41,12 +43,14 @@ MOST = 37  # rows of any other: with what stands above and below, it fits a scre
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-SHARES = "share: of all instructions, callees included; self: without the rows inside it"
+ALL, BEFORE_CUT = "all instructions", "the instructions before the cut"
+SHARES = "share: of {}, callees included; self: without the rows inside it"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
+CALLS_ITSELF = "each call inside the one before"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
 ORDER_UNKNOWN = "order unknown"
@@ -100,6 +104,7 @@ class _Step:
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
     kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
+    shape: int = -1  # equal steps have the same number
 
     @property
     def is_kept(self) -> bool:
@@ -149,7 +154,7 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
     functions = any(row.what.startswith(("Python", CALLED_BY_PYTHON)) for row in rows if row.level)
     small = f"no row: most of what is under {SMALL:.0%}; a kernel, if no kernel calls it, is named or counted in one"
     return (
-        SHARES,
+        SHARES.format(BEFORE_CUT if maker.has_cut else ALL),
         *([small] if maker.least == SMALL * maker.whole else []),
         *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
     )
@@ -173,11 +178,7 @@ def _with_own(rows: Sequence[ScreenRow], whole: int) -> Iterator[ScreenRow]:
 
 def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
     """The operator calls that no operator made, backward's too."""
-    for hop in hops:
-        if hop.kind == "op":
-            yield hop
-        else:
-            yield from outermost_operators(hop.children)
+    return outermost(hops, lambda hop: hop.kind == "op")
 
 
 def _takes_tensors(call: Hop | None) -> bool:
@@ -233,7 +234,10 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 
 
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
-    for step in steps:
+    """The rows of steps, and of those in open ones."""
+    pending = [(step, level) for step in steps][::-1]
+    while pending:
+        step, level = pending.pop()
         what = step.opened if step.is_open and step.inner and step.opened else step.row.what
         within = list(dict.fromkeys((*_kernels(step.inner), *step.kernels)))
         if step.is_open:
@@ -246,7 +250,7 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
         is_closed = bool(step.opened) and not step.is_open
         yield replace(step.row, level=level, what=what, is_closed=is_closed)
         if step.is_open:
-            yield from _flat(step.inner, level + 1)
+            pending += [(inner, level + 1) for inner in reversed(step.inner)]
 
 
 def _running(what: str, kernels: Sequence[str]) -> str:
@@ -273,13 +277,15 @@ def _highest(dispatch: Dispatch) -> str:
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
     """The names of the kernels that these steps were seen to run."""
-    for step in steps:
+    pending = list(steps)[::-1]
+    while pending:
+        step = pending.pop()
         if step.is_kernel:
             if step.row.status in ("observed", "inlined"):
                 yield step.row.name.partition("<")[0]
             yield from step.kernels
         else:
-            yield from _kernels(step.inner)
+            pending += reversed(step.inner)
 
 
 def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
@@ -310,6 +316,16 @@ class _Around:
     thread: int = 0  # the thread that runs it: 0 is the expression's
 
 
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What is inside a hop, found once for all: a row asks on each level, however deep that is."""
+
+    operators: int  # how many operators are called
+    call: Hop | None  # the first of the outermost operator calls
+    count: int  # how many outermost operator calls there are
+    is_busy: bool  # an operator or node ran, or something was launched
+
+
 class _Steps:
     """Makes the steps of one trail."""
 
@@ -319,6 +335,7 @@ class _Steps:
         self.whole = stepped(trail, session)
         self.least = least * self.whole
         self.parts = counted_parts(session)
+        self.has_cut = has_cut(session)
         # Of one stepped call among many, shares would read as those of the whole.
         self.tells_shares = least == SMALL_OF_ONE or options.verbose or any(part != "operator" for part in self.parts)
         self.calls = {o.id: o.data for o in (session.observations if session else ()) if o.kind == "call"}
@@ -326,18 +343,51 @@ class _Steps:
         self.left = frozenset(left_by_error(trail))
         self.numbers = call_numbers(trail)
         # Of a function of Python what it called in C, Python's own helpers too: the loop that runs it counts for none.
-        self.called = {hop.id: sum(part.instructions or 0 for part in outermost_counted(hop.children))
-                       for hop in walk(trail.hops) if hop.kind == "python"} if self.whole else {}  # fmt: skip
+        self.called: dict[int, int] = {}
+        folded(trail.hops if self.whole else (), self._count_called)
         self.kernels = frozenset(_behind_stubs(trail.hops))
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
         self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "impl")}
         self.held: dict[int, tuple[int, int]] = {}
-        _count_held(trail.hops, self.held)
+        self.inside: dict[int, _Inside] = {}
+        self.shapes: dict[object, int] = {}
+        self.levels: dict[int, int] = {}  # by hop, how many levels of a function that calls itself it stands for
+        folded(trail.hops, self._count_held)
+
+    def _note(self, hop: Hop, inside: tuple[_Inside, ...]) -> _Inside:
+        """What a hop is for those around it; `inside` has what is in it."""
+        call = next((part.call for part in inside if part.call is not None), None)
+        count, operators = sum(part.count for part in inside), sum(part.operators for part in inside)
+        within = _Inside(operators, call, count, any(part.is_busy for part in inside))
+        self.inside[hop.id] = within
+        if hop.kind == "op":
+            return _Inside(operators + hop.calls, hop, 1, is_busy=True)
+        return replace(within, is_busy=True) if hop.kind in ("node", "launch") else within
+
+    def _count_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
+        """The instructions of a hop that were counted, of its outermost counted parts if its own were not."""
+        if hop.kind == "python":
+            self.called[hop.id] = sum(inside)
+        return hop.instructions if hop.instructions is not None else sum(inside)
+
+    def _count_held(self, hop: Hop, inside: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+        """How many operators are called, and nodes run, in a hop, itself included; `held` has each Python function's.
+
+        What an operator calls in turn is not counted, as in the number above the rows.
+        """
+        within, run = sum(operators for operators, _ in inside), sum(nodes for _, nodes in inside)
+        if hop.kind == "python":
+            self.held[hop.id] = within, run
+        runs = hop.kind == "node" and not _is_recorded(hop)
+        return hop.calls if hop.kind == "op" else within, run + (hop.calls if runs else 0)
 
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """The steps of the calls of a module."""
-        steps = self._all(native.condense(hops)[0], _Around())
+        hops, _ = native.condense(hops)
+        hops, self.levels = levels_folded(hops)
+        folded(hops, self._note)
+        steps = unrolled(self._all(hops, _Around()))
         for step in steps:
             step.is_open = True
         return steps
@@ -347,13 +397,15 @@ class _Steps:
         hops = self.trail.hops
         if native.frames(hops):
             hops, _ = native.condense(hops)
+        hops, self.levels = levels_folded(hops)
+        folded(hops, self._note)
         groups = [(phase, list(group)) for phase, group in groupby(hops, key=lambda hop: hop.phase)]
         if len({phase for phase, _ in groups}) < 2:
-            return [self._python(self._all(hops, _Around()))]
+            return [self._python(unrolled(self._all(hops, _Around())))]
         out = []
         for phase in dict.fromkeys(phase for phase, _ in groups):
             inside = [hop for name, group in groups if name == phase for hop in group]
-            out.append(self._phase(phase, self._all(inside, _Around())))
+            out.append(self._phase(phase, unrolled(self._all(inside, _Around()))))
         return out
 
     def _python(self, inner: list[_Step]) -> _Step:
@@ -385,9 +437,9 @@ class _Steps:
     def _is_idle(self, hop: Hop) -> bool:
         """Whether a function of Python ran no operator or node, launched nothing, and no error left it: a helper."""
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
-        return is_python and not any(part.kind in ("op", "node", "launch") for part in walk(hop.children))
+        return is_python and not self.inside[hop.id].is_busy
 
-    def _idle(self, hops: Iterable[Hop], around: _Around) -> dict[int, list[_Step]]:
+    def _idle(self, hops: Iterable[Hop], around: _Around) -> Unrolling[dict[int, list[_Step]]]:
         """By number the helpers among several hops, each with its steps: none, but for the costliest of them.
 
         That has a row, which stands for all of them, if they cost enough together.
@@ -401,7 +453,7 @@ class _Steps:
         if not cost or cost < self.least:
             return steps
         first = max(idle, key=lambda hop: costs[hop.id])
-        step = self._module(first, around) if first.module is not None else self._step_of(first, around)
+        step = yield self._module(first, around) if first.module is not None else self._step_of(first, around)
         more = sum(hop.calls for hop in idle) - first.calls
         told = f"{step.opened or step.row.what}; {CALLS_NOTHING}"
         row = replace(step.row, what=told, share=self._share(cost), instructions=cost)
@@ -412,13 +464,17 @@ class _Steps:
         steps[first.id] = [_Step(row, cost, cost / self.whole)]
         return steps
 
-    def _all(self, hops: Sequence[Hop], around: _Around) -> list[_Step]:
+    def _all(self, hops: Sequence[Hop], around: _Around) -> Unrolling[list[_Step]]:
         """The steps of several hops; equal ones, one after the other, as one."""
         out: list[_Step] = []
-        idle = self._idle(hops, around)
-        for step in (step for hop in hops for step in (idle[hop.id] if hop.id in idle else self._of(hop, around))):
-            if out and _shape(out[-1]) == _shape(step):
-                out[-1] = _sum(out[-1], step)
+        idle = yield self._idle(hops, around)
+        held: list[_Step] = []
+        for hop in hops:
+            held += idle[hop.id] if hop.id in idle else (yield self._of(hop, around))
+        for step in held:
+            step.shape = self._shape(step)
+            if out and out[-1].shape == step.shape:
+                out[-1] = unrolled(_sum(out[-1], step))
             else:
                 out.append(step)
         # Of calls that were not counted none is known to be small: all of them have rows, or none has.
@@ -430,46 +486,55 @@ class _Steps:
         )  # fmt: skip
         return [step for steps in listed for step in steps]  # calls have rows where what is around them has none
 
-    def _of(self, hop: Hop, around: _Around) -> list[_Step]:
+    def _shape(self, step: _Step) -> int:
+        """The number of what equal steps have in common: all but their numbers and costs."""
+        row = step.row
+        shape = (row.name, row.what, row.place, row.status, row.level, tuple(inner.shape for inner in step.inner))
+        return self.shapes.setdefault(shape, len(self.shapes))
+
+    def _of(self, hop: Hop, around: _Around) -> Unrolling[list[_Step]]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
         within = replace(around, thread=hop.thread or around.thread)
         is_away = hop.thread and not around.thread
         if hop.module is not None:
-            module = self._module(hop, within)
+            module = yield self._module(hop, within)
             return [_with(module, ELSEWHERE) if is_away else module]
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
-            return [self._engine(hop, around)]
+            return [(yield self._engine(hop, around))]
         if _is_through(hop):
-            return self._all(hop.children, around)
+            return (yield from self._all(hop.children, around))
         if hop.kind == "key":
-            return [self._key(hop, around)]
+            return [(yield self._key(hop, around))]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
-            return self._all(hop.children, within)  # what it launched is no function of its library
-        step = self._step_of(hop, within)
+            return (yield from self._all(hop.children, within))  # what it launched is no function of its library
+        step = yield self._step_of(hop, within)
         if is_away:
             return [_with(step, ELSEWHERE)]
         return [_with(step, ORDER_UNKNOWN) if hop.unknown_order else step]
 
-    def _step_of(self, hop: Hop, around: _Around) -> _Step:
+    def _step_of(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The step that is a hop."""
+        made: _Step
         if hop.kind == "op":
-            return self._operator(hop, around)
+            return (yield from self._operator(hop, around))
         if hop.kind == "python" and not native.is_range(hop):
             qualname = hop.python.qualname if hop.python is not None else None
             goes_on = hop.python is not None and hop.python.resumed
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
-            made = self._step(
+            levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
+            kind += f", {CALLS_ITSELF}" if levels else ""
+            made = yield self._step(
                 hop,
-                as_called(qualname or hop.name),
+                f"{as_called(qualname or hop.name)}{levels}",
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
             made.opened = kind
             return made
         if hop.kind == "binding" or hop.binding is not None:
-            return self._binding(hop, around)
+            return (yield from self._binding(hop, around))
         if hop.kind == "node":
-            return self._node(hop, around)
+            return (yield from self._node(hop, around))
         if hop.kind == "launch":
             return self._launch(hop, around)
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
@@ -480,14 +545,14 @@ class _Steps:
             made.is_loop = True
             return made
         if hop.kind == "closed":
-            made = self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
+            made = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
             return made
         asked = self._asked(hop)
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if is_chosen else ""
         name = hop.name if native.is_range(hop) else name
-        made = self._step(
+        made = yield self._step(
             hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
         )
         made.is_choice = bool(asked)
@@ -509,7 +574,7 @@ class _Steps:
                 told[name] = f"{name}() {str(returned).lower()}" if returned is not None else f"{name}() not seen"
         return ", ".join(told.values()) if told else "by what was not seen"
 
-    def _module(self, hop: Hop, around: _Around) -> _Step:
+    def _module(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a module's call, by its name: its forward, in whose place it stands."""
         module = hop.module
         assert module is not None
@@ -520,41 +585,42 @@ class _Steps:
         called = f"{module.type}.forward()" if inside.name == "forward" else module.type
         row = self._row(hop, f"{name}  {called}" if name else called, "module")
         row = replace(row, place=place_of(inside) if inside.name == "forward" else None, opens=name or module.type)
-        made = self._made(row, replace(hop, children=inside.children), self._all(inside.children, around), around)
+        steps = yield self._all(inside.children, around)
+        made = self._made(row, replace(hop, children=inside.children), steps, around)
         made.is_call = around.op is None
         made.is_outline = made.is_call
         return made
 
-    def _engine(self, hop: Hop, around: _Around) -> _Step:
+    def _engine(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of the engine, which goes from node to node, with the nodes in it."""
         within = replace(around, engine=True, recording=hop.phase != "backward")
         reached = hop.node.reached if hop.node is not None else None
         why = "an error came first" if hop.node is not None and hop.node.failed else "its gradient is taken"
         does = f"{bare(reached)} not run: {why}" if reached else "the engine: runs the nodes"
         row = self._row(hop, "", does)
-        made = self._made(row, hop, self._all(hop.children, within), around)
+        made = self._made(row, hop, (yield self._all(hop.children, within)), around)
         made.is_call = made.is_outline = True
         return made
 
-    def _binding(self, hop: Hop, around: _Around) -> _Step:
+    def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
         python = hop.binding.python if hop.binding is not None else bare(hop.name)
-        calls = list(outermost_operators(hop.children))
-        told = calls[0].op or calls[0].name if calls else ""
-        if len(calls) == 1:
+        call, count = self.inside[hop.id].call, self.inside[hop.id].count
+        told = call.op or call.name if call is not None else ""
+        if call is not None and count == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
-            keys = keys_of(calls[0])  # none where they are not known
+            keys = keys_of(call)  # none where they are not known
             told = (f"keys {keys}" if keys else "") if is_namesake else f"{told}{f': {keys}' if keys else ''}"
-        elif calls:
+        elif call is not None:
             told += ", …"
         kind = "binding, left by an exception" if RAISED in hop.why else "binding"
-        made = self._step(hop, python, kind + (f"; {told}" if told else ""), replace(around, binding=hop))
+        made: _Step = yield self._step(hop, python, kind + (f"; {told}" if told else ""), replace(around, binding=hop))
         made.opened = kind
         return made
 
-    def _operator(self, hop: Hop, around: _Around) -> _Step:
+    def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
-        inner = self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
+        inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         keys = keys_of(hop)
         row = self._row(hop, (hop.op or hop.name), "operator" + (f"; keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
@@ -565,7 +631,7 @@ class _Steps:
         made.is_call = around.op is None
         return made
 
-    def _key(self, hop: Hop, around: _Around) -> _Step:
+    def _key(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """A key with the kernel behind it; inside of it what the kernel called, the next key where it redispatched."""
         kernel = next((child for child in hop.children if child.kind == "kernel"), None)
         row = self._row(hop, hop.key or hop.name, self._why(hop, kernel, around))
@@ -587,15 +653,15 @@ class _Steps:
             row = replace(row, name=name, place=of_body.place, lines=lines, what=_and(told, row.what))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
-        made = self._made(row, replace(hop, instructions=cost), self._all(inner, within), around)
+        made = self._made(row, replace(hop, instructions=cost), (yield self._all(inner, within)), around)
         made.is_key = True
         return made
 
-    def _node(self, hop: Hop, around: _Around) -> _Step:
+    def _node(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         formulas = formulas_of(hop)
         formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
         what = "recorded for backward" if _is_recorded(hop) else "node"
-        return self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around)
+        return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around))
 
     def _launch(self, hop: Hop, around: _Around) -> _Step:
         """The row of what a device was given to do; its cost is that of the function that launched it."""
@@ -681,13 +747,16 @@ class _Steps:
 
     def _own_code(self, kernel: Hop) -> Iterator[Hop]:
         """A kernel and the functions in it, callers first: without operators, and what further stubs chose."""
-        yield kernel
-        for child in kernel.children:
-            if child.kind != "op" and child.stub_kernel is None and child.id not in self.kernels:
-                yield from self._own_code(child)
+        pending = [kernel]
+        while pending:
+            part = pending.pop()
+            yield part
+            own = (c for c in part.children if c.kind != "op" and c.stub_kernel is None and c.id not in self.kernels)
+            pending += reversed(tuple(own))
 
-    def _step(self, hop: Hop, name: str, what: str, around: _Around) -> _Step:
-        made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around), around)
+    def _step(self, hop: Hop, name: str, what: str, around: _Around) -> Unrolling[_Step]:
+        steps = yield self._all(hop.children, around)
+        made = self._made(self._row(hop, name, what), hop, steps, around)
         made.is_call = around.op is None and hop.kind in ("python", "binding", "node")
         made.is_outline = made.is_call and (
             hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.inner)
@@ -697,7 +766,8 @@ class _Steps:
     def _made(self, row: ScreenRow, hop: Hop, inner: list[_Step], around: _Around) -> _Step:
         cost = hop.instructions if hop.instructions is not None else sum(step.cost for step in inner)
         weight = cost / self.whole if self.whole else 0.0
-        weight += 1e-6 * min(1000, operators_below([hop])) + (1.0 if hop.id in self.left else 0.0)
+        operators = self.inside[hop.id].operators + (hop.calls if hop.kind == "op" else 0)
+        weight += 1e-6 * min(1000, operators) + (1.0 if hop.id in self.left else 0.0)
         made = _Step(row, cost, weight, inner)
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
@@ -715,21 +785,6 @@ class _Steps:
             shown, share=self._share(instructions), instructions=instructions, what=what, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
-
-
-def _count_held(hops: Iterable[Hop], held: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """How many operators are called, and nodes run, in several hops; in `held` the same of each Python function.
-
-    What an operator calls in turn is not counted, as in the number above the rows.
-    """
-    operators = nodes = 0
-    for hop in hops:
-        within, run = _count_held(hop.children, held)
-        if hop.kind == "python":
-            held[hop.id] = within, run
-        operators += hop.calls if hop.kind == "op" else within
-        nodes += run + (hop.calls if hop.kind == "node" and not _is_recorded(hop) else 0)
-    return operators, nodes
 
 
 def _holding(kind: str, operators: int, nodes: int) -> str:
@@ -783,10 +838,11 @@ def is_work(hop: Hop) -> bool:
 
 def of_call(hop: Hop) -> Iterator[Hop]:
     """What a call of an operator did itself, callers first: nothing of the operators that it called in turn."""
-    for child in hop.children:
-        if child.kind != "op":
-            yield child
-            yield from of_call(child)
+    pending = [child for child in reversed(hop.children) if child.kind != "op"]
+    while pending:
+        part = pending.pop()
+        yield part
+        pending += [child for child in reversed(part.children) if child.kind != "op"]
 
 
 def _status(hop: Hop, told: str) -> str:
@@ -794,19 +850,13 @@ def _status(hop: Hop, told: str) -> str:
     return told if hop.status == "observed" else f"{hop.status}{f': {told}' if told else ''}"
 
 
-def _shape(step: _Step) -> tuple[object, ...]:
-    """What equal steps have in common: all but their numbers and costs."""
-    row = step.row
-    return (row.name, row.what, row.place, row.status, row.level, tuple(map(_shape, step.inner)))
-
-
-def _sum(first: _Step, equal: _Step) -> _Step:
+def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
     """Two equal steps as one; the first one's number stands for both."""
     row, other = first.row, equal.row
     instructions = None if row.instructions is None else row.instructions + (other.instructions or 0)
     share = None if row.share is None else row.share + (other.share or 0.0)
     row = replace(row, instructions=instructions, share=share, times=row.times + other.times)
-    inner = [_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True)]
+    inner = list((yield each(_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True))))
     weight = first.weight + equal.weight
     return replace(first, row=row, cost=first.cost + equal.cost, weight=weight, inner=inner)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ptexplore.capture.program import began
+from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
 from ptexplore.view.trace.native_names import kernel_name
@@ -77,9 +78,11 @@ class Part:
 
     def walk(self) -> Iterator[Part]:
         """The part and all inside of it, outermost first."""
-        yield self
-        for part in self.parts:
-            yield from part.walk()
+        pending = [self]
+        while pending:
+            part = pending.pop()
+            yield part
+            pending += reversed(part.parts)
 
 
 @dataclass(eq=False)
@@ -132,7 +135,7 @@ def parts_of(program: Program, script: str) -> Part:
             part.time, part.recording = part.time - taken, part.recording + taken
             if part.kind in ("imports", "thread"):  # their time is in no other's
                 break
-    return _finished(root)[0]
+    return unrolled(_finished(root, {}))[0]
 
 
 def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
@@ -144,7 +147,7 @@ def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
 def _count(program: Program, owner: _Gathered, first: int, calls: OperatorCalls, backward: int) -> None:
     """Count some calls for the part that made them, and those around it. `first`: their place among all."""
     kind = program.kinds[program.routes[calls.route].kind]
-    by_it, beside = _called(program, kind)
+    by_it, beside = unrolled(_called(program, kind))
     called = calls.calls * (by_it + sum(beside.values()))
     device = sum(calls.device)
     if has_row(program, kind):
@@ -243,7 +246,7 @@ def operator_kinds(program: Program) -> frozenset[int]:
     return frozenset(kinds)
 
 
-def _called(program: Program, kind: OperatorKind) -> tuple[int, Counter[int]]:
+def _called(program: Program, kind: OperatorKind) -> Unrolling[tuple[int, Counter[int]]]:
     """How many operator calls a row counts for itself, and of what is beside it, by kind. Not what operators call.
 
     What a node calls is counted for the node. What the engine calls around a node, to add gradients up
@@ -260,7 +263,7 @@ def _called(program: Program, kind: OperatorKind) -> tuple[int, Counter[int]]:
         if is_around and is_operator(inner):
             beside[number] += 1
             continue
-        within, further = _called(program, inner)
+        within, further = yield _called(program, inner)
         by_it += within if is_around else within + sum(further.values())
         beside.update(further if is_around else {})
     return by_it, beside
@@ -268,7 +271,7 @@ def _called(program: Program, kind: OperatorKind) -> tuple[int, Counter[int]]:
 
 def beside(program: Program, kind: OperatorKind) -> Counter[int]:
     """The operators that something calls which has no row of their calls: by kind, how many."""
-    return _called(program, kind)[1]
+    return unrolled(_called(program, kind))[1]
 
 
 def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
@@ -325,12 +328,13 @@ def _is_forward(path: CallPath, outer: _Gathered) -> bool:
     return outer.kind == "module" and (path.file, path.first) == (outer.path.file, outer.path.first)
 
 
-Signature = tuple[object, ...]  # what parts have in common that ran the same operators on the same sizes
+Signature = int  # of parts that ran the same operators on the same sizes
+Signatures = dict[tuple[object, ...], Signature]  # by what such parts have in common
 
 
-def _finished(part: _Gathered) -> tuple[Part, Signature]:
+def _finished(part: _Gathered, signatures: Signatures) -> Unrolling[tuple[Part, Signature]]:
     """A part with its parts, alike ones joined; and its signature."""
-    inside = [_finished(inner) for inner in part.inside.values()]
+    inside = list((yield each(_finished(inner, signatures) for inner in part.inside.values())))
     if part.kind == "thread":  # nothing tells when it began
         own_time = sum(own.time for operators in part.own.values() for own in operators)
         part.calls, part.time = 1, own_time + sum(inner.time for inner, _ in inside)
@@ -358,19 +362,20 @@ def _finished(part: _Gathered) -> tuple[Part, Signature]:
         first=part.first or 0,
         device=part.device,
     )
-    return with_inside(finished, inside, tuple(sorted(part.sizes)))
+    return with_inside(finished, inside, tuple(sorted(part.sizes)), signatures)
 
 
 def with_inside(
-    part: Part, inside: Sequence[tuple[Part, Signature]], ran: tuple[object, ...]
+    part: Part, inside: Sequence[tuple[Part, Signature]], ran: tuple[object, ...], signatures: Signatures
 ) -> tuple[Part, Signature]:
     """A part with what is inside of it, alike ones joined, its costliest operators first; and its signature.
 
-    `ran` says which operators it ran itself, and on what.
+    `ran` says which operators it ran itself, and on what; `signatures` has those that were met.
     """
     own = sorted(part.own, key=lambda operators: -operators.time)
     same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
-    signature = (*same, part.calls, ran, tuple(signature for _, signature in inside))
+    alike = (*same, part.calls, ran, tuple(signature for _, signature in inside))
+    signature = signatures.setdefault(alike, len(signatures))
     return replace(part, own=tuple(own), parts=tuple(joined(inside))), signature
 
 
@@ -387,7 +392,7 @@ def joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:
         else:
             alike.append((signature, [part]))
     for _, held in alike:
-        yield held[0] if len(held) == 1 else _as_one(held)
+        yield held[0] if len(held) == 1 else unrolled(_as_one(held))
 
 
 def _may_join(held: Sequence[Part], part: Part, alike: Sequence[tuple[Signature, list[Part]]]) -> bool:
@@ -398,10 +403,11 @@ def _may_join(held: Sequence[Part], part: Part, alike: Sequence[tuple[Signature,
     return alike[-1][1] is held or in_one_list
 
 
-def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:
+def _as_one(parts: Sequence[Part], *, named: bool = True) -> Unrolling[Part]:
     """Parts of the same structure as one: sums, and the names of all, or those of the first."""
     first = parts[0]
     names = tuple(name for part in parts for name in part.names or (part.name,))
+    within = yield each(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False))
     return replace(
         first,
         names=names if named else first.names,
@@ -412,7 +418,7 @@ def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:
         saved=sum(part.saved for part in parts),
         device=sum(part.device for part in parts),
         own=tuple(sum_of_own(part.own for part in parts)),
-        parts=tuple(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False)),
+        parts=within,
     )
 
 

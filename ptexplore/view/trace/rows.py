@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from ptexplore.annotations.blocks import STOP
+from ptexplore.model.nesting import Made, Unrolling, each, folded, unrolled
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
@@ -25,6 +27,7 @@ from ptexplore.view.trace.lines import (
 )
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
+from ptexplore.view.trace.recursion import IN_TURN, levels_folded
 
 TO_READ = 3  # stops that a trace suggests
 UNKNOWN_ORDER = "order unknown among the steps of its caller that no recorder saw"
@@ -44,6 +47,9 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
         place = replace(place, hidden=hidden)
+    if not options.full and not options.opened:
+        hops, levels = levels_folded(hops)
+        place = replace(place, levels=levels)
     rows, helpers = prune(hops, place, full=options.full)
     if options.only:
         rows = only(rows, options.only.lower())
@@ -52,7 +58,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     if frames and not options.full:
         # where all such places are in one tree, the facts say which, and no row needs to
         one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
-        rows = tuple(row.brief(skew=one_skewed) for row in rows)
+        rows = folded(rows, lambda row, inside: replace(row.brief(skew=one_skewed), children=inside))
     innermost = innermost_shown(rows, trail)
     rows = marked(rows, trail, innermost)
     written = _generators(rows, trail)
@@ -157,57 +163,72 @@ def _generators(rows: Iterable[TraceRow], trail: Trail) -> str | None:
     return f"written by PyTorch's generators: {listed}" if listed else None
 
 
-def joined(rows: Iterable[TraceRow], *, full: bool) -> tuple[TraceRow, ...]:
-    """Runs of equal rows become one row with a count and the sum of their instructions.
+@dataclass(slots=True)
+class _Joining:
+    """Makes one row of equal ones. With `full`, rows that have others below them are equal only where each count is.
 
-    With `full`, rows that have others below them are equal only where every count is.
+    Rows are equal whose shapes have one number. Those of the rows below are known by then, so that no row is looked at
+    twice, however deep it is.
     """
-    out: list[TraceRow] = []
-    for row in rows:
-        if out and _shape(out[-1], exact=full) == _shape(row, exact=full):
-            out[-1] = replace(_sum(out[-1], row), times=out[-1].times + row.times)
-        else:
-            out.append(row)
-    return tuple(out)
+
+    full: bool
+    numbers: dict[object, int] = field(default_factory=dict)  # by shape
+    known: dict[int, tuple[TraceRow, int]] = field(default_factory=dict)  # by a row's `id()`, which lives as long
+
+    def joined(self, rows: Iterable[TraceRow]) -> tuple[TraceRow, ...]:
+        """Runs of equal rows become one row with a count and the sum of their instructions."""
+        out: list[TraceRow] = []
+        last = -1
+        for row in rows:
+            shape = self.shape(row)
+            if out and shape == last:
+                out[-1] = replace(unrolled(_sum(out[-1], row)), times=out[-1].times + row.times)
+            else:
+                out.append(row)
+            last = shape
+            self.known[id(out[-1])] = out[-1], shape
+        return tuple(out)
+
+    def shape(self, row: TraceRow) -> int:
+        """The number of what a row has in common with its equals."""
+        shapes = tuple((self.known[id(child)][1], child.times) for child in row.children)
+        instructions, inside = (row.instructions, row.inside) if self.full and row.children else (None, 0)
+        alone = replace(row, hop=0, times=1, children=(), instructions=instructions, inside=inside)
+        return self.numbers.setdefault((alone, shapes), len(self.numbers))
 
 
-def _shape(row: TraceRow, *, exact: bool) -> TraceRow:
-    """A row without what may differ between equal rows."""
-    children = tuple(replace(_shape(child, exact=exact), times=child.times) for child in row.children)
-    instructions, inside = (row.instructions, row.inside) if exact and row.children else (None, 0)
-    return replace(row, hop=0, times=1, children=children, instructions=instructions, inside=inside)
-
-
-def _sum(row: TraceRow, equal: TraceRow) -> TraceRow:
+def _sum(row: TraceRow, equal: TraceRow) -> Unrolling[TraceRow]:
     """Two equal rows as one; the first row's number stands for both."""
-    children = tuple(_sum(*pair) for pair in zip(row.children, equal.children, strict=True))
+    children = yield each(_sum(*pair) for pair in zip(row.children, equal.children, strict=True))
     total = None if row.instructions is None else row.instructions + (equal.instructions or 0)
     return replace(row, instructions=total, inside=row.inside + equal.inside, children=children)
 
 
 def shown_frames(rows: Iterable[TraceRow]) -> int:
     """How many frames these rows stand for, with those below them."""
-    return sum(
-        row.times * (shown_frames(row.children) + (row.frames if row.instructions is not None else 0)) for row in rows
-    )
+
+    def frames(row: TraceRow, inside: tuple[int, ...]) -> int:
+        return row.times * (sum(inside) + (row.frames if row.instructions is not None else 0))
+
+    return sum(folded(rows, frames))
 
 
 def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
     """Rows whose title or place holds the text, with the rows that lead to them."""
-    out = []
-    for row in rows:
-        children = only(row.children, wanted)
+
+    def leading(row: TraceRow, inside: tuple[TraceRow | None, ...]) -> TraceRow | None:
         places = " ".join(line.ref.path or "" for line in row.lines if line.ref)
         if wanted in row.title.lower() or wanted in places.lower():
-            out.append(row)
-        elif children:
-            out.append(replace(row, children=children, lines=()))
-    return tuple(out)
+            return row
+        children = tuple(child for child in inside if child is not None)
+        return replace(row, children=children, lines=()) if children else None
+
+    return tuple(row for row in folded(rows, leading) if row is not None)
 
 
 def innermost_shown(rows: Sequence[TraceRow], trail: Trail) -> TraceRow | None:
     """The innermost row of those that an error left; None where it left none that is shown."""
-    shown = {row.hop: row for row in _all(rows)}
+    shown = {row.hop: row for row in walk(rows)}
     return next((shown[number] for number in reversed(left_by_error(trail)) if number in shown), None)
 
 
@@ -216,29 +237,23 @@ def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -
     ending = trail.ending
     if ending is None or innermost is None:
         return tuple(rows)
-    return tuple(_with_line(row, innermost.hop, left_here(ending)) for row in rows)
+    number, line = innermost.hop, Line("warning", left_here(ending))
 
+    def with_line(row: TraceRow, children: tuple[TraceRow, ...]) -> TraceRow:
+        return replace(row, lines=(*row.lines, line) if row.hop == number else row.lines, children=children)
 
-def _with_line(row: TraceRow, number: int | None, text: str) -> TraceRow:
-    lines = (*row.lines, Line("warning", text)) if row.hop == number else row.lines
-    return replace(row, lines=lines, children=tuple(_with_line(child, number, text) for child in row.children))
-
-
-def _all(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
-    for row in rows:
-        yield row
-        yield from _all(row.children)
+    return folded(rows, with_line)
 
 
 def cut(row: TraceRow, depth: int) -> TraceRow:
     """A row with at most so many levels."""
-    if depth <= 1:
-        return replace(row, children=(), hidden=row.hidden + _count_rows(row.children))
-    return replace(row, children=tuple(cut(c, depth - 1) for c in row.children))
 
+    def within(row: TraceRow, depth: int) -> Unrolling[TraceRow]:
+        if depth <= 1:
+            return replace(row, children=(), hidden=row.hidden + sum(1 for _ in walk(row.children)))
+        return replace(row, children=(yield each(within(child, depth - 1) for child in row.children)))
 
-def _count_rows(rows: Iterable[TraceRow]) -> int:
-    return sum(1 + _count_rows(r.children) for r in rows)
+    return unrolled(within(row, depth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +262,8 @@ class RowContext:
 
     `opened`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
     `hidden`: how many frames directly below a hop are not shown. `thread`: the one that what is around it ran in.
-    `left`: the hops that an error left.
+    `left`: the hops that an error left. `working`: those inside of which something ran that has a row.
+    `levels`: how many levels of a function that calls itself a hop stands for.
     """
 
     depth: int = 0
@@ -255,6 +271,9 @@ class RowContext:
     opened: frozenset[int] = frozenset()
     hidden: Mapping[int, int] = field(default_factory=dict)
     left: frozenset[int] = frozenset()
+    working: frozenset[int] = frozenset()
+    levels: Mapping[int, int] = field(default_factory=dict)
+    joining: _Joining = field(default_factory=lambda: _Joining(full=False))
 
     def inside(self, hop: Hop) -> RowContext:
         """The place of a hop's children; whatever a node of the graph runs is deep inside."""
@@ -265,41 +284,53 @@ class RowContext:
         return hop.instructions is not None and self.depth + (hop.kind == "op") > 1
 
 
-def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[tuple[TraceRow, ...], int]:
+Pruned: TypeAlias = Unrolling[tuple[Made, int]]  # rows, and how many helpers are not shown
+
+
+def prune(hops: Sequence[Hop], place: RowContext, *, full: bool) -> tuple[tuple[TraceRow, ...], int]:
     """Rows of the hops worth a reader's time, equal rows as one.
 
     Python helpers that ran no operator, and no frame that is shown, are counted, not shown.
     """
+    place = replace(place, working=_working(hops), joining=_Joining(full))
+    return unrolled(_pruned(hops, place, full=full))
+
+
+def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tuple[TraceRow, ...]]:
     rows: list[TraceRow] = []
     hidden = 0
     for hop in hops:
         complete = full or hop.id in place.opened
-        is_helper = hop.kind in ("python", "binding") and hop.id not in place.left and not _work_below(hop)
+        is_helper = hop.kind in ("python", "binding") and hop.id not in place.left and hop.id not in place.working
         if is_helper and not complete and not place.opened:
             hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue
-        row, hidden_below = _row(hop, place, full=complete)
+        row, hidden_below = yield _row(hop, place, full=complete)
+        if hop.id in place.levels:
+            count = place.levels[hop.id]
+            in_turn = Line("reason", IN_TURN.format(count))
+            row = replace(row, title=f"{row.title} ×{count}", lines=(*row.lines, in_turn))
         if hop.thread != place.thread:
             row = replace(row, lines=(*row.lines, Line("reason", IN_ANOTHER_THREAD.format(hop.thread))))
         if hop.unknown_order:
             row = replace(row, lines=(*row.lines, Line("reason", UNKNOWN_ORDER)))
         hidden += hidden_below
         rows.append(row)
-    return joined(rows, full=full), hidden
+    return place.joining.joined(rows), hidden
 
 
-def _row(hop: Hop, place: RowContext, *, full: bool) -> tuple[TraceRow, int]:
+def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:
     """The row of one hop, with those of its children."""
     if not full:
         if hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
-            return _merged(hop, hop.children[0], place)
+            return (yield from _merged(hop, hop.children[0], place))
         boundary = _boundary(hop)
         if boundary is not None and (place.depth or hop.kind == "native"):
-            return _crossed(hop, *boundary, place)
+            return (yield from _crossed(hop, *boundary, place))
         if hop.kind == "op" and place.depth and hop.instructions is None:
-            return _brief(hop, place.inside(hop))
+            return (yield from _brief(hop, place.inside(hop)))
         hop = _loop(hop)
-    children, hidden = prune(hop.children, place.inside(hop), full=full)
+    children, hidden = yield _pruned(hop.children, place.inside(hop), full=full)
     if hop.kind == "closed":
         row = _of(hop, title(hop), (), children, place.hidden.get(hop.id, 0))
         return replace(row, kind=f"closed ({native.entered(hop)})"), hidden
@@ -340,7 +371,7 @@ def _boundary(hop: Hop) -> tuple[Hop, Hop] | None:
     return (key, kernel) if key is not None and kernel is not None and kernel.kind == "kernel" else None
 
 
-def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceRow, int]:
+def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> Pruned[TraceRow]:
     """A dispatch boundary inside of an operator as one row: the entry, the key that was chosen, the kernel.
 
     Deep inside, a kernel that was compiled into its caller gives way to the function that it calls.
@@ -349,7 +380,7 @@ def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceR
     deep = inner.depth > 1
     body = kernel.children[0] if kernel.status == "inlined" and len(kernel.children) == 1 else kernel
     body = body if deep and body.instructions is not None else kernel
-    children, hidden = prune(body.children, inner, full=False)
+    children, hidden = yield _pruned(body.children, inner, full=False)
     lines = brief_places(body) if deep else [*reasoning(key), *places(kernel)]
     name = f"{title(hop)} → {key.name} → {short(body.name)}"
     row = _of(hop, name, () if place.opened else lines, children, place.hidden.get(body.id, 0))
@@ -361,16 +392,16 @@ def _weakest(*hops: Hop) -> str:
     return next((hop.status for hop in hops if hop.status != "observed"), "observed")
 
 
-def _merged(key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceRow, int]:
+def _merged(key: Hop, kernel: Hop, place: RowContext) -> Pruned[TraceRow]:
     """A key and its kernel on one row: the key is why, the kernel is what."""
-    children, hidden = prune(kernel.children, place, full=False)
+    children, hidden = yield _pruned(kernel.children, place, full=False)
     lines = () if place.opened else (*reasoning(key), *places(kernel))
     name = f"{key.name} → {short(kernel.name)}"
     row = _of(kernel, name, lines, children, place.hidden.get(kernel.id, 0))
     return replace(row, hop=key.id, status=_weakest(key, kernel)), hidden
 
 
-def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
+def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
     """An operator that ran inside another: one line a key, with the body that ran, then what it called in turn."""
     lines: list[Line] = [] if hop.source.precision == "located" else [Line("place", "", hop.source)]
     rest: list[Hop] = []
@@ -397,8 +428,8 @@ def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
             lines.append(Line("place", f"records {child.name}", child.source, after=formulas_of(child)))
         else:
             rest.append(child)
-    children, hidden = prune(rest, place, full=False)
-    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), children), hidden
+    children, hidden = yield _pruned(rest, place, full=False)
+    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), children=children), hidden
 
 
 def title(hop: Hop, *, entry: bool = False) -> str:
@@ -416,6 +447,14 @@ def title(hop: Hop, *, entry: bool = False) -> str:
     return short(native.shown_name(hop) if frame else hop.name)
 
 
-def _work_below(hop: Hop) -> bool:
-    """Whether an operator or node ran inside, or a function of C++ that the rules leave in."""
-    return hop.kind in ("op", "node") or any(child.kind == "native" or _work_below(child) for child in hop.children)
+def _working(hops: Iterable[Hop]) -> frozenset[int]:
+    """The hops inside of which an operator or node ran, or a function of C++ that the rules leave in."""
+    working: set[int] = set()
+
+    def works(hop: Hop, inside: tuple[bool, ...]) -> bool:
+        if hop.kind in ("op", "node") or any(inside) or any(child.kind == "native" for child in hop.children):
+            working.add(hop.id)
+        return hop.id in working
+
+    folded(hops, works)
+    return frozenset(working)

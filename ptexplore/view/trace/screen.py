@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ptexplore.model.nesting import outermost
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, Session, Trail, walk
@@ -68,6 +69,11 @@ def counted_parts(session: Session | None) -> dict[str, int]:
     return {part.part: part.instructions for part in parts}
 
 
+def has_cut(session: Session | None) -> bool:
+    """Whether stepping ended early in some part: shares are then of what ran before."""
+    return any(part.cut for part in records(session.observations if session else (), "calls", SteppedCalls))
+
+
 def call_numbers(trail: Trail) -> dict[int, int]:
     """By hop of an operator: which of the operator's calls it is, the first of them where it stands for several."""
     counts: Counter[str] = Counter()
@@ -82,11 +88,7 @@ def call_numbers(trail: Trail) -> dict[int, int]:
 
 def outermost_counted(hops: Iterable[Hop]) -> Iterator[Hop]:
     """The outermost hops whose instructions were counted."""
-    for hop in hops:
-        if hop.instructions is not None:
-            yield hop
-        else:
-            yield from outermost_counted(hop.children)
+    return outermost(hops, lambda hop: hop.instructions is not None)
 
 
 def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str, ...]:
@@ -117,12 +119,14 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     """How much was stepped, in one line, or why nothing was."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     which = "the very first call" if trail.captured.cold else "warm call"
+    first = trail.captured.first
+    because = f", since the second {first.why}" if trail.captured.cold and first is not None else ""
     whole = [part for part in parts if part.part != "operator"]
     if whole:
-        count = f"{sum(part.instructions for part in whole):,} instructions"
+        count = f"{sum(part.instructions for part in whole):,} instructions{_until_cut(whole)}"
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
-        yield f"{count}{names}: {which} on {threads}, single-stepped"
+        yield f"{count}{names}: {which} on {threads}, single-stepped{because}"
     if parts and trail.program is not None:
         each = "one call" if len(parts) == 1 else f"{len(parts)} calls of operators and nodes"
         was = "was" if len(parts) == 1 else "were"
@@ -130,7 +134,7 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     for part in parts if trail.program is None else ():
         if part.part == "operator":
             call = f"call {part.number}" if part.number else "one call"
-            count = f"{part.instructions:,} instructions"
+            count = f"{part.instructions:,} instructions{_until_cut((part,))}"
             is_asked = session is not None and session.options.native_op is not None
             why = native.too_long(part) if not is_asked else ""
             yield f"only {call} of {part.op} was stepped, {count}{why}; --native-op NAME#N steps another"
@@ -140,11 +144,11 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
 
 
+def _until_cut(parts: Iterable[SteppedCalls]) -> str:
+    """What makes a count true of parts of which one has no end."""
+    return " before it was cut" if any(part.cut for part in parts) else ""
+
+
 def reads(trail: Trail) -> tuple[str, ...]:
     """The command that shows the first stop about what ran; () where there is none."""
     return tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:1])
-
-
-def operators_below(hops: Iterable[Hop]) -> int:
-    """How many operator calls the hops hold, their own included."""
-    return sum(hop.calls for hop in walk(hops) if hop.kind == "op")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import CallPath, OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail
 from ptexplore.view.trace.program_parts import NODES, operator_name, time_without_python, times_elsewhere
@@ -73,7 +74,7 @@ def stacks_of(trail: Trail) -> Stacks:
         recording = f"recording took about {trail.program.overhead} ns of {trail.program.wall}"
         notes = (SUMS, *(tuple(times_elsewhere(trail.program)) or (recording,)), *trail.program.cuts)
         return Stacks(trail.expression, "nanoseconds", tuple(_threads(trail.program, trail.expression)), notes)
-    nodes = tuple(node for node, _ in _stepped(trail.hops))
+    nodes = tuple(node for held in folded(trail.hops, _stepped) for node, _ in held)
     if not nodes:
         why = "it has neither the times of a program nor the instructions of a native pass"
         hint = "ptexplore trace --script FILE has times, a trace without --no-native instructions"
@@ -146,30 +147,32 @@ def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[Stac
 # --- a trace that was stepped ---
 
 
-def _stepped(hops: Iterable[Hop]) -> Iterator[tuple[StackNode, int]]:
-    """The hops whose instructions were counted, with all they weigh; in place of another one, those inside of it."""
-    for hop in hops:
-        children = tuple(_stepped(hop.children))
-        if hop.instructions is None:
-            yield from children
-            continue
-        within = sum(total for _, total in children)
-        own = max(hop.instructions - within, 0)
-        frame = StackFrame(hop.name, hop.kind, hop.source.path, hop.source.line)
-        yield StackNode(frame, own, hop.calls, tuple(child for child, _ in children)), own + within
+_Weighed = tuple[tuple[StackNode, int], ...]  # nodes, each with all it weighs
+
+
+def _stepped(hop: Hop, inside: tuple[_Weighed, ...]) -> _Weighed:
+    """The node of a hop whose instructions were counted; in place of another hop, the nodes inside of it."""
+    children = tuple(child for held in inside for child in held)
+    if hop.instructions is None:
+        return children
+    within = sum(total for _, total in children)
+    own = max(hop.instructions - within, 0)
+    frame = StackFrame(hop.name, hop.kind, hop.source.path, hop.source.line)
+    return ((StackNode(frame, own, hop.calls, tuple(child for child, _ in children)), own + within),)
 
 
 def merged(nodes: Iterable[StackNode]) -> tuple[StackNode, ...]:
     """Nodes of the same frame side by side as one, with their sums."""
+    return unrolled(_merged(nodes))
+
+
+def _merged(nodes: Iterable[StackNode]) -> Unrolling[tuple[StackNode, ...]]:
     by_frame: dict[StackFrame, list[StackNode]] = {}
     for node in nodes:
         by_frame.setdefault(node.frame, []).append(node)
-    return tuple(
-        replace(
-            held[0],
-            own=sum(node.own for node in held),
-            calls=sum(node.calls for node in held),
-            children=merged(child for node in held for child in node.children),
-        )
-        for held in by_frame.values()
-    )
+    made = []
+    for held in by_frame.values():
+        children = yield _merged(child for node in held for child in node.children)
+        own, calls = sum(node.own for node in held), sum(node.calls for node in held)
+        made.append(replace(held[0], own=own, calls=calls, children=children))
+    return tuple(made)

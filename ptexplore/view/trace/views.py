@@ -9,7 +9,7 @@ from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Hop, Session, Trail, walk
-from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
+from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName, leveled
 
 FEW = 20  # operator calls by the user's own code: of more, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
@@ -74,7 +74,7 @@ def _of_program(trail: Trail, program: Program, options: Options, session: Sessi
 
 def view_to_json(page: TrailView) -> str:
     """A view as JSON text: its rows, and what stands above and below them."""
-    return to_json(SavedView(view=page))
+    return to_json(SavedView(view=leveled(page)))
 
 
 def suited(trail: Trail, options: Options) -> ViewName:

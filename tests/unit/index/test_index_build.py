@@ -15,7 +15,8 @@ from ptexplore.index import workers
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.index.workers import Same, Task, Unread
-from ptexplore.source.listing import Listed
+from ptexplore.model.places import Checkout
+from ptexplore.source.listing import Listed, checkout_files
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.rows import Rows
 from tests import small_source
@@ -71,6 +72,16 @@ def test_a_reader_that_stumbles_costs_one_file(tmp_path: Path, monkeypatch: pyte
     store = IndexStore.open(tmp_path / "i.sqlite")
     assert [path for path, _ in store.problems()] == ["a.py"]
     assert [one.path for one in store.symbols_named("b") if one.kind == "function"] == ["b.h"]
+
+
+def test_a_name_that_is_not_utf_8_costs_that_file_alone(tmp_path: Path) -> None:
+    (tmp_path / "c10").mkdir()
+    (tmp_path / "c10" / "a.cpp").write_text("int f();\n")
+    (tmp_path / "c10" / os.fsdecode(b"\xff.cpp")).write_text("int g();\n")
+    files = checkout_files(Checkout("c", "folder", str(tmp_path), "a folder"))
+    built = build(IndexInput("t", "1", files), tmp_path / "i.sqlite", jobs=1)
+    assert (built.read, [row.path for row in built.unread]) == (1, ["c10/\N{REPLACEMENT CHARACTER}.cpp"])
+    assert "UTF-8" in built.unread[0].why
 
 
 def test_another_source_of_the_same_name_is_taken_up(tmp_path: Path) -> None:

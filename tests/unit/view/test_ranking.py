@@ -112,6 +112,28 @@ def test_an_operator_and_a_backend_lead_to_its_card() -> None:
     assert ordered("add kernel", *entries) == []
 
 
+@pytest.mark.parametrize("query", ["softmax kernel cpu", "cpu kernel of softmax", "CPU softmax kernel", "softmax cpu"])
+def test_a_folder_of_another_backend_is_not_where_its_kernel_is(query: str) -> None:
+    folders = [Topic("folder", (f"native/{name}",), "Kernels", "", (), name, "kernel", "softmax") for name in _FOLDERS]
+    asked = read_query(query)
+    weights = word_weights(asked, folders)
+    fitting = [topic.names[0] for topic in folders if topic_fit(asked, topic, weights) is not None]
+    assert fitting == ["native/cpu", "native/quantized/cpu", "native/loops"]
+    assert (asked.operator, asked.backend) == ("softmax", "cpu")
+
+
+_FOLDERS = ("cuda", "cpu", "mps", "quantized/cpu", "loops", "sparse/cuda")
+
+
+def test_an_operators_kernel_comes_before_its_card_where_the_kernel_is_asked_for() -> None:
+    kernel = symbol("at::native::softmax_kernel_impl", path="aten/src/ATen/native/cpu/SoftMaxKernel.cpp")
+    other = symbol("at::native::softmax_kernel_impl", path="aten/src/ATen/native/cuda/SoftMax.cu")
+    card = operator_entry("aten", "softmax.int", 3)
+    first = ordered("softmax kernel cpu", other, card, kernel)
+    assert first[:2] == ["function softmax_kernel_impl", "operator softmax.int"]
+    assert ordered("softmax cpu", other, card, kernel)[0] == "operator softmax.int"
+
+
 def test_a_word_is_a_class_of_that_name_where_everybody_meets_it() -> None:
     near = symbol("at::Add", "class", "aten/src/ATen/Add.h")
     far = symbol("at::native::Add", "struct", "aten/src/ATen/native/cuda/SoftMax.cu")
@@ -195,7 +217,7 @@ key_set KeySet a1B2c3 ___
 """
 QUERIES = """TensIt|DKS|tenit|softmax|_softmax|SoftMax|add_k|kernel|key set|tensor iterator|storge|conv2|TensorIteratr
 torch.add|nn.Conv2d|F.relu(x)|at::native::add|native/cpu|where does autograd start
-add cpu|where is add for the CPU|sum meta
+add cpu|where is add for the CPU|sum meta|softmax kernel cpu|CPU kernel of softmax|sparse tensor|cuda add|kernel cpu
 Dispatcher.h|what is TensorImpl?|operator()
 Dispatcher.h:120|core/Dispatcher.h:120-130|at::Mixer:12|x.py:0|c10::Dispatcher::call
 é|a b|AT_DISPATCH|the|how do views share|x.view(|Engine::evaluate_function|_|__|copies copied running speed classes"""
@@ -251,6 +273,9 @@ def test_the_browsers_script_reads_and_fits_as_this_module_does() -> None:
             "call",
             "line",
             "qualified",
+            "operator",
+            "backend",
+            "kernel",
         ):
             assert read[name] == getattr(asked, name), (term, name)
         for name in ("outer", "words", "dropped"):
@@ -289,7 +314,8 @@ function at::cpu::storage build/aten/src/ATen/RegisterCPU.cpp 0
 function at::native::storage_kernel test/cpu/s.cpp 0"""
 ASKED = """storage|Storage|storag|how does a view share storage|torch.storage|torch/storage|storage view|StorgeImpl
 view storage|at::storage|storge|nothing like it|view key|K::Storage|Tensor::storage
-Storage.h:7|storage cpu|storage CUDA|where is storage for the CPU"""
+Storage.h:7|storage cpu|storage CUDA|where is storage for the CPU
+storage kernel cpu|cuda storage kernel|kernel of storage on sparse"""
 
 
 def test_the_browsers_script_puts_results_in_the_same_order() -> None:
@@ -310,6 +336,8 @@ def test_the_browsers_script_puts_results_in_the_same_order() -> None:
         Topic(
             "concept", ("own-bytes",), "StorageImpl", "", ("own byt", "storageimpl"), "own byt storageimpl", "", "own"
         ),
+        Topic("folder", ("native/cuda",), "Kernels", "", ("nativ cuda", "cuda"), "nativ cuda", "kernel", "storag"),
+        Topic("folder", ("native/cpu",), "Kernels", "", ("nativ cpu", "cpu"), "nativ cpu", "kernel", "storag"),
         Topic("folder", ("torch/storage",), "Storages", "", ("torch storag", "storag"), "torch storag", "fil", "byt"),
     ]
     queries = re.split(r"[|\n]", ASKED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,11 +22,14 @@ from ptexplore.model.trace import (
     BoundName,
     CallNotTaken,
     Captured,
+    Cause,
+    CauseCase,
     DerivativeRef,
     Dispatch,
     Ending,
     Finding,
     FormulaRef,
+    FreedGraph,
     HandedError,
     Hop,
     LaunchRef,
@@ -40,6 +44,7 @@ from ptexplore.model.trace import (
     Observation,
     OperatorRef,
     PythonCall,
+    RecordingCall,
     ResultInfo,
     Session,
     StubKernelRef,
@@ -51,7 +56,7 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.view.trace.explain import RECORDS
-from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.view.trace.saved import DEEPEST, trail_from_json, trail_to_json
 from tests.harness import THOROUGH
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
@@ -99,11 +104,14 @@ def a_trail() -> Trail:
         "aten::sum", "SparseCPU", ("self",), ("CPU",), ("CPU",), (), "aten::add", place, "to_dense()"
     )
     modified = ModifiedTensor("torch.FloatTensor [3]", "ExpBackward0", 0, 2, 1, ("aten::exp",), ("a.add_(1)",), True)
+    call = RecordingCall("aten::exp", "y = x.exp()", "step", place)
+    freed = FreedGraph("ExpBackward0", call, 0, call, 1, 2, (call,), (call,), ("h",), True, "state")
     ending = Ending(
         "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),
         (LeftFunction("backward", place),), ("f()",), missing, modified, ("seen",), ("sum",),
         module="b (Linear) of Net", further=3,
         handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
+        freed=freed, cause=Cause("why", "mend", (CauseCase("sign", "mend"),)),
     )  # fmt: skip
     return Trail(
         expression="torch.add(a, b)",
@@ -189,6 +197,16 @@ def test_every_record_of_a_hop_is_in_the_round_trip_and_explained() -> None:
 
 def test_hops_are_a_flat_table_in_reading_order() -> None:
     assert [(row["id"], row["parent"]) for row in document()["hops"]] == [(1, None), (2, 1), (3, 2), (4, 3), (5, None)]
+
+
+def test_what_unpacks_to_too_much_is_refused_before_it_is_there() -> None:
+    bomb = gzip.compress(b" " * (64 << 20))
+    tracemalloc.start()
+    try:
+        assert "unpacks to more than" in (refused(lambda: trail_from_json(bomb, "x.json")).why or "")
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_it_may_be_packed() -> None:
@@ -287,9 +305,9 @@ def test_hops_that_are_no_tree(label: str) -> None:
 
 def test_nesting_without_end() -> None:
     row = document()["hops"][0]
-    chain = [row | {"id": number, "parent": number - 1 or None} for number in range(1, 501)]
+    chain = [row | {"id": number, "parent": number - 1 or None} for number in range(1, DEEPEST + 2)]
     refused(lambda: read(document() | {"hops": chain}))
-    assert len(list(walk(read(document() | {"hops": chain[:300]}).hops))) == 300
+    assert len(list(walk(read(document() | {"hops": chain[:3000]}).hops))) == 3000
     ref = document()["hops"][0]["source"]
     for levels in (100, 5000):
         deep = ref
@@ -308,7 +326,7 @@ PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 @pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
-    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 21
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 25
     for path in PATHS:
         error = refused(lambda path=path: read(put(document(), path, outside)))
         assert "leads out of a tree" in error.why, path

@@ -63,6 +63,30 @@ void open(int a);
 inline void open(int a, int b) { at::open(a); }
 }
 """,
+    "aten/src/ATen/Nodes.h": """#pragma once
+namespace at {
+struct Node { virtual int apply(int a) = 0; int run(int a); };
+struct Middle : public Node { int apply(int a) override;
+};
+struct Lower : Middle { int apply(int a) override; };
+template <typename T>
+struct Mixed : public T { int apply(int a) override; };
+struct Stranger { virtual int apply(int a); };
+struct Child : Stranger { int apply(int a) override; };
+struct Other { int run(int a); };
+}
+""",
+    "aten/src/ATen/Objects.cpp": """#include <ATen/Nodes.h>
+namespace at {
+int one(Node& node) { return node.run(1); }
+int two() { Middle* middle = make(); return middle->run(1); }
+int three(const Lower & lower, int a) { if (a) { return lower.run(a); } return 1; }
+int four() { auto node = make(); return node.run(1); }
+int five(Handle<Node> node) { return node->run(1); }
+int six(int a) { if (a) { Node it; it.run(1); } else { Other it; it.run(2); } return 1; }
+int seven(Node held) { return held->run(1); }
+}
+""",
     "aten/src/ATen/Clear.cpp": """#include <ATen/Iterator.h>
 namespace at {
 int clear(int x) { return weigh(x, 3); }
@@ -89,20 +113,20 @@ def told(view: RefsView, *, certain: bool) -> set[tuple[str, int]]:
 
 def test_a_member_is_certain_inside_its_class_and_what_inherits_from_it(tree: IndexedTree) -> None:
     view = refs([tree], "at::Iterator::build", None)
-    assert told(view, certain=True) == {("Iterator.h", 12), ("Uses.cpp", 5)}
-    # through an object, whose type is not read; under a base that is not in the tree
-    assert told(view, certain=False) == {("Iterator.h", 6), ("Uses.cpp", 3), ("Uses.cpp", 8)}
-    assert (view.lines, view.certain) == (5, 2)
+    # lines 6 and 3 are through an object that the function declares
+    assert told(view, certain=True) == {("Iterator.h", 6), ("Iterator.h", 12), ("Uses.cpp", 3), ("Uses.cpp", 5)}
+    assert told(view, certain=False) == {("Uses.cpp", 8)}, "under a base that is not in the tree"
+    assert (view.lines, view.certain) == (5, 4)
 
 
 def test_a_number_of_arguments_that_it_does_not_take_is_no_use(tree: IndexedTree) -> None:
     view = refs([tree], "at::Config::build", None)
-    # it.build(config) gives one argument; config.build() on the same line gives none
-    assert told(view, certain=False) == {("Uses.cpp", 3)}
-    assert view.certain == 0
+    # it.build(config) is the iterator's; config.build() on the same line is of what the parameter says
+    assert told(view, certain=True) == {("Uses.cpp", 3)}
+    assert view.certain == 1
     assert view.otherwise == 4
     assert view.remarks[0] == (
-        f"4 more lines with the name mean something else{OTHERWISE['why']} (at::Iterator::build ×3)"
+        f"4 more lines with the name mean something else{OTHERWISE['why']} (at::Iterator::build ×5)"
     )
 
 
@@ -114,6 +138,23 @@ def test_a_function_is_certain_where_no_other_takes_as_many_arguments(tree: Inde
     spread = refs([tree], "at::spread", None)
     assert told(spread, certain=True) == {("Uses.cpp", 12)}
     assert told(spread, certain=False) == {("Uses.cpp", 11)}, "the argument's type may bring other::spread in"
+
+
+def test_what_overrides_it_is_told_by_the_bases_of_its_class(tree: IndexedTree) -> None:
+    view = refs([tree], "at::Node::apply", None, "overrides")
+    assert told(view, certain=True) == {("Nodes.h", 4), ("Nodes.h", 6)}, "of a class below, at any depth"
+    assert told(view, certain=False) == {("Nodes.h", 8)}, "a base of it is not known"
+    assert (view.lines, view.overridden) == (0, 3), "they are no uses"
+    every = refs([tree], "at::Node::apply", None)
+    assert every.otherwise == 1, "that of a class with other bases; what a text counts is not said to mean another"
+    assert refs([tree], "at::Middle::apply", None, "overrides").overridden == 2
+
+
+def test_the_class_of_an_object_is_read_only_where_one_line_declares_it(tree: IndexedTree) -> None:
+    view = refs([tree], "at::Node::run", None)
+    lines = {1: True, 2: True, 3: True, 4: False, 5: False, 6: False, 7: False}
+    assert told(view, certain=True) == {("Objects.cpp", 2 + line) for line, sure in lines.items() if sure}
+    assert told(view, certain=False) == {("Objects.cpp", 2 + line) for line, sure in lines.items() if not sure}
 
 
 @pytest.mark.parametrize("name", ["at::lane", "at::open"])

@@ -576,7 +576,7 @@ def test_a_view_as_json_has_its_rows() -> None:
     trail, session = saved(FILES[0])
     page = view(trail, Options(), session)
     document = json.loads(view_to_json(page))
-    assert document["format"] == 1
+    assert document["format"] == 2
     assert [row["name"] for row in document["view"]["table"]] == [row.name for row in page.table]
     assert document["view"]["next_steps"][0].keys() == {"command", "shows", "in_python"}
 

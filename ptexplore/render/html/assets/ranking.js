@@ -40,9 +40,21 @@
     const pieces = question ? kept : dotted ? name.split(".") : parts(name), joined = several && pieces.length > 1;
     const call = dotted ? CALL.exec(name) : null;
     const last = pieces.at(-1) ?? "";
-    return { text, low: lowered(text), term: termOf(last), name, outer: pieces.slice(0, -1).map(lowered), last, joined: joined ? lowered(pieces.join("")).replaceAll("_", "") : "",
+    const [operator, backend, kernel] = joined ? onBackend(pieces.map(lowered)) : ["", "", false];
+    return { operator, backend, kernel, text, low: lowered(text), term: termOf(last), name, outer: pieces.slice(0, -1).map(lowered), last, joined: joined ? lowered(pieces.join("")).replaceAll("_", "") : "",
       line: atLine ? Number(atLine[1]) : 0, qualified: name.includes("::") && pieces.length > 1 && !joined, words: (kept.length ? kept : said).map(stem), dropped, question, dotted, path: text.includes("/"), call: call ? call[1] : "",
       plain: question || QUESTION.test(text) || (several && QUESTION.test(text.toLowerCase())) };
+  }
+
+  const BACKENDS = new Set("cpu cuda mps xpu meta autograd sparse quantized mkldnn nested".split(" "));
+  const OF_KERNELS = new Set("kernel impl out structured ufunc".split(" ")); // words of such a name beside the operator's
+  const KERNEL_WORDS = new Set("kernel kernels implementation impl".split(" ")); // of a query that asks for one
+  const BEHIND_KERNELS = 20;
+  /* The operator and the backend that words name, and whether they name its kernel: "sparse tensor" is no such thing. */
+  function onBackend(pieces) {
+    const rest = pieces.filter((piece) => !KERNEL_WORDS.has(piece)), backends = rest.filter((piece) => BACKENDS.has(piece)), kernel = rest.length < pieces.length;
+    if (rest.length !== 2 || backends.length !== 1 || !(kernel || rest[1] === backends[0])) return ["", "", false];
+    return [rest.find((piece) => piece !== backends[0]), backends[0], kernel];
   }
 
   /* --- names --- */
@@ -105,9 +117,6 @@
     const whole = wanted.length >= NEARLY_WHOLE || (wanted === term && !term.includes("_")); // in a short name these begin words
     return [count === 1 && whole ? NEAR : SLIPPED, count];
   }
-
-  const BACKENDS = new Set("cpu cuda mps xpu meta autograd sparse quantized mkldnn nested".split(" "));
-  const OF_KERNELS = new Set("kernel impl out structured ufunc".split(" ")); // words of such a name beside the operator's
 
   /* --- what a row is: name, letter, context, minor, area, uses, python, low, path --- */
 
@@ -176,20 +185,26 @@
     return grade;
   }
   /* "add cpu" asks where an operator is for a backend: its card says so. */
-  const askedOperator = (asked) => (asked.joined && asked.outer.length === 1 && BACKENDS.has(lowered(asked.last)) ? asked.outer[0] : "");
+  const askedOperator = (asked) => asked.operator;
   const wordsOf = (name) => {
     const begins = starts(name);
     return begins.map((from, i) => lowered(name.slice(from, begins[i + 1] ?? name.length)).replace(/^[_.]+|[_.]+$/g, ""));
+  };
+  const wordsOfPath = (path) => path.split("/").flatMap(wordsOf);
+  /* Whether a folder is of backends by its words, and not of the one that is asked for. */
+  const ofAnotherBackend = (asked, path) => {
+    const backends = wordsOfPath(path).filter((word) => BACKENDS.has(word));
+    return backends.length > 0 && !backends.includes(asked.backend);
   };
   /* How many words a name has beside an operator's, if it is named as the kernel for the backend asked for; else 0. */
   function kernelOnABackend(asked, row) {
     const operator = askedOperator(asked);
     if (!operator || !"cef".includes(row.kind) || row.method || row.minor || row.context.split("::").at(-1) !== "native" || !row.name.includes(operator)) return 0;
-    const backend = lowered(asked.last), words = wordsOf(row.name), own = wordsOf(operator);
+    const backend = asked.backend, words = wordsOf(row.name), own = wordsOf(operator);
     const at = words.findIndex((_word, i) => own.every((word, n) => words[i + n] === word));
     const further = at < 0 ? [] : [...words.slice(0, at), ...words.slice(at + own.length)];
     if (!further.length || !further.every((word) => OF_KERNELS.has(word) || word === backend)) return 0;
-    const named = [...further, ...(row.path || "").split("/").flatMap(wordsOf)].filter((word) => BACKENDS.has(word));
+    const named = [...further, ...wordsOfPath(row.path || "")].filter((word) => BACKENDS.has(word));
     return named.length && named.every((word) => word === backend) ? further.length + (further.includes("kernel") ? 0 : 1) : 0;
   }
   /* nn.Conv2d is torch.nn.Conv2d, F.relu is torch.nn.functional.relu. */
@@ -198,7 +213,7 @@
     if (asked.dotted && row.python && [spelled(asked.name), `torch.${asked.name}`].includes(`${row.context}.${row.name}`)) {
       return keyOf(asked, row, PUBLIC, 0, false, 0);
     }
-    if (row.kind === "o" && row.context === "aten" && !order(row) && askedOperator(asked) === lowered(base(row))) return keyOf(asked, row, PUBLIC, 0, false, 0);
+    if (row.kind === "o" && row.context === "aten" && order(row) < 2 && askedOperator(asked) === lowered(base(row))) return keyOf(asked, row, PUBLIC, asked.kernel ? BEHIND_KERNELS : 0, false, 0);
     const further = kernelOnABackend(asked, row);
     if (further) return keyOf(asked, row, PUBLIC, further, false, 0);
     const fit = entryFit(asked, row) ?? (slipsToo ? slipped(asked, row) : null);
@@ -220,6 +235,7 @@
   const same = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
   function topicFit(asked, topic, weights, stops) {
     if (topic.names.includes(asked.text)) return [WHOLE, 0];
+    if (topic.kind === "d" && asked.operator && ofAnotherBackend(asked, topic.names[0])) return null;
     topic.said ??= [...topic.names, topic.title].map((text) => stems(text, stops));
     if (asked.words.length && topic.said.some((some) => same(some, asked.words))) return [CASE, 0];
     if ((!asked.plain && asked.words.length > 1) || asked.words.some((word) => word.length < 2)) return null;
@@ -298,5 +314,7 @@
     return { results, told };
   }
   globalThis.ptx ??= {};
-  ptx.ranking = { read, askedOperator, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
+  /* How kernels of an operator for a backend are called, or begin. */
+  const kernelNames = ({ operator, backend }) => [`${operator}_kernel`, `${operator}_out_${backend}`, `${operator}_${backend}`, `structured_${operator}_${backend}`];
+  ptx.ranking = { read, askedOperator, kernelNames, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const { load, address, make } = ptx;
-  const { read, parts, lowered, askedOperator, ranked } = ptx.ranking;
+  const { read, parts, lowered, askedOperator, kernelNames, ranked } = ptx.ranking;
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"]];
   if (document.querySelector("header nav a[href$='traces/index.html']")) KINDS.push(["x", "traces"]);
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
@@ -76,7 +76,7 @@
     if (topics.length === 0) await Promise.all(["docs", ...Array.from({ length: wanted }, (_, n) => `topics-${n}`)].map((one) => load(address(`search/${one}.js`))));
     if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
     else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
-    if (askedOperator(asked)) terms.add(`${askedOperator(asked)}_kernel`).add(`${askedOperator(asked)}_out_${lowered(asked.last)}`);
+    if (askedOperator(asked)) for (const one of kernelNames(asked)) terms.add(one);
     if (asked.outer.length) terms.add(crowded(asked.last, asked.outer.at(-1)));
     if (asked.last.includes(".")) terms.add(lowered(asked.last.split(".")[0]));
     const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));

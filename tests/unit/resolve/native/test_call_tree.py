@@ -107,6 +107,7 @@ def test_a_function_without_a_name_is_named_by_its_library() -> None:
 
 BOXED = "c10::BoxedKernel::make_boxed_function<&(f(c10::OperatorHandle const&))>"
 UNBOXED = "c10::impl::wrap_kernel_functor_unboxed_<c10::F, at::Tensor ()>::call(c10::OperatorKernel*)"
+NODE = "torch::autograd::MulBackward0::apply(std::vector<at::Tensor>&&)"
 ASKED = "at::getStepCallbacksUnlessEmpty(at::RecordScope)"
 
 
@@ -131,7 +132,7 @@ def test_an_operator_call_without_a_frame_is_where_a_kernel_asks_for_listeners(b
         f"at::_ops::add_Tensor::call(at::Tensor const&)\n {ASKED}\n {UNBOXED}\n",
         f"c10::Dispatcher::callBoxed(c10::OperatorHandle const&) const\n {ASKED}\n {BOXED}\n",
         f"at::_ops::add_Tensor::call(int)\n int c10::Dispatcher::call<int>(int) const\n  {ASKED}\n  {UNBOXED}\n",
-        f"torch::autograd::call_function(int)\n {ASKED}\n torch::autograd::MulBackward0::apply(int)\n {UNBOXED}\n",
+        f"torch::autograd::call_function(int)\n {ASKED}\n {NODE}\n {UNBOXED}\n",
         f"kernel(int)\n {BOXED}\n",
         f"kernel(int)\n {ASKED}\n at::_ops::add_Tensor::call(int)\n",
     ],

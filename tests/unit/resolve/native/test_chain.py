@@ -73,7 +73,18 @@ def test_the_set_of_a_boxed_call_is_its_third_argument(text: str, kernel: str | 
 def test_names_that_only_look_like_it() -> None:
     for text in ("at::_ops::add::calls(int)", "x::wrap_kernel_functor_unboxed_::call()", "a::apply(int)"):
         assert landmark(parse(text)).kind == "other"
-    assert landmark(parse("torch::autograd::generated::AddBackward0::apply(int)")).name == "AddBackward0"
+    others = (
+        "torch::dynamo::LocalState::apply(c10::DispatchKeySet) const",
+        "torch::nn::Module::apply(int)",
+        "f::apply",
+    )
+    assert {landmark(parse(text)).kind for text in others} == {"other"}, "only Node's own apply takes gradients"
+    full = "std::vector<at::Tensor, std::allocator<at::Tensor> >&&"
+    assert landmark(parse(f"(anonymous namespace)::Mine::apply({full})")).name == "Mine"
+    assert (
+        landmark(parse("torch::autograd::generated::AddBackward0::apply(std::vector<at::Tensor>&&)")).name
+        == "AddBackward0"
+    )
     assert landmark(parse("at::_ops::add__Tensor::call(at::Tensor&)")).name == "add__Tensor"
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from ptexplore.model.trace import Dispatch, Hop
 from ptexplore.resolve.claims import NOT_YET, Claim
+from ptexplore.resolve.native import conclude
 from ptexplore.resolve.native.call_tree import NativeFrame
 from ptexplore.resolve.native.conclude import (
-    DEEPEST,
     OTHER_SET,
     Branch,
     entered,
@@ -93,11 +93,18 @@ def test_a_claim_without_frames_stands_behind_its_neighbour() -> None:
     assert shape(finish(root, native)) == "Q a(b) P c"
 
 
-def test_endless_nesting_ends() -> None:
+def test_deep_nesting_is_whole() -> None:
+    found = grow(part(1, calls("\n".join(" " * depth + f"f{depth}" for depth in range(2000)))))
+    assert not found.cut
+    assert len(found.of) == 2000
+
+
+def test_endless_nesting_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conclude, "DEEPEST", 300)
     found = grow(part(1, calls("\n".join(" " * depth + f"f{depth}" for depth in range(2000)))))
     assert found.cut
-    assert len(found.of) == DEEPEST
-    assert shape(finish(found.root, native)).count("(") == DEEPEST - 1
+    assert len(found.of) == 300
+    assert shape(finish(found.root, native)).count("(") == 299
 
 
 @pytest.mark.parametrize(

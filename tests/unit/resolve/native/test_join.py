@@ -448,7 +448,7 @@ def test_a_better_source_replaces_a_worse_one_and_never_the_other_way(small: Sma
 def test_a_part_of_backward_takes_the_place_of_backwards_claims(small: Small) -> None:
     node = claim("node", "torch::autograd::generated::BlendBackward0::apply", phase="backward", evidence=(50,),
                  event={"type": "node", "name": "BlendBackward0"})  # fmt: skip
-    text = "torch::autograd::generated::BlendBackward0::apply(int)\n at::native::helper(int)\n"
+    text = "torch::autograd::generated::BlendBackward0::apply(std::vector<at::Tensor>&&)\n at::native::helper(int)\n"
     claims, _ = stepped(small, text, blend(), node, part="backward")
     assert [(one.hop.name, one.hop.status) for one in claims if one.hop.phase == "backward"] == [
         ("torch::autograd::generated::BlendBackward0::apply", "observed"),

@@ -97,7 +97,7 @@ def node(name: str) -> Claim:
 def test_a_node_whose_apply_is_that_of_a_base_class() -> None:
     # As in 2.13.0's binary: NotImplemented has Error's, which has two of that name, and one calls the other.
     apply = "torch::autograd::Error::apply(std::vector<at::Tensor>&&)"
-    text = f"torch::autograd::SumBackward0::apply(int)\n{apply}\n {apply} const\n"
+    text = f"torch::autograd::SumBackward0::apply(std::vector<at::Tensor>&&)\n{apply}\n {apply} const\n"
     assert matched([node("SumBackward0"), node("NotImplemented")], text) == [0, 1]
     assert matched([node("SumBackward0"), node("NotImplemented"), node("NotImplemented")], text) == [0, None, None]
 
@@ -126,17 +126,17 @@ def test_a_graph_s_kernels_come_by_one_call() -> None:
 
 def test_a_node_is_no_other_that_stands_at_its_place() -> None:
     """TorchScript's node has a class of its own, which no other is made of: the first call had another there."""
-    script = "torch::jit::(anonymous namespace)::DifferentiableGraphBackward::apply(int)"
-    text = f"torch::autograd::SumBackward0::apply(int)\n{script}\n"
+    script = "torch::jit::(anonymous namespace)::DifferentiableGraphBackward::apply(std::vector<at::Tensor>&&)"
+    text = f"torch::autograd::SumBackward0::apply(std::vector<at::Tensor>&&)\n{script}\n"
     assert matched([node("SumBackward0"), node("ReluBackward0")], text) == [0, None]
     assert matched([node("SumBackward0"), node("MyFunctionBackward")], text.replace(script, PY_NODE)) == [0, 1]
-    foreign = text.replace(script, "@libmine.so MyNode::apply(int)")
+    foreign = text.replace(script, "@libmine.so MyNode::apply(std::vector<at::Tensor>&&)")
     assert matched([node("SumBackward0"), node("Mine")], foreign) == [0, 1], (
         "what an extension's classes have is not known"
     )
 
 
-PY_NODE = "torch::autograd::PyNode::apply(int)"
+PY_NODE = "torch::autograd::PyNode::apply(std::vector<at::Tensor>&&)"
 
 
 def test_a_boxed_call_is_no_operators_but_the_one_that_has_the_kernel_which_ran() -> None:

@@ -43,8 +43,9 @@ def test_a_boundary_without_registers_tells_no_handle() -> None:
 
 def test_a_binding_and_a_node_are_known_by_their_names() -> None:
     frames = part(
-        1, calls("torch::autograd::THPVariable_add(int)\ntorch::autograd::generated::AddBackward0::apply(int)\n"
-                 "torch::autograd::PyNode::apply(int)\nother(int)")
+        1, calls("torch::autograd::THPVariable_add(int)\n"
+                 "torch::autograd::generated::AddBackward0::apply(std::vector<at::Tensor>&&)\n"
+                 "torch::autograd::PyNode::apply(std::vector<at::Tensor>&&)\nother(int)")
     ).frames  # fmt: skip
     bindings = {
         Matchable("binding", "THPVariable_add"),

@@ -86,10 +86,30 @@ def test_of_two_calls_of_a_function_each_keeps_its_own(small: Small) -> None:
 
 
 def test_a_call_that_only_the_other_pass_made_takes_no_frame_of_its_neighbours(small: Small) -> None:
-    """The first run filled a cache: the function that did so holds nothing of the stepped run."""
+    """The first run filled a cache: the function that did so is none of the stepped run's, which is the one shown."""
     text = f"{LIBPYTHON} Eval\n {APPLY}\n  a\n  {FORWARD}\n   b\n"
-    tree, _ = stepped(small, text, python("apply", 10, python("fill", 50), python("forward", 20)))
-    assert tree == "apply(fill a forward(b))"
+    tree, findings = stepped(small, text, python("apply", 10, python("fill", 50), python("forward", 20)))
+    assert tree == "apply(a forward(b))"
+    assert findings == []  # torch's own functions run for whoever looks at a tensor, too
+
+
+def test_where_a_function_of_yours_ran_in_the_other_run_alone_it_is_named(small: Small) -> None:
+    text = f"{LIBPYTHON} Eval\n {APPLY}\n  {FORWARD}\n   b\n"
+    own = {"type": "frame", "file": "<--setup 1>", "line": 3, "function": "mine"}
+    mine = claim("python", "mine", python("forward", 20), event=own)
+    tree, findings = stepped(small, text, python("apply", 10, mine))
+    assert tree == "apply(forward(b))"
+    (finding,) = findings
+    assert finding.kind == "other-run"
+    assert finding.text.startswith("mine() ran in a run before, and not in the one that was stepped")
+
+
+def test_where_a_function_ran_as_often_none_is_left_out(small: Small) -> None:
+    """Which call is which may not be known: it ran, all the same."""
+    text = f"{LIBPYTHON} Eval\n {FORWARD}\n  b\n {APPLY}\n  a\n"
+    tree, findings = stepped(small, text, python("apply", 10), python("forward", 20))
+    assert ("apply" in tree, "forward" in tree) == (True, True)
+    assert findings == []
 
 
 def test_where_pythons_calls_are_not_known_it_is_said(small: Small) -> None:

@@ -1,0 +1,436 @@
+"""What --setup made, as it was: put back after an evaluation that changed it, so that the next one finds the same.
+
+--setup runs once in a process, for what it does to the process (a mode entered, a hook registered, an operator defined)
+would pile up; the expression is evaluated there again and again. So the objects that its names lead to are looked at
+before the first evaluation, and after each what has changed is put back in place: the objects stay the same ones.
+
+What cannot be put back (a generator that has gone on, a tensor that another node made) is told.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import functools
+import gc
+import io
+import operator
+import random
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+import torch
+
+from . import torch_api as api
+from .values import attributes
+
+MOST_OBJECTS = 200_000  # that are looked at
+MOST_BYTES = 1 << 29  # of tensors and arrays that are kept
+OURS = "__ptexplore__"
+# Whose attributes are left as an evaluation leaves them, by the module that their class is in.
+LEFT = {
+    "torch._": "torch's own machinery: its caches fill once in a process, and it knows of them in C++ too",
+    "torch.jit": "TorchScript's: what Python holds stands for objects of C++",
+    "threading": "a thread's or a lock's: they say what the system does",
+    "_thread": "a lock",
+    "multiprocessing": "another process's",
+    "concurrent": "a thread's, or another process's",
+    "asyncio": "an event loop's",
+    "logging": "the whole process's",
+    "weakref": "they go as what they refer to does",
+    "importlib": "the whole process's",
+}
+ITERATOR_TYPES = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device, torch.Size)
+UNKNOWN = "(it cannot be read)"
+
+
+class Keeper(Protocol):
+    """One thing that an evaluation may change."""
+
+    def put_back(self) -> str | None:
+        """Put it back if it has changed; why it cannot be, None where it is as it was."""
+
+
+class Kept:
+    """All that some names lead to, as it is now."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._parts: list[tuple[str, Keeper]] = []
+        self._memories: dict[int, int] = {}  # by address: how many bytes of it are kept
+        self._bytes = 0
+        self._seen: dict[int, Any] = {}  # by address, and alive as long as this is
+        self._pending = [(name, value) for name, value in reversed(list(values.items()))]
+        with api.without_overrides():
+            while self._pending and len(self._seen) < MOST_OBJECTS:
+                name, value = self._pending.pop()
+                if type(value) not in PLAIN and id(value) not in self._seen:
+                    self._seen[id(value)] = value
+                    self._look(name, value)
+
+    def put_back(self) -> list[str]:
+        """Put back what has changed since; what cannot be, in words."""
+        lost = []
+        with api.without_overrides():
+            for name, part in self._parts:
+                why = part.put_back()
+                if why is not None:
+                    lost.append(why if why.startswith(f"{name} ") else f"{name}: {why}")
+        return list(dict.fromkeys(lost))
+
+    def _look(self, name: str, value: Any) -> None:
+        """Keep one object, and look into it next."""
+        kind = type(value)
+        if kind is types.FunctionType and str(value.__module__).startswith(tuple(LEFT)):
+            return
+        if issubclass(kind, api.TENSOR_BASE):
+            inner: Iterable[Any] = self._tensor(name, value)
+        elif issubclass(kind, (dict, list, set, collections.deque, bytearray)):
+            inner = self._keep(name, _Container(value))
+        elif kind is types.FunctionType:
+            inner = self._function(name, value)
+        elif (part := _part_of(value)) is not None:
+            inner = self._keep(name, part)
+        else:
+            inner = _led_to(value)
+        self._pending += ((name, item) for item in inner)
+        if not _is_left(value):
+            self._attributes(name, value)
+
+    def _keep(self, name: str, part: Any) -> Iterable[Any]:
+        self._parts.append((name, part))
+        return part.inner()  # type: ignore[no-any-return]
+
+    def _function(self, name: str, function: types.FunctionType) -> Iterator[Any]:
+        for cell in function.__closure__ or ():
+            yield from self._keep(name, _Cell(cell))
+        yield from function.__defaults__ or ()
+        yield from (function.__kwdefaults__ or {}).values()
+
+    def _attributes(self, name: str, value: Any) -> None:
+        held = attributes(value)
+        if type(value).__dictoffset__ and not issubclass(type(value), (type, types.ModuleType)):
+            self._pending += ((name, item) for item in self._keep(name, _Container(held)))
+        slots = list(_slots(type(value)))
+        if slots:
+            self._pending += ((name, item) for item in self._keep(name, _Slots(value, slots)))
+
+    def _tensor(self, name: str, tensor: Any) -> Iterable[Any]:
+        address, size = api.plain_memory(tensor) or (0, -1)
+        if address and size > self._memories.get(address, 0) and self._bytes + size <= MOST_BYTES:
+            self._memories[address] = size
+            self._bytes += size
+            self._parts.append((name, _Memory(address, size, tensor)))
+        has_bytes = 0 <= size <= self._memories.get(address, 0)
+        return self._keep(name, _Tensor(tensor, has_bytes=has_bytes))
+
+
+def _part_of(value: Any) -> Any:
+    """What is kept of an object of another kind; None where there is nothing but its attributes."""
+    kind = type(value)
+    if issubclass(kind, type):
+        return _Class(value) if value.__module__ == OURS else None
+    if kind is functools._lru_cache_wrapper:
+        return _Cache(value)
+    return _state(value) or (_Iterator(value) if hasattr(kind, "__next__") else None)
+
+
+def _led_to(value: Any) -> Iterable[Any]:
+    """What an object that cannot be changed leads to."""
+    kind = type(value)
+    if issubclass(kind, tuple):
+        return tuple.__iter__(value)
+    if kind is frozenset:
+        return value  # type: ignore[no-any-return]
+    if issubclass(kind, torch.jit.ScriptModule):  # whose tables are C++'s
+        return [*value.parameters(), *value.buffers()]
+    if kind is types.MethodType:
+        return value.__self__, value.__func__
+    if kind is functools.partial:
+        return value.func, value.args, value.keywords
+    return (value.__func__,) if kind in (staticmethod, classmethod) else ()
+
+
+def _is_left(value: Any) -> bool:
+    """Whether an object's attributes are left as they are: a module's (nn.Module) never are."""
+    kind = type(value)
+    if issubclass(kind, (torch.nn.Module, api.TENSOR_BASE)):
+        return False
+    return str(getattr(kind, "__module__", "")).startswith(tuple(LEFT))
+
+
+def _slots(kind: type) -> Iterator[Any]:
+    """The descriptors of `__slots__`, of classes written in Python."""
+    for base in kind.__mro__:
+        if "__slots__" in vars(base):
+            yield from (d for d in vars(base).values() if type(d) is types.MemberDescriptorType)
+
+
+# --- what is put back ---
+
+
+class _Container:
+    """A dictionary, list, set, deque or bytearray: what is in it, in order. By the methods of the base, not its own."""
+
+    def __init__(self, value: Any) -> None:
+        bases = (collections.OrderedDict, dict, list, set, collections.deque, bytearray)
+        self._base: Any = next(base for base in bases if issubclass(type(value), base))
+        self._value, self._is_table = value, issubclass(type(value), dict)
+        self._held = self._read()
+
+    def _read(self) -> list[Any]:
+        items = list(self._base.items(self._value) if self._is_table else self._base.__iter__(self._value))
+        return [part for item in items for part in item] if self._is_table else items
+
+    def inner(self) -> Iterable[Any]:
+        return () if self._base is bytearray else self._held
+
+    def put_back(self) -> str | None:
+        now = self._read()
+        if len(now) == len(self._held) and all(map(operator.is_, now, self._held)):
+            return None
+        if self._is_table:
+            keys, values = self._held[::2], self._held[1::2]
+            if len(now) != len(self._held) or not all(map(operator.is_, now[::2], keys)):
+                self._base.clear(self._value)
+            for key, value in zip(keys, values, strict=True):
+                self._base.__setitem__(self._value, key, value)
+        else:
+            self._base.clear(self._value)
+            (self._base.update if self._base is set else self._base.extend)(self._value, self._held)
+        return None
+
+
+class _Slots:
+    """What an object keeps in its slots."""
+
+    def __init__(self, value: Any, slots: list[Any]) -> None:
+        self._value, self._slots = value, slots
+        self._held = self._read()
+
+    def _read(self) -> list[Any]:
+        return [_slot(descriptor, self._value) for descriptor in self._slots]
+
+    def inner(self) -> Iterable[Any]:
+        return self._held
+
+    def put_back(self) -> str | None:
+        for descriptor, before, now in zip(self._slots, self._held, self._read(), strict=True):
+            if now is not before:
+                try:
+                    if before is UNKNOWN:
+                        descriptor.__delete__(self._value)
+                    else:
+                        descriptor.__set__(self._value, before)
+                except (AttributeError, TypeError):
+                    return f"{descriptor.__name__} of {type(self._value).__name__} has changed"
+        return None
+
+
+def _slot(descriptor: Any, value: Any) -> Any:
+    try:
+        return descriptor.__get__(value)
+    except (AttributeError, ValueError):
+        return UNKNOWN
+
+
+class _Cell:
+    """A variable that a function of --setup shares with the one around it."""
+
+    def __init__(self, cell: types.CellType) -> None:
+        self._cell = cell
+        self._held = self._read()
+
+    def _read(self) -> Any:
+        try:
+            return self._cell.cell_contents
+        except ValueError:  # nothing is in it yet
+            return UNKNOWN
+
+    def inner(self) -> Iterable[Any]:
+        return (self._held,)
+
+    def put_back(self) -> str | None:
+        if self._read() is not self._held:
+            if self._held is UNKNOWN:
+                del self._cell.cell_contents
+            else:
+                self._cell.cell_contents = self._held
+        return None
+
+
+class _Class:
+    """The attributes of a class that --setup defined."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+        self._held = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self._kind).items() if not name.startswith("__")}
+
+    def inner(self) -> Iterable[Any]:
+        return [*self._held.values(), *(f for f in vars(self._kind).values() if type(f) is types.FunctionType)]
+
+    def put_back(self) -> str | None:
+        now = self._read()
+        for name in [*now, *self._held]:
+            if name not in self._held:
+                type.__delattr__(self._kind, name)
+            elif now.get(name, UNKNOWN) is not self._held[name]:
+                type.__setattr__(self._kind, name, self._held[name])
+        return None
+
+
+class _Cache:
+    """The results that functools keeps of a function: emptied again if it was empty."""
+
+    def __init__(self, function: Any) -> None:
+        self._function, self._held = function, function.cache_info()
+
+    def inner(self) -> Iterable[Any]:
+        return (self._function.__wrapped__,)
+
+    def put_back(self) -> str | None:
+        now = self._function.cache_info()
+        if now == self._held:
+            return None
+        if not self._held.currsize:
+            self._function.cache_clear()
+            return None
+        return "its cache has changed" if now.misses != self._held.misses else None
+
+
+class _State:
+    """What an object tells of itself, and takes back: a generator of random numbers, a file's position."""
+
+    def __init__(self, value: Any, read: Callable[[], Any], write: Callable[[Any], Any]) -> None:
+        self._value, self._read, self._write = value, read, write
+        self._held = read()
+
+    def inner(self) -> Iterable[Any]:
+        return ()
+
+    def put_back(self) -> str | None:
+        try:
+            if self._read() != self._held:
+                self._write(self._held)
+        except (ValueError, OSError) as error:
+            return f"its state cannot be read: {error}"
+        return None
+
+
+def _state(value: Any) -> _State | None:
+    """The state of an object of C that has one; None of any other, and where it cannot be read."""
+    numpy: Any = sys.modules.get("numpy")
+    try:
+        if issubclass(type(value), torch.Generator):
+            return _State(value, *api.generator_state(value))
+        if issubclass(type(value), random.Random):
+            return _State(value, value.getstate, value.setstate)
+        if issubclass(type(value), (io.BytesIO, io.StringIO)):
+            return _State(value, lambda: (value.getvalue(), value.tell()), lambda held: _written(value, *held))
+        if issubclass(type(value), io.IOBase):
+            return _State(value, value.tell, value.seek) if value.readable() and value.seekable() else None
+        if numpy is not None and issubclass(type(value), numpy.ndarray) and not value.dtype.hasobject:
+            held = value.tobytes()
+            return _State(value, value.tobytes, lambda _: _filled(value, held)) if len(held) < MOST_BYTES else None
+        if numpy is not None and issubclass(type(value), numpy.random.Generator):
+            bits = value.bit_generator
+            return _State(value, lambda: repr(bits.state), _setter(bits, bits.state))
+    except Exception:  # a closed file, a class of the user's own
+        return None
+    return None
+
+
+def _written(file: Any, text: Any, position: int) -> None:
+    file.seek(0)
+    file.truncate()
+    file.write(text)
+    file.seek(position)
+
+
+def _filled(array: Any, held: bytes) -> None:
+    array[...] = sys.modules["numpy"].frombuffer(held, array.dtype).reshape(array.shape)
+
+
+def _setter(bits: Any, state: Any) -> Callable[[Any], None]:
+    def write(_: Any) -> None:
+        bits.state = state
+
+    return write
+
+
+class _Iterator:
+    """How far an iterator is. It cannot go back."""
+
+    def __init__(self, value: Any) -> None:
+        self._value, self._held = value, _progress(value)
+
+    def inner(self) -> Iterable[Any]:
+        if issubclass(type(self._value), ITERATOR_TYPES) or attributes(self._value):
+            return ()
+        return gc.get_referents(self._value)
+
+    def put_back(self) -> str | None:
+        if _progress(self._value) == self._held:
+            return None
+        return f"the {type(self._value).__name__} has gone on"
+
+
+def _progress(value: Any) -> Any:
+    if issubclass(type(value), ITERATOR_TYPES):
+        frame = next(getattr(value, f"{kind}_frame") for kind in ("gi", "cr", "ag") if hasattr(value, f"{kind}_frame"))
+        return None if frame is None else frame.f_lasti
+    if attributes(value):  # a class of the user's own, whose attributes tell
+        return None
+    if type(value).__module__ == "itertools":
+        return repr(value) if type(value).__name__ in ("count", "repeat") else None
+    length = getattr(type(value), "__length_hint__", None)
+    return length(value) if length is not None else None
+
+
+class _Memory:
+    """The bytes of a storage on the CPU, which several tensors may share."""
+
+    def __init__(self, address: int, size: int, tensor: Any) -> None:
+        self._tensor, self._address, self._size = tensor, address, size
+        self._held = ctypes.string_at(address, size)
+
+    def put_back(self) -> str | None:
+        if api.plain_memory(self._tensor) != (self._address, self._size):
+            return None  # the tensor itself says so
+        if ctypes.string_at(self._address, self._size) != self._held:
+            ctypes.memmove(self._address, self._held, self._size)
+        return None
+
+
+class _Tensor:
+    """What a tensor is beside its bytes: where they lie, its sizes, its gradient, the node that made it."""
+
+    def __init__(self, tensor: Any, *, has_bytes: bool) -> None:
+        self._tensor, self._has_bytes = tensor, has_bytes
+        self._place = api.placement(tensor)
+        self._version, self._node = api.version(tensor), api.node_of(tensor)
+        self._grad, self._needs_grad = api.gradient(tensor), bool(tensor.requires_grad)
+
+    def inner(self) -> Iterable[Any]:
+        return (self._grad,) if self._grad is not None else ()
+
+    def put_back(self) -> str | None:
+        tensor = self._tensor
+        if api.placement(tensor) != self._place:
+            return "it has other memory, sizes or strides"
+        if api.node_of(tensor) is not self._node:
+            return "another operator made what it is now"
+        if api.version(tensor) != self._version:
+            if not self._has_bytes:
+                return "it was written to"
+            api.set_version(tensor, self._version)
+        if self._node is None and bool(tensor.requires_grad) is not self._needs_grad:
+            tensor.requires_grad_(self._needs_grad)
+        if api.gradient(tensor) is not self._grad:
+            api.set_gradient(tensor, self._grad)
+        return None

@@ -1,0 +1,64 @@
+"""What code may do to the process that stays when it has ended: modes, hooks, operators, functions that are replaced.
+
+Run a second time, such code does it on top of what it did: it then takes another way than in a program, which ran it
+once. Read before and after the second run, the two tell.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import torch_api as api
+
+OURS = "__ptexplore__"
+
+# What is counted, each with what one more of it is.
+COUNTED: dict[str, Callable[[], int]] = {
+    "enters a mode of torch's dispatcher or functions": api.modes_entered,
+    "enters a transform or a level of forward-mode differentiation": api.levels_entered,
+    "registers a hook of all modules or optimizers": api.global_hooks,
+    "sets hooks on saved tensors": api.saved_hooks_set,
+    "registers operators or kernels": api.registered,
+    "starts a thread": threading.active_count,
+    "registers a function with atexit": getattr(atexit, "_ncallbacks", int),
+    "registers a callback of gc": lambda: len(gc.callbacks),
+    "adds to sys.meta_path": lambda: len(sys.meta_path),
+    "adds to sys.path_hooks": lambda: len(sys.path_hooks),
+}
+REPLACED = "replaces {}"
+
+
+class ProcessState:
+    """The state of this process now."""
+
+    def __init__(self) -> None:
+        self._counts = {what: count() for what, count in COUNTED.items()}
+        self._functions = dict(_functions())
+
+    def changes(self) -> list[str]:
+        """What has been done since, in words that follow "it"."""
+        done = [what for what, count in COUNTED.items() if count() != self._counts[what]]
+        now = dict(_functions())
+        replaced = (name for name, function in self._functions.items() if now.get(name, function) is not function)
+        return done + [REPLACED.format(name) for name in replaced]
+
+
+def _functions() -> Iterator[tuple[str, Any]]:
+    """The functions of every module and of its classes, by their full names. Not those of --setup."""
+    kinds = (types.FunctionType, types.BuiltinFunctionType, type)
+    for module_name, module in list(sys.modules.items()):
+        if module_name == OURS or type(module) is not types.ModuleType:
+            continue
+        for name, value in list(vars(module).items()):
+            if type(value) in kinds:
+                yield f"{module_name}.{name}", value
+            if issubclass(type(value), type) and value.__module__ == module_name:
+                for inner, function in list(vars(value).items()):
+                    if type(function) is types.FunctionType:
+                        yield f"{module_name}.{name}.{inner}", function

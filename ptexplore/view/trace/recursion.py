@@ -1,0 +1,81 @@
+"""Functions of Python that call themselves, as one row: how many levels there are, and what all of them called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from operator import is_
+
+from ptexplore.model.nesting import Unrolling, each, unrolled
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Hop
+from ptexplore.view.trace.native import is_range
+
+FEWEST = 4  # rounds: fewer are read as they are
+LONGEST = 4  # functions that call one another in turn
+IN_TURN = "{} calls, each made inside the one before: what they called is listed together"
+
+
+def levels_folded(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
+    """The hops, with one in place of the levels of a function that calls itself; and how many it stands for.
+
+    What a level called before it called the next one stands before what the innermost one called, the rest behind.
+    """
+    levels: dict[int, int] = {}
+    return unrolled(each(_folded(hop, levels) for hop in hops)), levels
+
+
+def _folded(hop: Hop, levels: dict[int, int]) -> Unrolling[Hop]:
+    chain, period = _chain(hop)
+    if not chain:
+        children = yield each(_folded(child, levels) for child in hop.children)
+        return hop if all(map(is_, children, hop.children)) else replace(hop, children=children)
+    # Of each function in turn, what its levels called before and after they called the next one.
+    before: list[list[Hop]] = [[] for _ in range(period)]
+    after: list[list[Hop]] = [[] for _ in range(period)]
+    for number, (caller, called) in enumerate(pairwise(chain)):
+        at = next(place for place, child in enumerate(caller.children) if child is called)
+        before[number % period] += caller.children[:at]
+        after[number % period] += reversed(caller.children[at + 1 :])
+    inside: Sequence[Hop] = yield each(_folded(child, levels) for child in chain[-1].children)
+    for number in reversed(range(period)):
+        earlier = yield each(_folded(child, levels) for child in before[number])
+        later = yield each(_folded(child, levels) for child in reversed(after[number]))
+        levels[chain[number].id] = len(chain) // period
+        inside = (replace(chain[number], children=(*earlier, *inside, *later)),)
+    return inside[0]
+
+
+def _chain(hop: Hop) -> tuple[list[Hop], int]:
+    """A hop and the levels below it, whole rounds of them, and how many functions make a round; [] for no chain."""
+    chain, period = [hop], 0
+    while (called := _called(chain[-1])) is not None:
+        name = _function(called)
+        if not period and len(chain) <= LONGEST:
+            period = len(chain) if _function(hop) == name else 0
+        if (period and name != _function(chain[-period])) or (not period and len(chain) >= LONGEST):
+            break
+        chain.append(called)
+    if not period or len(chain) // period < FEWEST:
+        return [], 0
+    return chain[: len(chain) // period * period], period
+
+
+def _called(hop: Hop) -> Hop | None:
+    """The one function of Python that a function of Python called, or the one call of itself; None for others."""
+    if not _is_function(hop):
+        return None
+    called = [child for child in hop.children if _is_function(child)]
+    if len(called) > 1:
+        called = [child for child in called if _function(child) == _function(hop)]
+    return called[0] if len(called) == 1 else None
+
+
+def _is_function(hop: Hop) -> bool:
+    return hop.kind == "python" and hop.module is None and not is_range(hop)
+
+
+def _function(hop: Hop) -> tuple[str, str | None, SourceRef, int]:
+    """What tells a function, and the thread that it runs in, from others."""
+    return hop.name, hop.python.qualname if hop.python is not None else None, hop.source, hop.thread

@@ -1,0 +1,67 @@
+"""The kernels that native_functions.yaml names for an operator and that the running build has not registered.
+
+Source: the `dispatch` and `structured_delegate` lines of an entry (aten/src/ATen/native/README.md). A build leaves out
+the backends that it has no files for, such as MPS outside of macOS.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ptexplore.model.operators import Operator
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.catalogue.reader import Store
+
+_DISPATCH = re.compile(r"  dispatch:\s*(?:#.*)?")
+_KERNEL = re.compile(r"    ([A-Z]\w*(?:, *[A-Z]\w*)*): *([\w:]+)")
+_DELEGATE = re.compile(r"  structured_delegate: *([\w.]+)")
+_UFUNC = ("CUDA", "CPU")  # UFUNC_DISPATCH_KEYS of torchgen/model.py
+_COMPOSITE = "Composite"  # how alias keys begin, whose kernels stand under other keys in the table
+# A delegate's kernels of these layouts are its own alone (torchgen.model.STRUCTURED_DISPATCH_KEYS has dense keys).
+_LAYOUTS = ("Sparse", "Quantized", "Mkldnn", "Nested", "Zero", _COMPOSITE)
+
+
+def not_in_this_build(store: Store, tree: SourceTree, operator: Operator) -> tuple[tuple[str, str], ...]:
+    """Each dispatch key that the entry in YAML names and that has no kernel of its own here, with the kernel named."""
+    if operator.yaml_path is None or operator.yaml_line is None or operator.autogen:
+        return ()
+    own = {key for entry in store.table(operator.name) if entry.reason == "kernel" for key in entry.keys}
+    named = dict(_named(store, tree, operator))
+    return tuple((key, kernel) for key, kernel in named.items() if key not in own)
+
+
+def _named(store: Store, tree: SourceTree, operator: Operator) -> Iterator[tuple[str, str]]:
+    lines = _entry(tree, operator)
+    yield from _kernels(lines, operator)
+    delegate = next((match[1] for line in lines if (match := _DELEGATE.match(line))), None)
+    other = store.operator(f"{operator.namespace}::{delegate}") if delegate is not None else None
+    if other is not None:
+        kernels = _kernels(_entry(tree, other), other)
+        yield from ((key, kernel) for key, kernel in kernels if not key.startswith(_LAYOUTS))
+
+
+def _entry(tree: SourceTree, operator: Operator) -> Sequence[str]:
+    if operator.yaml_path is None or operator.yaml_line is None:
+        return ()
+    return tree.lines(operator.yaml_path)[operator.yaml_line - 1 : operator.yaml_end]
+
+
+def _kernels(lines: Sequence[str], operator: Operator) -> Iterator[tuple[str, str]]:
+    """The kernels that an entry names; torchgen makes some itself, where it is given the inner loop of one."""
+    yield from _dispatch(lines)
+    if any(line.startswith("  ufunc_inner_loop:") for line in lines):
+        yield from ((key, f"ufunc_{operator.base}_{key}") for key in _UFUNC)
+
+
+def _dispatch(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The keys of an entry's `dispatch`, each with its kernel."""
+    inside = False
+    for line in lines:
+        if inside and line.strip() and not line.lstrip().startswith("#"):
+            kernel = _KERNEL.match(line)
+            if kernel is None:
+                return
+            keys = (key.strip() for key in kernel[1].split(","))
+            yield from ((key, kernel[2]) for key in keys if not key.startswith(_COMPOSITE))
+        inside = inside or _DISPATCH.fullmatch(line.rstrip("\n")) is not None

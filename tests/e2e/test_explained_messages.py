@@ -1,0 +1,172 @@
+"""Usual messages, raised by torch or as people paste them: what is said of them is in them, and nothing is denied."""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from tests.harness import InProcess
+
+pytestmark = pytest.mark.e2e
+
+ones, leaf = torch.ones, lambda: torch.ones(3, requires_grad=True)
+
+
+def split_in_place() -> None:
+    first, _ = leaf().clone().expand(2, 3).unbind(0)
+    first.add_(1)
+
+
+def no_grad_view() -> None:
+    x = leaf().clone()
+    with torch.no_grad():
+        view = x[:2]
+    view.mul_(2)
+
+
+class WrongGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient.new_ones(7)
+
+
+def nan_found() -> None:
+    with torch.autograd.detect_anomaly(check_nan=True):
+        x = torch.zeros(1, requires_grad=True)
+        (x.sqrt() * 0).sum().backward()
+
+
+RAISING: dict[str, Callable[[], object]] = {
+    "a view of other strides": lambda: ones(2, 3).t().view(6),
+    "sizes to join": lambda: torch.cat([ones(2, 3), ones(2, 4)]),
+    "one memory many times": lambda: ones(1).expand(3).add_(1),
+    "a dtype that a kernel lacks": lambda: ones(2, 2, dtype=torch.bool).cumsum(0, out=ones(2, 2, dtype=torch.bool)),
+    "a dtype of linalg": lambda: torch.linalg.inv(ones(2, 2, dtype=torch.int32)),
+    "halves": lambda: torch.linalg.inv(ones(2, 2).half()),
+    "integers in addmm": lambda: torch.addmm(ones(2, 2).bool(), ones(2, 2).bool(), ones(2, 2).bool()),
+    "a result of unbind in place": split_in_place,
+    "a view made in no_grad": no_grad_view,
+    "a gradient of another size": lambda: WrongGradient.apply(leaf()).sum().backward(),
+    "a gradient that is nan": nan_found,
+    "in place in vmap": lambda: torch.vmap(lambda x, y: x.add_(y), in_dims=(None, 0))(ones(3), ones(2, 3)),
+    "a function of another form": lambda: torch.func.vmap(WrongGradient.apply)(ones(3)),
+    "numpy of what requires grad": lambda: leaf().numpy(),
+    "a storage that does not grow": lambda: torch.from_numpy(ones(2).numpy()).resize_(100),
+    "no kernel": lambda: ones(2).to_sparse().cumsum(0),
+    "sizes of mm": lambda: ones(2, 3) @ ones(2, 3),
+    "a broadcast": lambda: ones(2) + ones(3),
+    "a leaf in place": lambda: leaf().add_(1),
+    "an index": lambda: ones(3)[5],
+    "an embedding": lambda: functional.embedding(torch.tensor([9]), ones(2, 2)),
+    "a class": lambda: functional.nll_loss(ones(2, 3), torch.tensor([5, 5])),
+    "a dimension": lambda: ones(3).sum(4),
+    "elements": lambda: ones(5).view(2, 3),
+    "an item": lambda: ones(3).item(),
+    "no graph": lambda: ones(2).sum().backward(),
+    "a scalar": lambda: leaf().exp().backward(),
+    "two devices": lambda: ones(2) + ones(2, device="meta"),
+    "a meta tensor's values": lambda: ones(2, device="meta").cpu(),
+    "convolution": lambda: functional.conv2d(ones(1, 2, 3, 3), ones(1, 3, 1, 1)),
+    "batch norm": lambda: nn.BatchNorm1d(3)(ones(1, 3)),
+    "stack": lambda: torch.stack([ones(2), ones(3)]),
+    "names of a checkpoint": lambda: nn.Linear(2, 2).load_state_dict({}),
+    "an empty optimizer": lambda: torch.optim.SGD([], 0.1),
+    "an attribute": lambda: ones(2).nothing,
+    "an argument": lambda: torch.add(ones(2)),
+    "einsum": lambda: torch.einsum("ij,jk->ik", ones(2, 3), ones(2, 3)),
+    "gather": lambda: ones(2, 2).gather(0, torch.tensor([[5]])),
+    "cholesky": lambda: torch.linalg.cholesky(-torch.eye(2)),
+    "multinomial": lambda: torch.multinomial(torch.tensor([-1.0]), 1),
+    "a module's shapes": lambda: nn.Linear(3, 2)(ones(2, 4)),
+    "a sparse median": lambda: ones(2, 2).to_sparse().median(),
+    "a custom operator": lambda: torch.ops.aten.nothing(ones(2)),
+    "weights only": lambda: torch.load(Path(__file__)),
+}
+PASTED = {
+    "integers": "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Int'",
+    "NCCL": "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691, unhandled cuda"
+    " error",
+    "jagged": """Traceback (most recent call last):
+  File "train.py", line 3, in <module>
+    y = pool(x)
+  File "lib/python3/site-packages/torch/nested/_internal/nested_tensor.py", line 368, in __torch_dispatch__
+    raise NotImplementedError(func)
+NotImplementedError: aten.avg_pool2d.default""",
+    "an assertion": "RuntimeError: self_type == other INTERNAL ASSERT FAILED at"
+    ' "/pytorch/aten/src/ATen/native/TensorShape.cpp":4321, please report a bug to PyTorch.',
+    "cuDNN": "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+    "cuBLAS": "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    "memory": "RuntimeError: CUDA error: an illegal memory access was encountered",
+    "an image": "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+    "a fork": "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must"
+    " use the 'spawn' start method",
+    "a worker": "RuntimeError: DataLoader worker (pid 1) is killed by signal: Bus error.",
+    "ready twice": "RuntimeError: Expected to mark a variable ready only once.",
+    "no kernel of attention": "RuntimeError: No available kernel. Aborting execution.",
+}
+TOLD_OF = re.compile(r"FAILED at|\.(?:cpp|cu|h)\b")
+
+
+def text_of(name: str) -> str:
+    if name in PASTED:
+        return PASTED[name]
+    try:
+        RAISING[name]()
+    except Exception:
+        return traceback.format_exc()
+    raise AssertionError(f"{name} raises nothing")
+
+
+@pytest.mark.parametrize("name", [*RAISING, *PASTED])
+def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name: str) -> None:
+    file, text = tmp_path / "pasted.txt", text_of(name)
+    file.write_text(text, encoding="utf-8")
+    result = command("explain-error", str(file))
+    refused = "none of the forms fits" in " ".join(result.err.split())
+    assert (result.code == 0) is not refused, result
+    if refused:  # then it has none of them
+        assert not re.search(r'File "|\.(?:cpp|cu|h):\d|not implemented for|\baten(?:::|\.)', text)
+        return
+    told = json.loads(command("explain-error", str(file), "--json").out)
+    for line in told["lines"]:
+        path, _, number = line.rpartition(":")
+        assert re.search(rf'{re.escape(path.rpartition("/")[2])}"?:{number}\b', text), line
+    for operator in told["operators"]:
+        space, _, rest = operator.partition("::")
+        assert f"{space}::{rest}" in text or f"{space}.{rest}" in text, operator
+    if told["innermost"] is not None:
+        left = re.findall(r'File "(.+)", line (\d+), in (.+)', text)[-1]
+        assert left[0].endswith(told["innermost"]["source"]["path"])
+        assert (int(left[1]), left[2]) == (told["innermost"]["source"]["line"], told["innermost"]["name"])
+    assert "names no" not in result.out
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("integers", "the kernel that is named has no code for this dtype"),
+        ("integers in addmm", "the kernel that is named has no code for this dtype"),
+        ("NCCL", "it names torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691"),
+        ("an assertion", "it names aten/src/ATen/native/TensorShape.cpp:4321"),
+        ("jagged", "operators aten::avg_pool2d"),
+        ("jagged", "__torch_dispatch__() torch/nested/_internal/nested_tensor.py:368"),
+        ("jagged", "your line <module> train.py:3"),
+    ],
+)
+def test_what_a_message_has_is_told(command: InProcess, tmp_path: Path, name: str, said: str) -> None:
+    file = tmp_path / "pasted.txt"
+    file.write_text(text_of(name), encoding="utf-8")
+    assert said in " ".join(command("explain-error", str(file)).out.split())

@@ -1,0 +1,79 @@
+"""Two runs of one command print the same, but for clocks; where both may vary, only that they do is said."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+import pytest
+
+from tests.harness import Cli, InProcess
+
+stepper = importlib.import_module("ptexplore.probe.stepper")
+pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
+CLOCKS = ("time", "took")
+COMMANDS = {
+    "add": ("torch.add(a, b)",),
+    "backward": ("F.layer_norm(a, (3,))", "--backward"),
+    "one operator": ("torch.randn(256, 256) @ torch.randn(256, 256)",),
+}
+
+
+def without_clocks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_clocks(inner) for name, inner in value.items() if name not in CLOCKS}
+    return [without_clocks(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_runs_print_the_same(cli: Cli, name: str) -> None:
+    """In processes of their own: a fork of one that ran before has another memory."""
+    first, second = (cli("trace", *COMMANDS[name], "--json") for _ in range(2))
+    assert first.code == second.code == 0
+    assert not [f for f in json.loads(first.out)["findings"] if f["kind"] == "varies"]
+    assert without_clocks(json.loads(first.out)) == without_clocks(json.loads(second.out))
+
+
+ADD = "b = torch.add(a, a)\n"
+SHORT = {
+    "three lines": ADD + ADD,
+    "a loop": f"for _ in range(10):\n    {ADD}",
+    "modules": "m = torch.nn.Linear(3, 3)\nfor _ in range(5):\n    m(a)\n",
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_short_program_is_stepped(command: InProcess, tmp_path: Any, name: str) -> None:
+    """The second call of it: a first call is never stepped, and no further one need come."""
+    file = tmp_path / "short.py"
+    file.write_text(f"import torch\na = torch.ones(3, 3)\n{SHORT[name]}")
+    result = command("trace", "--script", str(file), "--json")
+    assert result.data["captured"]["reason"] is None
+    op = "aten::linear" if name == "modules" else "aten::add"
+    assert op in {route_name(result.data["program"], route) for route in stepped_routes(result.data["program"])}
+
+
+def stepped_routes(program: dict[str, Any]) -> list[dict[str, Any]]:
+    return [route for route in program["routes"] if route.get("represented") is not None]
+
+
+def route_name(program: dict[str, Any], route: dict[str, Any]) -> str:
+    return str(program["kinds"][route["kind"]]["name"])
+
+
+def test_a_program_of_first_calls_says_so(command: InProcess, tmp_path: Any) -> None:
+    file = tmp_path / "once.py"
+    file.write_text(f"import torch\na = torch.ones(3, 3)\n{ADD}")
+    result = command("trace", "--script", str(file), "--json")
+    assert (
+        result.data["captured"]["reason"] == "of 2 kinds of calls: it was called once, and a first call is not stepped"
+    )
+
+
+def test_the_limit_that_is_told_is_the_one_that_was_met(cli: Cli) -> None:
+    """Both are counts: that of the whole lies below that of one call, and no time is told."""
+    shown = cli("trace", "torch.randn(256, 256) @ torch.randn(256, 256)")
+    text = " ".join(shown.out.split())
+    assert "all of it runs more than 1,500,000 instructions" in text
+    assert "would take about" not in text

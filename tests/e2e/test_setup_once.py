@@ -1,0 +1,182 @@
+"""What --setup does to the process happens once, as in a program; the expression is repeated on what --setup made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ptexplore.model.places import Runtime
+from tests.harness import Cli, InProcess, Result
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.e2e
+
+MODE = """from torch.utils._python_dispatch import TorchDispatchMode
+seen = []
+class M(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        seen.append(func)
+        return func(*args, **(kwargs or {}))
+M().__enter__()"""
+HOOK = """m = nn.Linear(3, 3)
+seen = []
+def hook(module, given, result):
+    seen.append(len(seen))
+    return torch.neg(result) if seen == [0] else torch.abs(result)
+nn.modules.module.register_module_forward_hook(hook)"""
+LIBRARY = """mine = torch.library.Library('mine_once', 'DEF')
+mine.define('twice(Tensor x) -> Tensor')
+mine.impl('twice', lambda x: x + x, 'CPU')"""
+DUAL = """from torch.autograd import forward_ad
+forward_ad.enter_dual_level()
+d = forward_ad.make_dual(torch.ones(3), torch.ones(3))"""
+CACHE = "cache = []\ndef attend(k):\n    cache.append(k)\n    return torch.cat(cache)"
+TRAINED = """m = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+opt = torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9, foreach=False)
+m(torch.ones(2, 3)).sum().backward()"""
+FREED = "w = torch.ones(3, requires_grad=True)\ny = (w * w).sum()"
+ITERATOR = "it = iter([torch.ones(2), torch.zeros(3)])"
+WAYS = """def shared(x):
+    return torch.neg(torch.add(x, x))
+def alone(x):
+    return torch.neg(torch.mul(x, x))"""
+BY_THREADS = "shared(a) if torch.get_num_threads() > 1 else alone(a)"  # what is stepped has one
+FAKE = """from torch._subclasses.fake_tensor import FakeTensorMode
+mode = FakeTensorMode()
+x = mode.from_tensor(torch.ones(4, 4))"""
+
+
+def plainly(setup: str, expression: str) -> list[str]:
+    """The operators that a program calls which runs the one, then the other."""
+    names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "a": torch.ones(3, 3)}
+    exec(setup, names)
+    with torch.autograd.profiler.profile() as profile:
+        eval(expression, names)
+    return [event.name for event in profile.function_events if event.name.startswith(("aten::", "mine_once::"))]
+
+
+def operators(result: Result) -> list[str]:
+    """The operators of a trace, without overloads."""
+    return [hop["name"].partition(".")[0] for hop in result.hops if hop["kind"] == "op"]
+
+
+def differences(result: Result) -> list[dict[str, Any]]:
+    """What the trace says of runs that differ."""
+    kinds = ("nondeterministic", "perturbed", "other-run")
+    return [finding for finding in result.data["findings"] if finding["kind"] in kinds]
+
+
+def test_a_mode_is_entered_once(command: InProcess) -> None:
+    result = command("trace", "a + 1", "--setup", MODE, "--json")
+    counted = Counter(hop["name"].rpartition(".")[2].removesuffix("()") for hop in result.hops)
+    assert counted["__torch_dispatch__"] == 1
+    assert result.data["captured"]["native"] is True
+    assert result.data["captured"]["warm"] is None or result.data["captured"]["warm"] > 0
+    assert not differences(result)
+    assert not [hop for hop in result.hops if hop["name"] == "pythonFallback" and hop["status"] == "predicted"]
+
+
+@pytest.mark.parametrize("more", [(), ("--no-native",)], ids=["stepped", "not stepped"])
+def test_a_hook_of_all_modules_is_called_once(command: InProcess, more: tuple[str, ...]) -> None:
+    """It says by the operator that it calls whether it was called before, and by whom else."""
+    result = command("trace", "m(a)", "--setup", HOOK, "--json", *more)
+    assert operators(result).count("aten::neg") == 1
+    assert "aten::abs" not in operators(result)
+    assert not differences(result)
+
+
+@pytest.mark.parametrize(
+    ("setup", "expression"),
+    [(LIBRARY, "torch.ops.mine_once.twice(a)"), (DUAL, "torch.sin(d)")],
+    ids=["a library", "a level of forward mode"],
+)
+def test_what_can_be_done_once_in_a_process_is_stepped(cli: Cli, setup: str, expression: str) -> None:
+    result = cli("trace", expression, "--setup", setup, "--json")
+    assert result.data["captured"]["native"] is True
+    assert result.data["captured"]["cold"] is False
+    assert not differences(result)
+
+
+@pytest.mark.parametrize(
+    ("setup", "expression"),
+    [
+        (CACHE, "attend(a)"),
+        (TRAINED, "opt.step()"),
+        (TRAINED, "m(a)"),
+        (FREED, "y.backward()"),
+        (ITERATOR, "next(it) + 1"),
+        ("g = (n * torch.ones(2) for n in range(9))", "torch.add(next(g), 1)"),
+    ],
+    ids=["a list that grows", "an optimizer", "statistics", "a graph", "an iterator", "a generator"],
+)
+def test_a_repeated_run_finds_what_the_first_found(command: InProcess, setup: str, expression: str) -> None:
+    result = command("trace", expression, "--setup", setup, "--json")
+    ran, expected = Counter(operators(result)), Counter(plainly(setup, expression))
+    assert {name: count for name, count in ran.items() if name in expected} == expected
+    captured = result.data["captured"]
+    assert (captured["native"], captured["cold"], captured["first"]) == (True, False, None)
+    assert not differences(result)
+
+
+def test_what_can_be_neither_repeated_nor_made_anew_is_stepped_as_it_ran_first(command: InProcess) -> None:
+    result = command("trace", "next(it) + 1", "--setup", f"{MODE}\n{ITERATOR}", "--json", "--save", "s.json")
+    captured = result.data["captured"]
+    assert (captured["native"], captured["cold"]) == (True, True)
+    assert captured["first"]["imported"] == 0
+    assert "the list_iterator has gone on" in captured["first"]["why"]
+    assert "enters a mode" in captured["first"]["why"]
+    assert Counter(hop["name"].rpartition(".")[2] for hop in result.hops)["__torch_dispatch__"] == 1
+    text = " ".join(command("trace", "--load", "s.json").out.split())
+    assert "the very first call" in text
+    assert "the list_iterator has gone on" in text
+    assert "what is shown is the first" in " ".join(command("trace", "--load", "s.json", "--view", "tree").out.split())
+
+
+def test_a_cache_of_torchs_is_hit_or_missed_in_all_passes(cli: Cli) -> None:
+    """FakeTensorMode keeps what an operator gives for one kind of input: its own count says which run misses."""
+    names: dict[str, Any] = {"torch": torch}
+    exec(FAKE, names)
+    counts = names["FakeTensorMode"].cache_info
+    names["FakeTensorMode"].cache_clear()
+    hits = []
+    for _ in range(3):
+        before = counts().hits
+        _ = names["x"] @ names["x"]
+        hits.append(counts().hits - before)
+    assert hits == [0, 1, 1]
+    warm = cli("trace", "x @ x", "--setup", FAKE, "--json")
+    called = Counter(hop["name"] for hop in warm.hops if hop["kind"] == "python")
+    assert (called["_cached_dispatch_impl"], called["_output_from_cache_entry"], called["_dispatch_impl"]) == (1, 1, 0)
+    assert not differences(warm)
+    cold = cli("trace", "x @ x", "--setup", FAKE, "--json", "--first")
+    called = Counter(hop["name"] for hop in cold.hops if hop["kind"] == "python")
+    assert (called["_cached_dispatch_impl"], called["_dispatch_impl"]) == (1, 1)
+
+
+def test_of_two_ways_one_is_shown_and_the_other_named(cli: Cli) -> None:
+    result = cli("trace", BY_THREADS, "--setup", WAYS, "--json", env={"OMP_NUM_THREADS": "4"})
+    called = [hop["name"] for hop in result.hops if hop["kind"] == "python"]
+    assert ("shared" in called, "alone" in called) == (False, True)
+    assert operators(result)[-1] == "aten::neg"
+    assert "aten::add" not in operators(result)
+    (text,) = (finding["text"] for finding in result.data["findings"] if finding["kind"] == "other-run")
+    assert "aten::add.Tensor ran in a run before" in text
+    assert "operator number 1 was aten::add in the run before, aten::mul here" in text
+
+
+def test_of_two_functions_with_the_same_operators_one_is_shown(cli: Cli) -> None:
+    setup = WAYS.replace("torch.mul", "torch.add")
+    result = cli("trace", BY_THREADS, "--setup", setup, "--json", env={"OMP_NUM_THREADS": "4"})
+    called = [hop["name"] for hop in result.hops if hop["kind"] == "python"]
+    assert ("shared" in called, "alone" in called) == (False, True)
+    (text,) = (finding["text"] for finding in result.data["findings"] if finding["kind"] == "other-run")
+    assert text.startswith("shared() ran in a run before, and not in the one that was stepped")
+
+
+def test_nothing_is_launched_for_a_tensor_that_is_only_said_to_be_on_a_device(cli: Cli, runtime: Runtime) -> None:
+    fake = f"{FAKE}\nwith mode:\n    y = torch.empty(2, 2, device='cuda')"
+    result = cli("trace", "y + y", "--setup", fake, "--json", "--no-native")
+    assert "cuda" in result.data["result"]["description"]
+    assert not [finding for finding in result.data["findings"] if finding["kind"] == "launches"]
