@@ -63,8 +63,8 @@ def native_budget(given: object) -> int | None:
     """The instructions that a text ("3M") or a number means; None if no budget can be that."""
     if type(given) not in (int, str):
         return None
-    found = _BUDGET.fullmatch(str(given).strip())
-    wanted = round(float(found[1]) * _TIMES[found[2]]) if found is not None else -1
+    budget = _BUDGET.fullmatch(str(given).strip())
+    wanted = round(float(budget[1]) * _TIMES[budget[2]]) if budget is not None else -1
     return wanted if wanted == 0 or A_FORK < wanted <= MOST else None
 
 

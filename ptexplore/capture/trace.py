@@ -149,7 +149,8 @@ def _captured(
     began = time.monotonic()
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
-    if request.once or not any(seen.kind == "raised" for seen in session.observations):
+    raised = [seen.data for seen in session.observations if seen.kind == "raised"]
+    if request.once or all(data.get("by", "error") != "error" for data in raised):  # a signal says where it came
         return session
     rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
     with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
@@ -177,6 +178,17 @@ def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
 
     data = thrown(str(told["text"]), symbols_dir())
     return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
+
+
+def _with_functions(seen: dict[str, Any]) -> dict[str, Any]:
+    """An observation of a run that a signal ended: with the names of C++'s functions, in place of their addresses."""
+    if seen["kind"] != "raised" or "cpp" not in seen["data"]:
+        return seen
+    from ptexplore.capture.native.thrown import stack_at  # numpy, only where it is needed
+
+    data = dict(seen["data"])
+    places = [(str(path), int(address)) for path, address in data.pop("cpp")]
+    return {**seen, "data": data | {"stack": to_builtins(list(stack_at(places, symbols_dir())))}}
 
 
 def gather(
@@ -263,6 +275,7 @@ class _Heard:
         self.late = self.late or bool(message.get("late"))
         if "program" in message:
             self._program(message)
+        message["observations"] = [_with_functions(seen) for seen in message["observations"]]
         raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
         if raised is not None and not (self.raising and is_told(raised)):
             raise failure({"type": "raised", **raised}, self.request)

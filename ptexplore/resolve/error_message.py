@@ -75,7 +75,8 @@ _INTERPRETED = re.compile(
 )
 _COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n.*<--- HERE)", re.DOTALL)
 _TRACED = re.compile(r"(.*?)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
-_LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:, in (.+))?$', re.MULTILINE)
+_LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:,? in (.+))?$', re.MULTILINE)
+INNERMOST_FIRST = "(most recent call first):\n"  # what faulthandler writes before its frames (Python/traceback.c)
 TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
 
 
@@ -282,7 +283,10 @@ def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
 
 def _frames_in(text: str) -> tuple[LeftFrame, ...]:
     """The functions that a traceback in a text names; TorchScript's compiler names none."""
-    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in _LEFT.finditer(text))
+    stacks = text.split(INNERMOST_FIRST)
+    traceback, faults = _LEFT.finditer(stacks[0]), (reversed([*_LEFT.finditer(stack)]) for stack in stacks[:0:-1])
+    frames = (*traceback, *(frame for stack in faults for frame in stack))
+    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in frames)
 
 
 # --- who threw ---

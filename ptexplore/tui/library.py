@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import PtexploreError
+from ptexplore.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
@@ -151,7 +151,7 @@ class Library:
         from ptexplore.workspace.saved_traces import load_trace
 
         words = words_of(run.request.expression, run.request)
-        with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
+        with temporary_folder("browse") as folder:
             file = f"{folder}/trace.json"
             self.run_command(["trace", *words, *self._python, "--save", file], job)
             return (*load_trace(file), run)
@@ -163,7 +163,7 @@ class Library:
         from ptexplore.workspace.saved_traces import load_trace
 
         notes = [part for folder in self.workspace.notes for part in ("--notes", folder)]
-        with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
+        with temporary_folder("browse") as folder:
             file = f"{folder}/trail.json"
             command = ["__lab", tour.name_of(stop), lab.id, *notes, *self._python, "--save", file]
             result: dict[str, Any] = json.loads(self.run_command(command, job))

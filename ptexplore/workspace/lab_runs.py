@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import shlex
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +20,7 @@ from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session, Trail
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.trail import resolve
+from ptexplore.temporary import temporary_folder
 from ptexplore.view.notes.labs import LabResult, missing
 from ptexplore.workspace.consent import allowed_labs, of_lab
 from ptexplore.workspace.opening import InstalledTorch
@@ -125,8 +125,8 @@ def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) 
     begun = time.monotonic()
     session = differs = failed = None
     value = ""
-    with tempfile.TemporaryDirectory(prefix="ptexplore-lab-") as folder:
-        request = _request_of(lab, folder, timeout)
+    with temporary_folder("lab") as folder:
+        request = _request_of(lab, str(folder), timeout)
         try:
             if lab.trail:
                 session = capture(_allowed(tour, lab, request), torch.runtime, torch.catalogue.digests())

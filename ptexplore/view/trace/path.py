@@ -18,7 +18,7 @@ from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.raising import RAISED
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
-from ptexplore.view.trace.ending import ending_lines, left_by_error
+from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
@@ -127,7 +127,7 @@ def path_view(
     rows = tuple(_with_own(list(_flat(steps, 0)), maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
-        told = f"{trail.ending.exception} left it here"
+        told = left_here(trail.ending)
         rows = tuple(replace(row, what=_and(row.what, told)) if row is innermost else row for row in rows)
     return TrailView(
         title=trail.expression,
