@@ -7,7 +7,6 @@ import hashlib
 import os
 import runpy
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -24,8 +23,9 @@ from .values import describe, type_name
 # How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
 # again, where it does nothing to the process; or not at all, since neither can be done.
 AGAIN, ANEW, FIRST = "again", "anew", "first"
-WARM_UPS = 2  # runs before the one that is seen
-SLOW = 2.0  # seconds of this thread's time on a processor; what takes longer is not run once more only to be warm
+# Runs before the one that is seen: one, or two where the second run calls other operators than the first, or the first
+# imports modules. Then a third may go another way still.
+WARM_UPS = 1, 2
 
 
 @dataclass
@@ -128,20 +128,17 @@ def steps_first(request: Mapping[str, Any]) -> bool:
 
 
 def _warmed_up(request: dict[str, Any]) -> Pass:
-    """Evaluate as often as the native pass does before the run that is seen: the last pass that did.
+    """Evaluate as often as the request says before the run that is seen: the last pass that did.
 
     A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
     others. It may raise, as the run that is seen does.
     """
     running = None
-    for _ in range(WARM_UPS):
-        began = time.thread_time()
+    for _ in range(request["warm_ups"]):
         running = prepared("", request, running)
         with stage("context"), ExitStack() as stack:
             enter_contexts(stack, running)
             _evaluated(running)
-        if time.thread_time() - began > SLOW:
-            break
     assert running is not None
     return running
 

@@ -351,7 +351,7 @@ assert ran == [os.getpid()] * 2
 assert children() == before
 trail = recording.trail
 stepping = trail.record.program.stepping
-assert (stepping.budget, stepping.reason) == (30, None), stepping
+assert (stepping.most, stepping.reason) == (90_000_000, None), stepping
 assert stepping.forks >= 2, stepping
 assert trail.record.captured.native
 (entry,) = (hop for hop in trail.find("softmax") if hop.kind == "op" and hop.op == "aten::softmax.int")
