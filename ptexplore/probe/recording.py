@@ -61,6 +61,7 @@ AGAIN = 1_000_000  # nanoseconds after which it is looked again whether the prof
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
 PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
+ROWS = 20_000  # further ones, of what has a row of its own: that has no path for want of room last
 DEPTH = 150  # functions within one another that are told apart
 KINDS = 20_000  # kinds of operator calls
 LEAVES = 50_000  # calls of operators that call nothing that are known at sight
@@ -180,9 +181,9 @@ class Recorder:
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
         "_overflowed", "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words",
         "_size", "_starting", "_threads", "_threw",
-        "_throws", "_ticked", "_timed_next", "_user_files", "_watched", "_watcher", "began", "clock", "cuts", "device",
-        "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named", "process",
-        "processor", "root", "slicing", "stepping",
+        "_throws", "_ticked", "_timed_next", "_uncounted", "_user_files", "_watched", "_watcher", "began", "clock",
+        "cuts", "device", "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named",
+        "process", "processor", "root", "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -248,6 +249,7 @@ class Recorder:
         self._throws: ThrowLog | None = None
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
+        self._uncounted: set[Label] = set()  # of which calls have no path
         self.began = self.ended = 0
         # `_hook_time`, `slicing`: nanoseconds; the others are counts of calls.
         self._backwards = self._hook_calls = self._timed_next = self._hook_time = self.slicing = self._keep_next = 0
@@ -265,13 +267,30 @@ class Recorder:
         """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
         path = parent.children.get(key)
         if path is None:
-            if len(self._paths) >= PATHS or parent.depth >= DEPTH:
-                what = f"calls nest over {DEPTH} deep" if parent.depth >= DEPTH else f"there are over {PATHS} paths"
-                self._cut(f"{what}: what lies deeper is counted for the call it lies in")
+            most = PATHS + ROWS * label.has_row
+            if len(self._paths) >= most or parent.depth >= DEPTH:
+                what = f"calls nest over {DEPTH} deep" if parent.depth >= DEPTH else f"there are over {most:,} paths"
+                whose = "what lies deeper" if label.has_row else "what torch's functions do deeper"
+                self._cut(f"{what}: {whose} is counted for the call it lies in")
                 return parent
             line = called_by.f_lineno if called_by is not None else None
             path = parent.children[key] = self._new_path(parent, label, line)
         return path
+
+    def _called_without_path(self, outer: Path, label: Label, frame: FrameType | None = None) -> None:
+        """Count a call that has no path of its own: for the call of the same function around it, if there is one.
+
+        If there is none, all paths of that function are told to have had more calls.
+        """
+        if frame is not None and goes_on(frame):
+            return
+        around: Path | None = outer if label.has_row else None
+        while around is not None and around.label is not label:
+            around = around.parent
+        if around is not None:
+            around.calls += 1
+        else:
+            self._uncounted.add(label)
 
     def _cut(self, text: str) -> None:
         if text not in self.cuts:
@@ -488,7 +507,7 @@ class Recorder:
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
         outer, back = thread.stack[-1], frame.f_back
         at: Any = None
-        if back is not None and back is outer.frame:
+        if back is not None and back is outer.frame and outer.own:
             at = back.f_lasti
         elif back is not None and _is_in(back, outer.path):  # a comprehension, say: all calls of a line are one path
             at = "line", back.f_lineno
@@ -506,6 +525,8 @@ class Recorder:
         path = self._path_below(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
         path.calls += own and not goes_on(frame)
+        if not own:
+            self._called_without_path(path, label, frame)
         sets = self._look_at_sets(thread, around=False)
         slot = Slot(frame, FRAME, path, sets, own)
         if label.kind == "module":
@@ -565,7 +586,10 @@ class Recorder:
             path = self._path_below(outer_path, (label, frame.f_lineno, "line"), label, frame)
         else:
             path = self._path_below(outer_path, (label, None), label)
-        path.calls += path is not outer_path
+        if path is not outer_path:
+            path.calls += 1
+        else:
+            self._called_without_path(path, label)
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
                 self._called_before.add((label, sets))
@@ -1234,7 +1258,8 @@ class Recorder:
                 try:
                     if thread.stack[-1] is slot:
                         self._leave(thread)
-                    slot.path.calls += max(len(sys.modules) - before, 0)
+                    if slot.path.label.kind == "imports":
+                        slot.path.calls += max(len(sys.modules) - before, 0)
                     self._look_at_sets(thread)
                 finally:
                     thread.importing = 0
@@ -1252,7 +1277,9 @@ class Recorder:
         if len(self._threads) > 1 and not api.records_all_threads():
             cuts.append(f"{len(self._threads) - 1} more threads ran; this torch's profiler records only one")
         return {
-            "paths": [path.told() for path in self._paths],
+            "paths": [
+                path.told() | ({"at_least": True} if path.label in self._uncounted else {}) for path in self._paths
+            ],
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,

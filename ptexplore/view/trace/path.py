@@ -28,6 +28,7 @@ from ptexplore.view.trace.screen import (
     bare,
     call_numbers,
     counted_parts,
+    everything,
     facts,
     has_cut,
     outermost_counted,
@@ -135,7 +136,7 @@ def path_view(
         rows=(),
         findings=findings(trail),
         counted=maker.whole > 0,
-        next_steps=_next_steps(trail, options, single=single),
+        next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
         left_out=_left_out(rows, maker),
@@ -878,11 +879,9 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]
 
 
-def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextStep, ...]:
+def _next_steps(trail: Trail, options: Options, session: Session | None, *, single: bool) -> tuple[NextStep, ...]:
     """The two commands most worth typing next."""
-    frames = native.frames(trail.hops)
-    count = f"{frames:,} function calls" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
-    whole = typed(options, f"all {count}", "--view", "tree")
+    whole = everything(trail, options, session)
     if options.opened is not None:
         return (typed(options, "everything in it", "--open", options.opened, "--view", "tree"), whole)
     if trail.ending is not None:
