@@ -27,7 +27,7 @@ OF_PROCESS = 2  # CPUCLOCK_SCHED of Linux: as clock_getcpuclockid(3) makes the c
 STACK = 4 << 20  # bytes for the handler, where the process's own stack is used up
 PATIENCE = 15_000  # milliseconds that the fork may take
 DEEPEST = 64  # functions of C++ that are told
-OURS, BELOW = isolate.OURS, "attempt"  # whose functions call the traced code, and by which of them
+OURS, BELOW = isolate.OURS, "guarded"  # whose functions call the traced code, and by which of them
 
 KILLED, EXITING = "signal", "exit"  # what ends a process
 EXIT_NAME = "os._exit"

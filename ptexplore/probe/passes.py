@@ -53,8 +53,14 @@ class Pass:
         A script that exits with 0 has ended well. What the function forked, and comes to its end, ends here.
         """
         self.stage = where
+        value = self.guarded(where, function, *given)
+        isolate.end_if_forked()
+        return value
+
+    def guarded(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
+        """The inner part of `attempt`, and no more than it needs: what is stepped is stepped with it."""
         try:
-            value = function(*given)
+            return function(*given)
         except (dispatch.Broken, Raised, Refused):
             raise
         except BaseException as error:
@@ -62,8 +68,6 @@ class Pass:
             ended_well = where == "script" and isinstance(error, SystemExit) and error.code in (None, 0)
             self.raised = None if ended_well else Raised(where, error)
             return None
-        isolate.end_if_forked()
-        return value
 
 
 def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
@@ -314,11 +318,15 @@ def phases(
     `running.raised`.
     """
     where = "script" if running.request.get("script") else "expression"
-    result = perform("forward", running.attempt, where, running.evaluate)
+    running.stage = where
+    result = perform("forward", running.guarded, where, running.evaluate)
+    isolate.end_if_forked()
     if running.raised is not None or not running.request["backward"]:
         return result, []
     starts = autograd.roots(result)
-    perform("backward", running.attempt, "backward", backward, starts)
+    running.stage = "backward"
+    perform("backward", running.guarded, "backward", backward, starts)
+    isolate.end_if_forked()
     return result, starts
 
 

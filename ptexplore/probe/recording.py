@@ -54,6 +54,7 @@ RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
+STEPPING = 0.25  # the part of a limit of time that may go into stepping: a net, as the budget ends it long before
 EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
 WORKERS = "torch's own threads"
 SLICE = 2_000  # markers after which the profiler is started anew
@@ -1140,7 +1141,7 @@ class Recorder:
         from .stepping import Stepping  # its imports take time, and are only needed here
 
         try:
-            self.stepping = self._fold.stepping = Stepping(self._budget)
+            self.stepping = self._fold.stepping = Stepping(self._budget, self.limit and STEPPING * self.limit)
         except Unavailable as error:
             self._no_stepping = str(error)
             return
