@@ -178,7 +178,8 @@ class Recorder:
         "_overflowed", "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words",
         "_size", "_starting", "_threads", "_threw",
         "_throws", "_ticked", "_timed_next", "_uncounted", "_user_files", "_watched", "_watcher", "began", "clock",
-        "cuts", "device", "ended", "held_back", "interrupted", "is_block", "is_over", "late", "limit", "named", "process", "processor",
+        "cuts", "device", "ended", "held_back", "interrupted", "is_block", "is_over", "late", "limit", "named",
+        "process", "processor",
         "root", "slicing", "stepping",
     )  # fmt: skip
 
