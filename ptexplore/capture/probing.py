@@ -24,7 +24,7 @@ from ptexplore.model.trace import TraceOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRequest(TraceOptions):
-    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for each run.
+    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for all runs together.
 
     `native` asks for the native pass, `native_op` ("add.Tensor#2") for one operator call to be stepped in it.
     """

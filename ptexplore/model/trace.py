@@ -103,7 +103,7 @@ class TraceOptions:
     grad: bool = False  # `--grad`
     backward: bool = False  # `--backward`
     once: bool = False  # `--once`
-    timeout: float = 60.0  # seconds that each run may take
+    timeout: float = 60.0  # seconds that all runs together may take
     seed: int = 0  # of the random numbers
     native: bool = False  # whether the native pass was asked for
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`

@@ -270,8 +270,9 @@ class Recorder:
         if path is None:
             most = PATHS + ROWS * label.has_row
             if len(self._paths) >= most or parent.depth >= DEPTH:
-                what = f"calls nest over {DEPTH} deep" if parent.depth >= DEPTH else f"there are over {most:,} paths"
-                whose = "what lies deeper" if label.has_row else "what torch's functions do deeper"
+                is_deep = parent.depth >= DEPTH
+                what = f"calls nest over {DEPTH} deep" if is_deep else f"there are over {most:,} paths"
+                whose = "what lies deeper" if is_deep or label.has_row else "what torch's functions do deeper"
                 self._cut(f"{what}: {whose} is counted for the call it lies in")
                 return parent
             line = called_by.f_lineno if called_by is not None else None

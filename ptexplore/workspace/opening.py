@@ -38,6 +38,9 @@ _FIRST = "first run with this torch: regenerating its C++ and reading its dispat
 Watch = Callable[[str], AbstractContextManager[Progress]]  # shows progress under a title while something is built
 
 
+DAMAGED = "the generated C++ is damaged, or part of it is gone: making it anew"  # the title where it is watched
+
+
 def unwatched(title: str) -> AbstractContextManager[Progress]:
     """A Watch that shows nothing."""
     del title
@@ -148,6 +151,15 @@ def open_index(source: Checkout | Runtime) -> IndexStore | None:
         return None
     index.close()
     return None
+
+
+def is_at_hand(source: Checkout | Runtime) -> bool:
+    """Whether `source` has an index and the text that the index is of: generated files may be gone or damaged."""
+    index = open_index(source)
+    if index is None:
+        return False
+    index.close()
+    return not isinstance(source, Runtime) or generated.find(source) is not None
 
 
 def opened(source: Checkout | Runtime) -> IndexStore:

@@ -27,11 +27,13 @@ from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.search.operators import Catalogue
 from ptexplore.view.trees import IndexedTree, Spot, project
 from ptexplore.workspace.opening import (
+    DAMAGED,
     InstalledTorch,
     Watch,
     check_cache,
     compared_checkouts,
     fresh_index,
+    is_at_hand,
     open_catalogue,
     open_index,
     open_installed,
@@ -178,9 +180,9 @@ class Workspace:
     def trees(self) -> list[IndexedTree]:
         """The trees to search, the one in use first: the checkout, extensions' own sources, the installed text.
 
-        What has no index yet gets one, with progress; an index that is there is read as it is (`ptexplore index`
-        refreshes). Raises PtexploreError if there is nothing to search, nothing is called `tree`, or an index cannot
-        be built.
+        What has no index yet gets one, with progress, and damaged generated files are made anew; an index that is
+        there is read as it is (`ptexplore index` refreshes). Raises PtexploreError if there is nothing to search,
+        nothing is called `tree`, or an index cannot be built.
         """
         return self.open_trees(self.tree)
 
@@ -191,9 +193,11 @@ class Workspace:
             why = f"searched are {', '.join(named)}"
             raise PtexploreError(f"there is no tree {only} in use", why, "ptexplore fetch --list", USAGE)
         wanted = [source for name, source in named.items() if only in (None, name)]
-        missing = [source for source in wanted if open_index(source) is None]
+        missing = [source for source in wanted if not is_at_hand(source)]
         if missing:
-            with self.watch("first use of this source: indexing it") as progress:
+            is_damaged = all(open_index(source) is not None for source in missing)
+            why = DAMAGED if is_damaged else "first use of this source: indexing it"
+            with self.watch(why) as progress:
                 for source in missing:
                     refresh(source, runtime, progress)
         return self._keep([open_tree(source, runtime) for source in wanted])
@@ -204,7 +208,7 @@ class Workspace:
         Raises PtexploreError as `trees` does.
         """
         runtime, named = self._named()
-        missing = [name for name in named if self.tree in (None, name) and open_index(named[name]) is None]
+        missing = [name for name in named if self.tree in (None, name) and not is_at_hand(named[name])]
         if not missing:
             return self.trees, []
         wanted = [source for name, source in named.items() if self.tree in (None, name) and name not in missing]
@@ -248,7 +252,11 @@ class Workspace:
             return None
         self._opened.append(catalogue)
         number = next((number for number, indexed in enumerate(trees) if indexed.checkout is None), -1)
-        return Catalogue(catalogue, runtime_tree(runtime, generated.find(runtime)), number)
+        folder = generated.find(runtime)
+        if folder is None:  # it was there when the catalogue was made
+            with self.watch(DAMAGED) as progress:
+                folder = generated.ensure(runtime, progress)
+        return Catalogue(catalogue, runtime_tree(runtime, folder), number)
 
     def locate(self, spot: Spot) -> tuple[str, int] | None:
         """The file and line on this machine of what a search found; None if its text is not here."""

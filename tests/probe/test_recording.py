@@ -1074,3 +1074,35 @@ def test_functions_that_call_each_other_deeply_are_counted() -> None:
     assert any("nest over" in cut for cut in program.cuts)
     for name in ("_downwards", "_upwards"):
         assert _calls_of(program, name) == (right[name], False)
+
+
+def _even(count: int) -> Any:
+    torch.ones(2)
+    return _odd(count - 1) if count else None
+
+
+def _odd(count: int) -> Any:
+    _helper()
+    return _even(count - 1) if count else None
+
+
+def _helper() -> None:
+    torch.zeros(2)
+
+
+def test_functions_that_call_each_other_are_one_row_each_and_rows_add_up() -> None:
+    def run() -> None:
+        _even(41)
+
+    right = _counted_by_python(run)
+    program = recorded(run)
+    root = parts_of(program, "x")
+    rows = {part.name: part for part in root.walk()}
+    assert len(rows) == len(list(root.walk())), "a function has one row"
+    for name in ("_even", "_odd", "_helper"):
+        assert rows[name].calls == right[name]
+    assert [part.name for part in rows["_even"].parts] == ["_odd"]
+    assert rows["_even"].operators == right["_even"] + right["_helper"]
+    assert rows["_odd"].operators == rows["_helper"].operators == right["_helper"]
+    for part in root.walk():
+        assert sum(inner.time for inner in part.parts) <= part.time <= root.time

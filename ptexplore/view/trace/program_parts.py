@@ -285,6 +285,9 @@ def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
         outer.calls += path.calls  # it called itself: its time is in that of the outer call
         outer.at_least |= path.at_least
         return outer
+    around = _in_turn(path, outer) if kind == "user" else None
+    if around is not None:
+        return around
     if kind == outer.kind == "backward":
         return outer
     if kind == outer.kind == "optimizer" and outer.name.endswith(".__init__"):
@@ -301,6 +304,25 @@ def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
     part.time += path.time
     part.at_least |= path.at_least
     return part
+
+
+def _in_turn(path: CallPath, outer: _Gathered) -> _Gathered | None:
+    """The part of the same function, if functions of the user's between it and the path led back to it; else None.
+
+    What the path did counts for that part alone, so that rows still add up: it is taken off the parts between.
+    """
+    between: list[_Gathered] = []
+    part: _Gathered | None = outer
+    while part is not None and part.kind == "user":
+        if (part.path.name, part.path.file, part.path.first) == (path.name, path.file, path.first):
+            for inner in between:
+                inner.time -= path.time
+            part.calls += path.calls
+            part.at_least |= path.at_least
+            return part
+        between.append(part)
+        part = part.outer
+    return None
 
 
 def _kind(path: CallPath) -> PartKind | None:
