@@ -180,3 +180,11 @@ def test_nothing_is_launched_for_a_tensor_that_is_only_said_to_be_on_a_device(cl
     result = cli("trace", "y + y", "--setup", fake, "--json", "--no-native")
     assert "cuda" in result.data["result"]["description"]
     assert not [finding for finding in result.data["findings"] if finding["kind"] == "launches"]
+
+
+def test_what_raises_for_what_the_first_run_used_up_is_no_repeated_run(command: InProcess) -> None:
+    """The second backward of the expression raises, as in a program; a repeated run would raise in its first."""
+    setup = "w = torch.ones(3, requires_grad=True); y = w.exp()"
+    result = command("trace", "[y.sum().backward(), y.sum().backward()]", "--setup", setup, "--json", "--no-native")
+    assert operators(result).count("aten::sum") == 2
+    assert [hop["name"] for hop in result.hops].count("Tensor.backward") == 2
