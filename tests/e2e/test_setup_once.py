@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -186,5 +187,5 @@ def test_what_raises_for_what_the_first_run_used_up_is_no_repeated_run(command: 
     """The second backward of the expression raises, as in a program; a repeated run would raise in its first."""
     setup = "w = torch.ones(3, requires_grad=True); y = w.exp()"
     result = command("trace", "[y.sum().backward(), y.sum().backward()]", "--setup", setup, "--json", "--no-native")
-    assert operators(result).count("aten::sum") == 2
-    assert [hop["name"] for hop in result.hops].count("Tensor.backward") == 2
+    made = [hop["name"].partition(".")[0] for hop in json.loads(result.out)["hops"] if hop["kind"] == "op"]
+    assert made.count("aten::ones_like") == 2, "each backward makes the gradient that it begins with"
