@@ -114,7 +114,8 @@ def _out_of_memory(name: str, text: str) -> bool:
 
 def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     if message.get("by", "error") != "error":
-        return _died({"signal" if message["by"] == "signal" else "called": message["exception"]}, request)
+        what = {"signal" if message["by"] == "signal" else "called": message["exception"]}
+        return _died({**what, "recorder": message.get("recorder"), "status": message.get("message")}, request)
     stage, name = message["stage"], message["exception"]
     part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
@@ -140,7 +141,8 @@ def _who_kills() -> str:
 def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     signal, recorder = message.get("signal"), message.get("recorder")
     how = f"it was killed by {signal}" if signal else f"it ended by itself with status {message.get('exit')}"
-    how = f"it called {message['called']}" if "called" in message else how
+    if "called" in message:
+        how = f"it called {message['called']}{' with ' * bool(message['status'])}{message['status']}"
     why = f"{how} in the {recorder} pass" if recorder is not None else how
     if signal == "SIGKILL":
         why += _who_kills()

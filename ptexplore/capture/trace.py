@@ -215,6 +215,9 @@ def gather(
     return _session(request, runtime, heard)
 
 
+EXIT = "os._exit"  # how a process ends itself at once, as the probe names it
+
+
 @dataclass
 class _Heard:
     """What a probe has said so far."""
@@ -260,7 +263,17 @@ class _Heard:
         elif kind == "pass":
             self._pass(recorder, message)
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
+            self._failed(recorder, message)
+
+    def _failed(self, recorder: str, message: dict[str, Any]) -> None:
+        """Keep what ended a later pass without a word: what earlier passes saw is told. Raises PtexploreError else."""
+        if message["type"] != "died" or not (self.passes and self.raising):
             raise failure(message, self.request)
+        signal, status = message.get("signal"), f"status {message.get('exit')}"
+        how = ("signal", str(signal), "") if signal is not None else ("exit", EXIT, status)
+        ended = {"stage": "expression", **dict(zip(("by", "exception", "message"), how, strict=True)), "close": ()}
+        self.add(recorder, "raised", ended)
+        self.no_native = f"the {recorder} pass ended by {signal or f'itself, with {status}'}"
 
     def _ready(self, drawn: Iterable[str]) -> None:
         """Keep what is drawn at random in a probe that was to do without: the system did not allow that."""
@@ -276,9 +289,9 @@ class _Heard:
         if "program" in message:
             self._program(message)
         message["observations"] = [_with_functions(seen) for seen in message["observations"]]
-        raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
-        if raised is not None and not (self.raising and is_told(raised)):
-            raise failure({"type": "raised", **raised}, self.request)
+        seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
+        if seen is not None and not (self.raising and is_told(seen["data"])):
+            raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
         for seen in message["observations"] if recorder != AGAIN else ():
             if self.late and seen["kind"] == "raised":
                 continue  # that is our own interrupt

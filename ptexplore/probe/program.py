@@ -100,7 +100,8 @@ def _keeps(recorder: Recorder, running: passes.Pass) -> None:
 def ended(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
     """The message of a script whose process ended without a word: what was kept last, and how it ended."""
     by, name = (KILLED, outcome.signal) if outcome.signal is not None else (EXITING, EXIT_NAME)
-    raised = {"stage": "script", "exception": name, "message": "", "by": by}
+    status = "" if outcome.exit_code is None else f"status {outcome.exit_code}"
+    raised = {"stage": "script", "exception": name, "message": status, "by": by}
     told["program"]["cuts"].append(CUT)
     seen = [*told["observations"], {"recorder": RECORDER, "kind": "raised", "data": {**raised, "close": []}}]
     return {**told, "type": "pass", "raised": True, "observations": seen}

@@ -14,8 +14,10 @@ from typing import Any
 from . import dispatch, freed, isolate, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import UNREPEATABLE, Refused
 from .isolate import Channel, ChildOutcome, isolated
+from .last_words import EXITING
 from .stepper import Unavailable
 
+EXITED, DIED = b'"by":"exit"', re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: what ended the process
 PASSES = ("ops", "frames", "dispatch")
 ALONE = "alone"  # a run without recorders
 TEXT_LIMIT = 4000  # characters kept of an error's own message
@@ -65,7 +67,10 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         digests.add(digest)
     if len(digests) > 1:
         _told("again", _forked("again", request, known, channel), channel)
-    if request.get("native"):
+    if request.get("native") and DIED.search(first.answer):
+        message = "what ends its process is not stepped"
+        channel.send({"type": "unavailable", "recorder": native.RECORDER, "message": message})
+    elif request.get("native"):
         _step(request, known, channel)
 
 
@@ -183,6 +188,13 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     """Send a child's answer, or that it died; whether it gave an answer."""
     if outcome.answer.startswith(program.SO_FAR):
         channel.send(program.ended(json.loads(outcome.answer), outcome))
+        return True
+    if EXITED in outcome.answer and outcome.answer.endswith(b"\n") and outcome.exit_code is not None:
+        message = json.loads(outcome.answer)
+        for seen in message.get("observations", ()):
+            if seen["kind"] == "raised" and seen["data"].get("by") == EXITING:
+                seen["data"]["message"] = f"status {outcome.exit_code}"  # which only its parent is told
+        channel.send(message)
         return True
     if outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:  # what dies may have told all the same
         channel.pass_on(outcome.answer)

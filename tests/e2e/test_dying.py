@@ -102,7 +102,7 @@ def test_a_script_keeps_what_ran(command: InProcess, tmp_path: Path, how: str) -
     script.write_text(SCRIPT.format(how=how))
     trace = told(command("trace", "--script", str(script), "--json"))
     ending = trace["ending"]
-    assert ending["exception"] == HOW[how]
+    assert (ending["exception"], ending["message"]) == (HOW[how], "status 3" if "_exit" in how else "")
     yours = [(left["source"]["line"], left["name"]) for left in ending["python"] if left["source"]["path"] is None]
     assert yours == [(6, "ends"), (9, "<module>")]
     assert operators(trace) == ["ones", "sin", "cos"], "each route once"
@@ -126,6 +126,20 @@ def test_a_kill_keeps_what_was_folded(command: InProcess, tmp_path: Path) -> Non
     assert trace["ending"]["exception"] == "SIGKILL"
     assert any("without a word" in text for text in trace["program"]["cuts"])
     assert operators(trace) == ["ones", "sin"]
+
+
+def test_a_kill_in_a_later_pass_keeps_what_the_earlier_saw(command: InProcess, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    dies = f"os.path.exists({str(mark)!r}) and os.kill(os.getpid(), 9) or open({str(mark)!r}, 'w')"
+    trace = told(command("trace", f"[torch.ones(3).cos(), {dies}]", "--setup", "import os", "--first", "--json"))
+    ending = trace["ending"]
+    assert (ending["exception"], ending["by"]) == ("SIGKILL", "signal")
+    assert operators(trace) == ["ones", "cos"]
+
+
+def test_what_dies_is_not_stepped(command: InProcess) -> None:
+    trace = told(command("trace", "[torch.ones(3), os.abort()]", "--setup", "import os", "--json"))
+    assert trace["captured"]["reason"] == "what ends its process is not stepped"
 
 
 def test_it_is_said_to_end_alone_only_where_it_was_tried(command: InProcess, tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ def hints(message: str) -> tuple[str, ...]:
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
     if ending.by != "error":
-        return f"{STAGES[ending.stage]} {ENDED[ending.by].format(ending.exception)}"
+        told = f": {ending.message}" if ending.message else ""
+        return f"{STAGES[ending.stage]} {ENDED[ending.by].format(ending.exception)}{told}"
     handed = ending.handed
     words = first_words(handed.message if handed is not None else ending.message)
     where = ""
