@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import platformdirs
@@ -11,13 +12,35 @@ import platformdirs
 def cache_root() -> Path:
     """The cache folder: PTEXPLORE_CACHE where set, else the platform's own."""
     override = os.environ.get("PTEXPLORE_CACHE")
-    return Path(override) if override else Path(platformdirs.user_cache_dir("ptexplore"))
+    return _absolute(override) if override else Path(platformdirs.user_cache_dir("ptexplore"))
 
 
 def data_root() -> Path:
     """The folder of what cannot be made again: PTEXPLORE_DATA where set, else the platform's own."""
     override = os.environ.get("PTEXPLORE_DATA")
-    return Path(override) if override else Path(platformdirs.user_data_dir("ptexplore"))
+    return _absolute(override) if override else Path(platformdirs.user_data_dir("ptexplore"))
+
+
+def config_root() -> Path:
+    """The folder of what you decided: PTEXPLORE_CONFIG where set, else the platform's own.
+
+    It is not in the cache, which may be shared, or unpacked from somebody else's archive.
+    """
+    override = os.environ.get("PTEXPLORE_CONFIG")
+    return _absolute(override) if override else Path(platformdirs.user_config_dir("ptexplore"))
+
+
+@cache
+def _absolute(folder: str) -> Path:
+    """The folder, from where this process stood when it first read the name.
+
+    A process that starts another one in a folder of its own would name another place otherwise: generated C++ once
+    went into the package like that. Where the current folder is gone, the name leads nowhere, as it did.
+    """
+    try:
+        return Path(os.path.abspath(folder))
+    except OSError:
+        return Path(folder)
 
 
 def progress_file() -> Path:
@@ -71,8 +94,8 @@ def lock_file(target: Path) -> Path:
 
 
 def trust_file() -> Path:
-    """The hashes of notes whose labs their reader allowed to run."""
-    return cache_root() / "trusted-notes.json"
+    """The hashes of what others wrote that the user allowed to run."""
+    return config_root() / "trusted.json"
 
 
 def survey_dir(runtime_key: str, phase: str) -> Path:

@@ -51,6 +51,40 @@ def clean_lines(text: str) -> str:
     return _UNSAFE.sub(INSTEAD, text).replace("\t", " ")
 
 
+_LONG_GAP = 8  # blanks within a line that are worth a number
+_MANY_LINES = 3  # empty lines that are worth a number
+
+
+def revealed(code: str) -> list[str]:
+    """Code that somebody else wrote, as lines in which nothing can hide: all of it, in ASCII.
+
+    Every other character is written as Python's escape for it, so that no letter that looks like another, no blank of
+    another script and no mark that turns text can deceive. Long runs of blanks and of empty lines are counted: none
+    can push what follows off the screen. A count stands between ⟨ and ⟩, which nothing else here can.
+    """
+    lines: list[str] = []
+    empty = 0
+    for line in [*code.replace("\r\n", "\n").split("\n"), None]:
+        if line is not None and not line.strip(" "):
+            empty += 1
+            continue
+        lines += [f"⟨{empty} empty lines⟩"] if empty > _MANY_LINES else [""] * empty
+        empty = 0
+        if line is not None:
+            indent = len(line) - len(line.lstrip(" "))
+            shown = "".join(map(_plain, line[indent:]))
+            before = " " * indent if indent <= _DEEP else f"⟨{indent} blanks⟩"
+            lines.append(before + re.sub(rf" {{{_LONG_GAP},}}", lambda gap: f"⟨{len(gap[0])} blanks⟩", shown))
+    return lines
+
+
+_DEEP = 40  # blanks of an indent
+
+
+def _plain(letter: str) -> str:
+    return letter if " " <= letter <= "~" else letter.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
 def unsafe_in(text: str) -> str:
     """The first character of the text that is not safe to show, as `U+202E`; "" where all are."""
     match = _UNSAFE.search(text)

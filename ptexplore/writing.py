@@ -115,7 +115,7 @@ def write_new_file(file: Path, text: str) -> None:
             raise
 
 
-def write_whole(file: Path, content: str | bytes, aside: Path | None = None) -> None:
+def write_whole(file: Path, content: str | bytes, aside: Path | None = None, mode: int = 0o666) -> None:
     """Write a file of ours in the folder `aside`, else beside `file`, then rename it into place.
 
     Who reads meanwhile reads the old or the new. Text is written as UTF-8. Raises OSError and UnicodeError; what was
@@ -124,7 +124,7 @@ def write_whole(file: Path, content: str | bytes, aside: Path | None = None) -> 
     data = content.encode() if isinstance(content, str) else content
     written: str | None = None
     try:
-        written, handle = _open_aside(None, 0o666, str(aside or file.parent))
+        written, handle = _open_aside(None, mode, str(aside or file.parent))
         with os.fdopen(handle, "wb") as out:
             out.write(data)
         os.replace(written, file)
@@ -135,23 +135,28 @@ def write_whole(file: Path, content: str | bytes, aside: Path | None = None) -> 
                 os.unlink(written)
 
 
-def keep_whole(file: Path, content: str | bytes) -> None:
+def keep_whole(file: Path, content: str | bytes, mode: int = 0o666) -> None:
     """As `write_whole`, in a folder of ours, which is made where it is missing."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, content)
+    write_whole(file, content, mode=mode)
 
 
-def kept_bytes(file: Path, most: int = 1 << 30) -> bytes | None:
+def kept_bytes(
+    file: Path, most: int = 1 << 30, check: Callable[[os.stat_result], object] = lambda _state: None
+) -> bytes | None:
     """What a file of ours holds, up to one byte more than `most`; None where there is none.
+
+    `check` looks at what was opened, before it is read, and may raise OSError.
 
     Raises OSError where it is there and cannot be read: whoever took that for none would answer something else without
     a word, or write over what it holds.
     """
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not keep us waiting
     except (FileNotFoundError, NotADirectoryError):
         return None
     with os.fdopen(handle, "rb") as kept:
+        check(os.fstat(handle))
         return kept.read(most + 1)
 
 

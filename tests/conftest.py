@@ -52,6 +52,12 @@ def _no_hook_left_behind() -> Iterator[None]:
     assert (sys.getprofile(), threading.getprofile(), sys.gettrace()) == before
 
 
+@pytest.fixture(autouse=True)
+def _no_trust_of_yours(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads what you trust, or adds to it."""
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path_factory.getbasetemp() / "config"))
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The system's Chromium, best without its windows: one a process, which is all that playwright bears."""
@@ -186,6 +192,7 @@ def in_process(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         if not name.startswith("PTEXPLORE_TEST_"):  # these are for the tests, and mean nothing to the command
             monkeypatch.delenv(name)
     monkeypatch.setenv("PTEXPLORE_CACHE", str(cli.cache))
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(cli.cwd.parent / "config"))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(cli.cwd)
     return InProcess(capsys)

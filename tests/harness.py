@@ -175,7 +175,7 @@ class Cli:
     def environment(self) -> dict[str, str]:
         """The caller's, less what would change what the command prints or reads."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
-        kept |= {"PTEXPLORE_CACHE": str(self.cache), "COLUMNS": "100"}
+        kept |= {"PTEXPLORE_CACHE": str(self.cache), "PTEXPLORE_CONFIG": str(self.cache / "config"), "COLUMNS": "100"}
         if not installed():
             kept["PYTHONPATH"] = str(REPOSITORY)
         return kept

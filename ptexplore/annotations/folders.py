@@ -5,6 +5,8 @@ A page is `folders/*.md` of a folder of notes. Everything that it names is found
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -30,6 +32,8 @@ _NEEDED = ("folder", "title", "summary", "baseline")
 _START, _FOLDERS, _RARE, _BUILD, _NEWER = "start here", "folders", "rarely needed", "in a build", "in "
 _ENTRY = re.compile(r"`([^`]+)`(?: at `([^`]+)`)?: +(\S.*)", re.DOTALL)
 _VERSION = re.compile(r"in ([0-9]+\.[0-9]+\.[0-9]+)")
+_LONGEST_TRY = 200  # characters
+_AT_A_GLANCE = re.compile(r"[!-~]+(?: [!-~]+)*")
 _MOST = 500  # pages of one folder of notes
 
 
@@ -72,6 +76,8 @@ class FolderPage:
     subfolders: tuple[Subfolder, ...] = ()
     build: str = ""
     newer: tuple[tuple[str, str], ...] = ()
+    shipped: bool = False  # whether it came with ptexplore
+    sha: str = ""  # of the file's bytes, by which its expression is trusted
 
 
 @dataclass
@@ -97,7 +103,7 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
     for layer in layers:
         own: dict[str, FolderPage] = {}
         for shown, file in _files(layer, made.problems):
-            page, problems = _read(shown, file)
+            page, problems = _read(shown, file, is_shipped=layer.shipped)
             made.problems += problems
             if page is None:
                 continue
@@ -123,15 +129,15 @@ def _files(layer: Layer, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
         yield f"{layer.shown}/{FOLDERS}/{name}", layer.root / FOLDERS / name
 
 
-def _read(shown: str, file: Path) -> tuple[FolderPage | None, list[Problem]]:
+def _read(shown: str, file: Path, *, is_shipped: bool) -> tuple[FolderPage | None, list[Problem]]:
     try:
         data = read_bytes(file, LARGEST)
     except OSError as error:
         return None, [unread(shown, error)]
-    return parse(data, shown)
+    return parse(data, shown, is_shipped=is_shipped)
 
 
-def parse(data: bytes, shown: str) -> tuple[FolderPage | None, list[Problem]]:
+def parse(data: bytes, shown: str, *, is_shipped: bool = False) -> tuple[FolderPage | None, list[Problem]]:
     """The page in `data`, None where its front matter cannot be used, and everything that is wrong with it."""
     problems: list[Problem] = []
     try:
@@ -158,8 +164,9 @@ def parse(data: bytes, shown: str) -> tuple[FolderPage | None, list[Problem]]:
         page.problem(end, "a page begins with what the folder is for")
     made = FolderPage(
         Where(shown, 1), folder, front["title"].text(), front["summary"].text(), front["baseline"].text(),
-        front["try"].code() if "try" in front else "", intro,
+        page.expression(front["try"]) if "try" in front else "", intro,
         tuple(page.start), tuple(page.subfolders), page.build, tuple(page.newer),
+        is_shipped, hashlib.sha256(data).hexdigest(),
     )  # fmt: skip
     return made, [*problems, *page.problems]
 
@@ -190,6 +197,21 @@ class _Page:
     def problem(self, line: int, text: str) -> None:
         """Note something wrong at a line (1-based)."""
         self.problems.append(Problem(Where(self.shown, line), text))
+
+    def expression(self, given: Field) -> str:
+        """The expression to try; "" and a problem for what cannot be read at a glance: it is printed as a command."""
+        code = given.code()
+        try:
+            ast.parse(code, mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            self.problem(given.line, "try: it is not one expression of Python")
+            return ""
+        if len(code) > _LONGEST_TRY or not _AT_A_GLANCE.fullmatch(code):
+            self.problem(
+                given.line, f"try: at most {_LONGEST_TRY} characters of ASCII in one line, blanks one at a time"
+            )
+            return ""
+        return code
 
     def take(self, section: HeadedSection) -> None:
         """Read one section by its title."""

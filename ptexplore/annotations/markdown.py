@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+
+from ptexplore.safe_text import clean_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -23,9 +25,30 @@ def parser(*, html: bool = False) -> MarkdownIt:
     """The parser for showing notes: HTML is text to it, and what `link_trouble` refuses is no link."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": html}).enable("table")
+    class Reader(MarkdownIt):
+        """Gives tokens whose texts are clean: what was an entity (&#x202e;) is there only now."""
+
+        def parse(self, src: str, env: MutableMapping[str, Any] | None = None) -> list[Token]:
+            return _cleaned(super().parse(src, env))
+
+        def parseInline(self, src: str, env: MutableMapping[str, Any] | None = None) -> list[Token]:  # noqa: N802
+            return _cleaned(super().parseInline(src, env))
+
+    parser = Reader("commonmark", {"html": html}).enable("table")
     parser.validateLink = lambda url: link_trouble(url) is None  # type: ignore[method-assign]
     return parser
+
+
+def _cleaned(tokens: list[Token]) -> list[Token]:
+    """The tokens with clean texts and attributes, those inside of them too."""
+    for token in tokens:
+        token.content, token.info = clean_lines(token.content), clean_lines(token.info)
+        for name, value in token.attrs.items():
+            if isinstance(value, str):
+                token.attrs[name] = clean_lines(value)
+        if token.children:
+            _cleaned(token.children)
+    return tokens
 
 
 def tokens(text: str) -> list[Token]:

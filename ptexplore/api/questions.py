@@ -72,6 +72,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         'torch::autograd::THPVariable_relu'
         """
         from ptexplore.capture.probing import TraceRequest
+        from ptexplore.workspace.typed import typed
 
         if callable(expression):
             asked = {
@@ -106,7 +107,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             again=again,
             vary=vary,
         )
-        return PublicTrail(*self.inner.trace(request))
+        return PublicTrail(*self.inner.trace(typed(request)))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.
@@ -210,7 +211,7 @@ def trace(
     instructions in all. `again` runs a script that fails over a saved tensor a second time, to see who wrote to it;
     `twice` runs one again, unrecorded, and a finding says whether both runs did the same. An expression runs the same
     way each time, to the instruction; `vary` leaves addresses and Python's hashes random.
-    `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
+    `timeout` is in seconds, for all runs together. `python` is another Python, whose torch is traced.
 
     What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
 

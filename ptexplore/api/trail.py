@@ -66,9 +66,11 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         """
         from rich.console import Console
 
+        from ptexplore.render.terminal.console import gated
+
         out = io.StringIO()
         draw = self._draw(Options(full, depth, only, opened, view, verbose, ()))
-        draw(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
+        draw(gated(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None)))
         return out.getvalue()
 
     @property

@@ -113,6 +113,8 @@ def _out_of_memory(name: str, text: str) -> bool:
 
 
 def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
+    if message.get("by", "error") != "error":
+        return _died({"signal" if message["by"] == "signal" else "called": message["exception"]}, request)
     stage, name = message["stage"], message["exception"]
     part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
@@ -122,7 +124,7 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
         why, hint = why.split("\n")[0], "trace it with smaller tensors"
         return PtexploreError(f"{part} needs more memory than there is", why, hint, FAILED)
     others = "" if request.script else "; --var and --setup give it other values"
-    hint = _near(message) or f"run it in Python alone: it raises there too{others}"
+    hint = _near(message) or f"run it in Python alone to see whether it raises there too{others}"
     return PtexploreError(f"{part} raised {name}: {_source(request)}", why, hint, FAILED)
 
 
@@ -138,13 +140,22 @@ def _who_kills() -> str:
 def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     signal, recorder = message.get("signal"), message.get("recorder")
     how = f"it was killed by {signal}" if signal else f"it ended by itself with status {message.get('exit')}"
-    why = f"{how} in the {recorder} pass"
+    how = f"it called {message['called']}" if "called" in message else how
+    why = f"{how} in the {recorder} pass" if recorder is not None else how
     if signal == "SIGKILL":
         why += _who_kills()
     elif signal == "SIGXCPU":
         why += ": the limit on processor time is reached (ulimit -t)"
     elif signal == "SIGXFSZ":
         why += ": the limit on the size of a file is reached (ulimit -f)"
-    hint = "run it in Python alone: it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
     who = "script" if request.script else "expression"
+    debug = "PTEXPLORE_DEBUG=1 shows what it printed"
+    alone = message.get("alone")
+    if alone == "answered":
+        why += "; without recorders it did not end its process: ptexplore is in its way"
+        return PtexploreError(f"the {who} cannot be traced: {_source(request)}", why, debug, FAILED)
+    if alone is not None:
+        same = alone == (signal or f"status {message.get('exit')}")
+        why += "; without recorders it ends the same way" if same else f"; without recorders it ends by {alone}"
+    hint = debug if alone is not None else f"run it in Python alone to see whether it ends there too; {debug}"
     return PtexploreError(f"the {who} killed its process: {_source(request)}", why, hint, FAILED)

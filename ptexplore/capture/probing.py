@@ -24,7 +24,7 @@ from ptexplore.model.trace import TraceOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRequest(TraceOptions):
-    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for each run.
+    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for all runs together.
 
     `native` asks for the native pass, `native_op` ("add.Tensor#2") for one operator call to be stepped in it.
     """
@@ -35,7 +35,9 @@ class TraceRequest(TraceOptions):
 
 def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
     """The words of a command line that ask for the same trace once more; of its time limit they say nothing."""
-    words = [expression] if options.script is None and expression is not None else ["--script", str(options.script)]
+    words = ["--script", str(options.script)]
+    if options.script is None and expression is not None:
+        words = [f"({expression})" if expression.startswith("-") else expression]  # else it would be an option
     values = [("--var", f"{name}={value}") for name, value in options.variables]
     values += [*(("--setup", code) for code in options.setup), *(("--with", context) for context in options.contexts)]
     values += [("--native-op", options.native_op)] if options.native_op is not None else []
@@ -61,8 +63,8 @@ def native_budget(given: object) -> int | None:
     """The instructions that a text ("3M") or a number means; None if no budget can be that."""
     if type(given) not in (int, str):
         return None
-    found = _BUDGET.fullmatch(str(given).strip())
-    wanted = round(float(found[1]) * _TIMES[found[2]]) if found is not None else -1
+    budget = _BUDGET.fullmatch(str(given).strip())
+    wanted = round(float(budget[1]) * _TIMES[budget[2]]) if budget is not None else -1
     return wanted if wanted == 0 or A_FORK < wanted <= MOST else None
 
 

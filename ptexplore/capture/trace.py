@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.failures import failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import sentences
@@ -114,17 +115,17 @@ ONCE = "--once runs it a single time, and the native pass runs it again"
 
 
 def capture(
-    request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] | None = None, *, raising: bool = False
+    run: AllowedRun, runtime: Runtime, digests: Mapping[str, str] | None = None, *, raising: bool = False
 ) -> Session:
-    """Run the expression or script in a probe of `runtime` and keep what its recorders saw.
+    """Run the expression or script that may run in a probe of `runtime`, and keep what its recorders saw.
 
     `digests` are the catalogue's, by operator: only operators that differ from it tell their tables. The native pass
     may fail alone: the session then says why, and holds what the others saw. With `raising` the session of what raises
     holds what was seen until then, and where that was thrown.
     Raises PtexploreError (usage) for what cannot be run, (failed) for what raises, dies or takes too long.
     """
-    check(request)
-    request = replace(request, native=request.native and not request.once)
+    check(run.request)
+    request = replace(run.request, native=run.request.native and not run.request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
     left: list[LeftProcess] = []
     try:
@@ -148,7 +149,8 @@ def _captured(
     began = time.monotonic()
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
-    if request.once or not any(seen.kind == "raised" for seen in session.observations):
+    raised = [seen.data for seen in session.observations if seen.kind == "raised"]
+    if request.once or all(data.get("by", "error") != "error" for data in raised):  # a signal says where it came
         return session
     rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
     with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
@@ -176,6 +178,17 @@ def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
 
     data = thrown(str(told["text"]), symbols_dir())
     return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
+
+
+def _with_functions(seen: dict[str, Any]) -> dict[str, Any]:
+    """An observation of a run that a signal ended: with the names of C++'s functions, in place of their addresses."""
+    if seen["kind"] != "raised" or "cpp" not in seen["data"]:
+        return seen
+    from ptexplore.capture.native.thrown import stack_at  # numpy, only where it is needed
+
+    data = dict(seen["data"])
+    places = [(str(path), int(address)) for path, address in data.pop("cpp")]
+    return {**seen, "data": data | {"stack": to_builtins(list(stack_at(places, symbols_dir())))}}
 
 
 def gather(
@@ -262,6 +275,7 @@ class _Heard:
         self.late = self.late or bool(message.get("late"))
         if "program" in message:
             self._program(message)
+        message["observations"] = [_with_functions(seen) for seen in message["observations"]]
         raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
         if raised is not None and not (self.raising and is_told(raised)):
             raise failure({"type": "raised", **raised}, self.request)

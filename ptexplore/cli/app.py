@@ -43,11 +43,14 @@ READING = frozenset(
     {"op", "find", "show", "refs", "explain-error"}
 )  # these start no thread or process that outlives their answer
 
+LONGEST = 2000  # characters of an error's message, and of its reason
+LONGEST_HINT = 8000  # of the command to type, which is of no use in parts
 EPILOG = """\
 exit codes: 0 ok, 1 failed, 2 usage, 3 something needed is missing, stale or mismatched
 
 environment: PTEXPLORE_CACHE the cache folder, PTEXPLORE_DATA the folder of what you have read,
-             PTEXPLORE_DEBUG=1 shows tracebacks, NO_COLOR no colour
+             PTEXPLORE_CONFIG the folder of what you allowed to run, PTEXPLORE_DEBUG=1 shows tracebacks,
+             NO_COLOR no colour
 """
 
 
@@ -260,10 +263,17 @@ def report(error: PtexploreError) -> None:
     from ptexplore.safe_text import clean_lines
 
     with contextlib.suppress(OSError, ValueError):  # nobody hears it
-        for label, part in (("error:", error.message), ("why:", error.why), ("try:", error.hint)):
+        for label, part, most in (
+            ("error:", error.message, LONGEST), ("why:", error.why, LONGEST), ("try:", error.hint, LONGEST_HINT)
+        ):  # fmt: skip
             if part:
-                print(f"{label:6} {clean_lines(part)}", file=sys.stderr)
+                print(f"{label:6} {clean_lines(_shortened(part, most))}", file=sys.stderr)
         sys.stderr.flush()
+
+
+def _shortened(text: str, most: int) -> str:
+    """A part of an error: names and texts from outside may be of any length. Its beginning and its end stay."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 def entry() -> None:

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -81,7 +82,7 @@ def _check(target: str | None, load: str | None) -> None:
         raise PtexploreError("a saved trace or a target is opened, not both", why, "ptexplore browse --help", USAGE)
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):  # the screen is drawn on stderr
         why = "browse takes a whole screen, and its input, output or error output is none"
-        hint = f"ptexplore show {target}" if target else "ptexplore tour"
+        hint = f"ptexplore show {shlex.quote(target)}" if target else "ptexplore tour"
         raise PtexploreError("this is not a terminal", why, hint, USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
         why = "TERM is dumb or not set: the cursor cannot be moved"

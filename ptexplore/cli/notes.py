@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,7 @@ from ptexplore.writing import write_new_file, write_users_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ptexplore.annotations.folders import FolderPage
     from ptexplore.annotations.records import Problem, Tour
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.workspace.anchor_pins import LockChange
@@ -184,40 +186,60 @@ def trust_notes(
     path: Annotated[str, Argument(metavar="DIR|FILE", help="a folder of notes, or one file")],
     revoke: Annotated[bool, Option("--revoke", help="trust them no longer")] = False,
 ) -> int:
-    """Labs run code with your rights. Trust is in a file's content: a changed file is trusted anew."""
-    from ptexplore.annotations.trust import forget, trust
+    """
+    Labs, and the expressions of folders' pages, run code with your rights. Trust is in a file's content: a changed file
+    is trusted anew. All of the code is shown; in a terminal you are asked.
+    """
+    from ptexplore.annotations.trust import forget_files, trust_files
+    from ptexplore.render.terminal.consent import agreed, can_ask
     from ptexplore.render.terminal.notes import print_trusted
+    from ptexplore.workspace.consent import cannot_keep, code_in
 
-    tours, problems = _tours(Path(path), path)
-    with_labs = [tour for tour in tours if any(stop.labs for stop in tour.stops)]
+    tours, pages, problems = _written(Path(path), path)
+    pieces = code_in(tours, pages)
+    lines = [line for piece in pieces for line in (f"# {piece.origin}", *piece.lines())]
+    asks = bool(pieces) and not revoke and can_ask()
+    if asks and not agreed(path, lines, "trust these files as they are now?"):
+        raise PtexploreError(
+            f"{path} is not trusted", "you did not say yes", f"ptexplore notes trust {shlex.quote(path)}", USAGE
+        )
+    files = {piece.content: piece.file for piece in pieces}
     try:
-        (forget if revoke else trust)(with_labs)
+        if revoke:
+            forget_files(files)
+        else:
+            trust_files(files)
     except OSError as error:
-        why = f"{error.strerror or error}: {error.filename}"
-        hint = "set PTEXPLORE_CACHE to another folder"
-        raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
-    print_trusted(with_labs, problems, revoked=revoke)
+        raise cannot_keep(error) from error
+    print_trusted(files, () if revoke or asks else lines, problems, revoked=revoke)
     return FAILED if problems else 0
 
 
-def _tours(path: Path, shown: str) -> tuple[list[Tour], list[Problem]]:
+def _written(path: Path, shown: str) -> tuple[list[Tour], list[FolderPage], list[Problem]]:
+    """The tours, notes and pages of folders in a folder of notes, or in one file; and what is wrong with them."""
     from ptexplore.annotations.files import read_bytes
+    from ptexplore.annotations.folders import load_folders
+    from ptexplore.annotations.folders import parse as parse_page
     from ptexplore.annotations.format import LARGEST, Origin, parse
     from ptexplore.annotations.layers import Layer
     from ptexplore.annotations.load import load
 
     if path.is_dir():
-        library = load([Layer(path, shown.rstrip("/") or "/")])
-        return list(library.tours.values()), library.problems
+        layer = Layer(path, shown.rstrip("/") or "/")
+        library, pages = load([layer]), load_folders([layer])
+        return list(library.tours.values()), list(pages.pages.values()), [*library.problems, *pages.problems]
     try:
         data = read_bytes(path, LARGEST)
     except OSError as error:
         why = error.strerror or str(error)
         raise PtexploreError(f"{shown} cannot be read", why, "ptexplore notes trust DIR", MISSING) from error
+    page, trouble = parse_page(data, shown)
+    if page is not None:
+        return [], [page], trouble
     # Which of the two it is shows in its front matter: a tour has a level.
     kinds = [parse(data, kind, Origin(shown)) for kind in ("tour", "note")]
     tour, problems = next((parsed for parsed in kinds if parsed[0] is not None), kinds["tours" not in path.parts])
-    return ([tour] if tour is not None else []), problems
+    return ([tour] if tour is not None else []), [], problems
 
 
 def export_notes(

@@ -49,8 +49,10 @@ def open_workspace(python: str | None = None, tree: str | None = None, notes: Se
 
     Progress is shown on stderr, so that stdout stays clean.
     """
+    from ptexplore.temporary import clear_left_over
     from ptexplore.workspace.workspace import Workspace
 
+    clear_left_over()
     return Workspace(python, tree, notes=notes or (), watch=progress_bar, notice=warn)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -342,12 +343,12 @@ class TerminalWalk:
 
     def _lab(self, lab: Lab) -> bool:
         """Run one lab and say how it ended; False where the reader stopped it."""
-        from ptexplore.annotations.trust import may_run, trusted
         from ptexplore.render.terminal.tour import print_lab
+        from ptexplore.workspace.consent import allowed_labs
 
         tour, stop = self._walk.tour, self._walk.stop
-        if not may_run(tour, trusted()):  # said before the installed torch is looked at
-            file = tour.where.file
+        if not allowed_labs()(tour):  # said before the installed torch is looked at
+            file = shlex.quote(tour.where.file)
             self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
             return True
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ from ptexplore.cli.options import linking, open_console, open_workspace, print_j
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
+    from ptexplore.capture.allowed import AllowedRun
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.render.terminal.console import Locate
@@ -105,7 +107,7 @@ def trace(
         ),
     ] = False,
     timeout: Annotated[
-        str, Option(metavar="S", help="seconds that each run of it may take (60)", rich_help_panel=RUN)
+        str, Option(metavar="S", help="seconds that all runs of it together may take (60)", rich_help_panel=RUN)
     ] = "60",
     python: Annotated[
         str | None, Option(metavar="PATH", help="trace the torch of another Python", rich_help_panel=RUN)
@@ -177,9 +179,20 @@ def trace(
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
+    rerun: Annotated[
+        bool,
+        Option("--rerun", help="run what --load FILE holds once more: shows all of it, and asks", rich_help_panel=RUN),
+    ] = False,
+    trust: Annotated[
+        str | None,
+        Option(metavar="SHA256", help="with --rerun: yes to code of this hash, unasked", rich_help_panel=RUN),
+    ] = None,
 ) -> int:
     """Run a PyTorch expression; show the binding, operators, dispatch keys and kernels it went through."""
     _check_one({"expression": expression, "script": script, "load": load})
+    own = {"--var": var, "--setup": setup, "--with": contexts, "--grad": grad, "--backward": backward}
+    own |= {"--once": once, "--first": first, "--twice": twice, "--again": again, "--vary": vary}
+    _check_rerun(rerun=rerun, trust=trust, load=load, own=next((name for name, given in own.items() if given), None))
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
     _check_native(no_native=no_native, op=native_op, budget=native_budget, script=script)
@@ -206,9 +219,10 @@ def trace(
             _show(trail, session, replace(options, command=command), locate, svg, plain=plain)
         return _exit_code(trail)
 
-    if load is not None:  # no tree is beside it to link into
+    if load is not None and not rerun:  # no tree is beside it to link into
         return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))
     from ptexplore.capture.probing import TraceRequest
+    from ptexplore.workspace.typed import typed
 
     request = TraceRequest(
         expression=expression,
@@ -229,21 +243,52 @@ def trace(
         again=again,
         vary=vary,
     )
+    if load is not None:
+        run = _again(load, request, trust)
+        command: tuple[str, ...] = ("ptexplore", "trace", "--load", load, "--rerun")
+    else:
+        run, command = typed(request), _command(request, python)
     with open_workspace(python) as workspace:
-        traced = workspace.trace(request)
-        if opened is not None and native_op is None and request.script is None:
-            traced = _stepped(workspace, request, opened, *traced)
-        return tell(*traced, linking(workspace.place_of), _command(request, python))
+        traced = workspace.trace(run)
+        if opened is not None and native_op is None and run.request.script is None:
+            traced = _stepped(workspace, run, opened, *traced)
+        return tell(*traced, linking(workspace.place_of), command)
+
+
+def _again(load: str, asked: TraceRequest, trust: str | None) -> AllowedRun:
+    """What a saved trace holds, to run once more: after all of it was shown and the user said yes.
+
+    Raises PtexploreError where nobody can be asked, or the answer is no.
+    """
+    from ptexplore.render.terminal.consent import agreed, can_ask, show_code
+    from ptexplore.workspace.consent import of_trace
+    from ptexplore.workspace.saved_traces import load_trace
+
+    command = shlex.join(("ptexplore", "trace", "--load", load, "--rerun"))
+    planned = of_trace(load_trace(load)[1], load, asked, command)
+    if trust is not None and not planned.is_named(trust):
+        why = f"what would run has the sha256 {planned.content}"
+        raise PtexploreError(f"--trust {trust[:80]} is not the hash of this code", why, command, USAGE)
+    if planned.is_allowed or trust is not None:
+        return planned.allow() if trust is not None else planned.allowed()
+    if not can_ask():
+        show_code(planned.lines())
+        why = "somebody else may have written it (all of it is above), and nobody can be asked here"
+        hint = f"{command} in a terminal, or once you have read it: {command} --trust {planned.content}"
+        raise PtexploreError(f"{planned.origin} does not run", why, hint, USAGE)
+    if not agreed(planned.origin, list(planned.lines()), "run this, and remember that you said yes?"):
+        raise PtexploreError(f"{planned.origin} does not run", "you did not say yes", command, USAGE)
+    return planned.allow()
 
 
 def _stepped(
-    workspace: Workspace, request: TraceRequest, opened: str, trail: Trail, session: Session
+    workspace: Workspace, run: AllowedRun, opened: str, trail: Trail, session: Session
 ) -> tuple[Trail, Session]:
     """The trace with what is opened stepped: traced once more for that, where it was not stepped already."""
     from ptexplore.view.trace.views import to_step
 
     call = to_step(trail, opened)
-    return workspace.trace(replace(request, native_op=call)) if call is not None else (trail, session)
+    return workspace.trace(run.stepping(call)) if call is not None else (trail, session)
 
 
 def _export_to(export: tuple[str, str] | None) -> str | None:
@@ -288,6 +333,19 @@ def _check_one(sources: dict[str, str | None]) -> None:
         message = "one of EXPR, --script FILE and --load FILE is needed" + (", not several" if given else "")
         why = "a trace is of one thing: " + (", ".join(given) + " were given" if given else "nothing was given")
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
+
+
+def _check_rerun(*, rerun: bool, trust: str | None, load: str | None, own: str | None) -> None:
+    """Raise PtexploreError for options of --rerun that do not go together; `own` is one that changes what would run."""
+    if rerun and load is None:
+        why = "it runs what a saved trace holds, and no file is given"
+        raise PtexploreError("--rerun needs --load FILE", why, "ptexplore trace --load FILE --rerun", USAGE)
+    if trust is not None and not rerun:
+        why = "it allows the code of a saved trace to run"
+        raise PtexploreError("--trust needs --rerun", why, "ptexplore trace --load FILE --rerun", USAGE)
+    if load is not None and own is not None:
+        why = f"a saved trace is shown, or run again, as it was asked for; {own} asks for something else"
+        raise PtexploreError(f"--load and {own} do not go together", why, "ptexplore trace --help", USAGE)
 
 
 def _check_native(*, no_native: bool, op: str | None, budget: str | None, script: str | None) -> None:

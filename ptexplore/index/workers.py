@@ -9,7 +9,6 @@ import os
 import pickle
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -30,6 +29,7 @@ from ptexplore.source import canonical
 from ptexplore.source.listing import is_unicode
 from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
+from ptexplore.temporary import temporary_folder
 
 LONGEST_LINE = 500_000  # characters; longer ones are data, and their file gives its words alone
 _TOO_NEAR = 2_000_000_000  # ns: a file that changed so shortly before it was read may have changed again unseen
@@ -108,8 +108,8 @@ def read_all(
     # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
     context = multiprocessing.get_context("spawn")
     try:
-        with tempfile.TemporaryDirectory(prefix="ptexplore-") as folder:
-            yield from _in_pools(Path(folder), waves, jobs, read, given_up, context)
+        with temporary_folder("index") as folder:
+            yield from _in_pools(folder, waves, jobs, read, given_up, context)
     except BrokenProcessPool as error:
         raise PtexploreError(
             "the source could not be read", "a process that reads files died", "ptexplore index --jobs 1"

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 from msgspec import Meta, Struct, convert, field
 
 from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
-from ptexplore.model.trace import Observation, Phase
+from ptexplore.model.trace import EndedBy, Observation, Phase
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -357,20 +357,6 @@ class LeftFrame(Struct, frozen=True):
     raises: bool = False  # whether its own `raise` was at work; else something that it called may have raised
 
 
-class RaisedError(Recorded, frozen=True):
-    """What the expression raised."""
-
-    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
-    exception: str  # the name of its class
-    message: str  # its own words
-    frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
-    further: Count = 0  # how many more it left, outermost of all, that are not told
-    calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
-    close: tuple[str, ...] = ()  # names near the one that was not found
-    module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class
-    by_raise: bool = False  # whether a `raise` of Python's raised it first, and no C or C++
-
-
 class CppFunction(Struct, frozen=True):
     """A function of C++ that an error left."""
 
@@ -378,6 +364,22 @@ class CppFunction(Struct, frozen=True):
     name: str  # demangled; empty where the library does not tell
     unit: str = ""  # the source file, without folders, of what is local to one
     entered: bool = False  # whether Python called it, or another library that is not torch's
+
+
+class RaisedError(Recorded, frozen=True):
+    """What the expression raised, or what ended its process."""
+
+    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
+    exception: str  # the name of its class; of what ended the process the signal's, or os._exit
+    message: str  # its own words
+    frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
+    further: Count = 0  # how many more it left, outermost of all, that are not told
+    calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
+    close: tuple[str, ...] = ()  # names near the one that was not found
+    module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class
+    by_raise: bool = False  # whether a `raise` of Python's raised it first, and no C or C++
+    by: EndedBy = "error"  # what ended the run
+    stack: tuple[CppFunction, ...] = ()  # of a signal: torch's functions of C++ that ran, innermost first
 
 
 class ThrownError(Recorded, frozen=True):

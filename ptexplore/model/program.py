@@ -36,6 +36,7 @@ class CallPath(Struct, frozen=True):
     type: str | None = None  # of a module: its class
     table: str | None = None  # of a builtin: the PyMethodDef table that has it
     method: str | None = None  # of a builtin: its name in that table
+    at_least: bool = False  # further calls of it are counted for what called it: there was no room for their paths
 
 
 class LocalSets(Struct, frozen=True):

@@ -103,7 +103,7 @@ class TraceOptions:
     grad: bool = False  # `--grad`
     backward: bool = False  # `--backward`
     once: bool = False  # `--once`
-    timeout: float = 60.0  # seconds that each run may take
+    timeout: float = 60.0  # seconds that all runs together may take
     seed: int = 0  # of the random numbers
     native: bool = False  # whether the native pass was asked for
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
@@ -440,6 +440,9 @@ class HandedError:
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
 
 
+EndedBy = Literal["error", "signal", "exit"]  # what ends a run: `exit` is a call of os._exit
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
@@ -464,6 +467,7 @@ class Ending:
     handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
     module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
     further: int = 0  # how many more Python functions it left, outermost of all, that are not told
+    by: EndedBy = "error"  # what ended the run; of a signal `exception` is its name, and `stack` what ran as it came
     freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
 
 

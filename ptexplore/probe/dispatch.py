@@ -418,14 +418,18 @@ def of_call(function: Any) -> dict[str, Any]:
     if type(function).__name__ in _SLOTS and function.__objclass__ is api.TENSOR_BASE:
         name = function.__name__
         return {"kind": "slot", "table": "Tensor", "method": name, "qualname": api.public_name("Tensor", name)}
-    named = attribute(function, "__qualname__")
-    qualname = named if isinstance(named, str) else type(function).__qualname__
     if issubclass(type(function), type):
-        return {"kind": "class", "qualname": qualname, **_place(vars(function).get("__init__"))}
+        return {
+            "kind": "class",
+            "qualname": api.qualname_of(function),
+            **_place(api.defined_by(function).get("__init__")),
+        }
+    named = attribute(function, "__qualname__")
+    qualname = named if isinstance(named, str) else api.qualname_of(type(function))
     target = function
     if type(function) not in (FunctionType, MethodType):
         # The type's own __call__, as the interpreter takes it.
-        target = getattr(type(function), "__call__", function)  # noqa: B004
+        target = attribute(type(function), "__call__", function)
     place = _place(target.__func__ if type(target) is MethodType else target)
     return {"kind": "python" if place else "other", "qualname": qualname, **place}
 
@@ -473,9 +477,9 @@ def _is_operand(kind: type) -> bool:
 
     Source: THPUtils_checkScalar of torch/csrc/utils/python_numbers.h, and check_has_torch_function.
     """
-    if issubclass(kind, (api.TENSOR_BASE, *api.NUMBERS)) or hasattr(kind, "__torch_function__"):
+    if issubclass(kind, (api.TENSOR_BASE, *api.NUMBERS)) or _find(kind, "__torch_function__")[0] is not None:
         return True
-    return any((base.__module__, base.__name__) == ("numpy", "generic") for base in kind.__mro__)
+    return any((api.module_name_of(base), api.qualname_of(base)) == ("numpy", "generic") for base in api.bases_of(kind))
 
 
 def _of_class(name: str, kind: type, *, written: bool = False) -> dict[str, Any] | None:
@@ -489,7 +493,7 @@ def _of_class(name: str, kind: type, *, written: bool = False) -> dict[str, Any]
     place = _place(value)
     if place:
         return {"kind": "python", **place}
-    return {"kind": "other", "qualname": f"{kind.__qualname__}.{name}"} if not written else None
+    return {"kind": "other", "qualname": f"{api.qualname_of(kind)}.{name}"} if not written else None
 
 
 def of_slot(name: str, operand: Any) -> dict[str, Any] | None:
@@ -500,7 +504,7 @@ def of_slot(name: str, operand: Any) -> dict[str, Any] | None:
     base, value = _find(kind, name)
     if base is None or base is object:
         return None
-    owner = "torch.Tensor" if base is api.TENSOR_BASE or base.__module__ == "torch" else base.__qualname__
+    owner = "torch.Tensor" if base is api.TENSOR_BASE or api.module_name_of(base) == "torch" else api.qualname_of(base)
     target: dict[str, Any] = {"method": name, "qualname": f"{owner}.{name}"}
     place = _place(value.fget if isinstance(value, property) else value)
     if place:
@@ -514,9 +518,9 @@ def of_slot(name: str, operand: Any) -> dict[str, Any] | None:
 
 def _find(kind: type, name: str) -> tuple[type | None, Any]:
     """The class in `kind`'s order of resolution that defines `name`, and what it defines."""
-    for base in kind.__mro__:
-        if name in vars(base):
-            return base, vars(base)[name]
+    for base in api.bases_of(kind):
+        if name in api.defined_by(base):
+            return base, api.defined_by(base)[name]
     return None, None
 
 

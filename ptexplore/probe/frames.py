@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import dis
 import itertools
-import os
-import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,9 +18,11 @@ from typing import Any
 
 import torch
 
+from . import last_words
 from . import torch_api as api
 from .generators import goes_on
 from .raising import left_frames
+from .taken import os, sys, threading
 from .values import names_of, tensors_among
 
 LIMIT = 20_000  # markers of one pass
@@ -120,6 +119,8 @@ class FrameRecorder:
         elif event == "c_call":
             self._in_c.append(frame)
             self._read_sets(frame)
+            if argument is last_words.EXIT:
+                last_words.exits(frame)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known, frame))
@@ -216,6 +217,16 @@ class FrameRecorder:
             if builtin:
                 builtin["left"] = True
 
+    def died(self) -> None:
+        """Close what is open, which the process that dies here has not left: it is told, as left by that."""
+        held = self._open
+        while held:
+            _, name, mark = held.pop()
+            mark.__exit__(None, None, None)
+            self.marked[name]["left"] = True
+            if self.marked[name]["type"] == "builtin":
+                self.marked[name]["raised"] = True
+
     def unwind(self, position: int = 0) -> None:
         """Close what an exception, or code that took our hook away, left open in this thread, down to a position.
 
@@ -236,6 +247,7 @@ class FrameRecorder:
 
     def _is_wanted(self, code: CodeType) -> bool:
         if code not in self._wanted:
+            last_words.stay_ready()
             file = code.co_filename
             self._wanted[code] = file.startswith((self._prefix, GIVEN)) or file in self._user_files
         return self._wanted[code]
@@ -370,7 +382,7 @@ class FrameRecorder:
         held = names.get(id(module))
         name = held[1] if held is not None and held[0] is module else None
         number, outermost = self._mine.root, self._named.get(id(module)) if is_outermost else None
-        return {"name": name, "type": type(module).__qualname__, "root": number, "bound": outermost}
+        return {"name": name, "type": api.qualname_of(type(module)), "root": number, "bound": outermost}
 
     def _builtin(self, builtin: Any, known: tuple[str, str], caller: FrameType) -> dict[str, Any]:
         (include, _), (exclude, _) = api.local_sets()
@@ -420,6 +432,19 @@ def _identity(builtin: Any) -> tuple[int, str]:
     return id(getattr(builtin, "__self__", None)), str(getattr(builtin, "__name__", ""))
 
 
+_at_work: set[FrameRecorder] = set()
+
+
+def _forked() -> None:
+    """A child that the traced code forked is not recorded."""
+    if _at_work:
+        sys.setprofile(None)
+        threading.setprofile(None)  # as Python has it where none is set
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 @contextmanager
 def recording(
     user_files: tuple[str, ...] = (), values: Mapping[str, Any] = MappingProxyType({})
@@ -434,9 +459,11 @@ def recording(
     before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder.hook)
     sys.setprofile(recorder.hook)
+    _at_work.add(recorder)
     try:
         yield recorder
     finally:
+        _at_work.discard(recorder)
         sys.setprofile(before)
         threading.setprofile(before_threads)
         recorder.unwind()

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import mmap
-import os
 import re
 import resource
 import select
-import signal
-import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from . import unpatched
+from .taken import os, signal, sys, threading, time
+from .unshared import shared_with_forks
+
 OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
+SMALLER = 4  # by which the memory for an answer is divided where the process may not have so much
+LEAST_LIMIT = 1 << 20
+FIRST = 8  # bytes before the first answer: where it begins, and how long it is
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
+
+RUNNING = "<frozen runpy>"  # which runs a script for us
+OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 # The profiler's own lines (kineto's logger), which may follow on a line that the user's code left open:
 # "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".
@@ -60,6 +67,107 @@ class ChildOutcome:
         return len(self.output) > OUTPUT_LIMIT
 
 
+class SharedAnswer:
+    """Memory that a child shares with us, for its answer: no descriptor of the child's leads to it.
+
+    The traced code may close, fill or use up all descriptors there are, and may end at any moment: what was put last
+    is whole. A child of the child's shares it too: only the process that is meant to answer may call `put`.
+    """
+
+    def __init__(self) -> None:
+        size = ANSWER_LIMIT
+        while True:
+            try:
+                self._memory = shared_with_forks(size)
+                break
+            except OSError:
+                size //= SMALLER
+                if size < LEAST_LIMIT:
+                    raise
+        self._word = memoryview(self._memory)[:FIRST].cast("Q")  # where the answer begins, and its length
+        self._half = size // 2
+
+    def put(self, data: bytes | bytearray) -> None:
+        """Answer this from now on. Raises ValueError if there is no room for it."""
+        begin, length = divmod(self._word[0], 1 << 32)
+        at = self._half if length and begin < self._half else FIRST
+        if len(data) > self._half - FIRST:
+            at = FIRST
+        if at + len(data) > len(self._memory):
+            raise ValueError(f"an answer of {len(data):,} bytes is too long")
+        self._memory[at : at + len(data)] = data
+        self._word[0] = at << 32 | len(data)  # by one write: it is this answer or the one before
+
+    def take(self) -> bytearray:
+        """What was put last; the memory is given up."""
+        begin, length = divmod(self._word[0], 1 << 32)
+        with memoryview(self._memory) as whole:
+            data = bytearray(whole[begin : begin + length])
+        self._word.release()
+        self._memory.close()
+        return data
+
+
+@dataclass
+class _Isolated:
+    """The child that this process is: its number, and where its answer goes. A fork of it has another number."""
+
+    process: int = 0
+    answer: SharedAnswer | None = None
+
+
+_own = _Isolated()
+
+
+def is_forked() -> bool:
+    """Whether this is a process that the traced code forked from the one that answers."""
+    return _own.process not in (0, os.getpid())
+
+
+def put(data: bytes | bytearray) -> None:
+    """Answer this, unless something later is put; nothing in a process that has no answer to give."""
+    if _own.answer is not None and _own.process == os.getpid():
+        _own.answer.put(data)
+
+
+def adopt_answer(process: int) -> None:
+    """In a fork that was made to answer for `process`: its answer is this one's from here on."""
+    if _own.process == process:
+        _own.process = os.getpid()
+
+
+def end_if_forked(error: BaseException | None = None) -> None:
+    """Where the traced code forked, and this fork has come to its end or raised `error`: end as Python does alone."""
+    if not is_forked():
+        return
+    status = 0
+    if error is not None:
+        with contextlib.suppress(BaseException):
+            status = _status(error)
+    for last in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]  # what Python ends with
+        with contextlib.suppress(BaseException):
+            last()
+    _flush()
+    if isinstance(error, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(status & 0xFF)
+
+
+def _status(error: BaseException) -> int:
+    """The exit status of a program that an error ends; what Python prints then is printed."""
+    if isinstance(error, SystemExit):
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        sys.stderr.write(f"{error.code}\n")
+        return 1
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename.startswith((OURS, RUNNING)):
+        step = step.tb_next
+    sys.excepthook(type(error), error.with_traceback(step), step)
+    return 1
+
+
 class Channel:
     """Our end of the private channel."""
 
@@ -69,7 +177,7 @@ class Channel:
 
     def send(self, message: dict[str, Any]) -> None:
         """Write one message whole."""
-        self.pass_on(json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n")
+        self.pass_on(encoded(message))
 
     def pass_on(self, data: bytes | bytearray) -> None:
         """Write a message that a child has encoded already."""
@@ -80,6 +188,11 @@ class Channel:
         poll = select.poll()
         poll.register(self.descriptor, 0)  # errors are always told
         poll.poll()
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    """A message as a line."""
+    return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
 
 
 def write(descriptor: int, data: bytes | bytearray | memoryview) -> None:
@@ -149,32 +262,31 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
     The child's stdin is empty; its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG).
     `guard` is the writing end of a pipe, which the child does not get. Raises Abandoned when its reader goes away.
     """
-    answers, answer = os.pipe()
+    answer = SharedAnswer()
     outputs, output = os.pipe()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
+    unpatched.keep()
     process = os.fork()
     if process == 0:
-        _child(work, answer, output, (guard, answers, outputs))
-    os.close(answer)
+        _child(work, answer, output, (guard, outputs))
     os.close(output)
     outcome = ChildOutcome()
     try:
-        with Kept(ANSWER_LIMIT) as answered, Kept(OUTPUT_LIMIT) as printed:
+        with PrintedText(OUTPUT_LIMIT) as printed:
             with reaping(process):
-                sinks = {answers: answered, outputs: printed}
-                outcome.status, outcome.late = _wait(process, sinks, guard, limit)
-            outcome.answer, outcome.output = answered.read(), printed.read()
+                outcome.status, outcome.late = _wait(process, {outputs: printed}, guard, limit)
+            outcome.output = printed.read()
     except Abandoned:
         os.kill(process, signal.SIGKILL)
         raise
     finally:
-        os.close(answers)
         os.close(outputs)
+        outcome.answer = answer.take()
     return outcome
 
 
-class Kept:
+class PrintedText:
     """What a child says, as far as `limit`: outside of this process's own memory until all is there.
 
     It comes in pieces, of which nobody knows how long they are. Were they put together here, what is forked next would
@@ -187,7 +299,7 @@ class Kept:
         descriptor = os.memfd_create("ptexplore") if in_memory else _unnamed()
         self._file = os.fdopen(descriptor, "r+b", 0)
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> PrintedText:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -222,7 +334,7 @@ def _unnamed() -> int:
 
 
 _PIECE = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-Sinks = dict[int, Kept]
+Sinks = dict[int, PrintedText]
 
 
 def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[int, bool]:
@@ -280,21 +392,32 @@ def _watch(process: int) -> int | None:
         return None
 
 
-def _child(work: Callable[[], bytes], answer: int, output: int, private: tuple[int, ...]) -> NoReturn:
+def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private: tuple[int, ...]) -> NoReturn:
     status = 1
     try:
+        _own.process, _own.answer = os.getpid(), answer
         _settle(output, private)
-        write(answer, work())
+        unpatched.keep()
+        unpatched.keep_spare()
+        answered = work()
+        end_if_forked()
+        answer.put(answered)
         status = 0
-    except BaseException:
+    except BaseException as error:
+        end_if_forked(error)
+        unpatched.put_back()
         with contextlib.suppress(Exception):
             sys.stderr.write(traceback.format_exc())
     finally:
-        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-            with contextlib.suppress(Exception):
-                stream.flush()  # type: ignore[union-attr]
+        _flush()
         _end_workers()
         os._exit(status)  # no atexit handlers: this is a fork of a process that goes on
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(Exception):
+            stream.flush()  # type: ignore[union-attr]
 
 
 def _end_workers() -> None:

@@ -37,7 +37,7 @@ from .stepper import Limit, Stepper, Steps, Unavailable, why_not
 from .values import describe, type_name
 
 RECORDER = "native"
-WARM_UPS = passes.WARM_UPS  # runs before the stepped one
+WARM_UPS = max(passes.WARM_UPS)  # runs before the stepped one
 NET = 0.8  # of the time that a pass has: what is stepped then ends, so that what there is by then is not lost
 # Instructions, and those of them that the trap flag steps, some ten times as slowly: a million takes a second, or ten.
 # No limit is a time: what is stepped must not depend on how busy the machine is.
@@ -47,7 +47,7 @@ ASKED = 3_000_000, 1_000_000  # of one that was asked for, and of the first call
 FURTHER = 2_000_000  # of all further calls together: after as many none is begun
 ROWS = 1 << 20  # rows of the log: 64 MB
 TIMED = 3  # runs under the profiler, of each call in which the fastest tells how long it takes
-SLOW = 2.0  # seconds; what takes longer is not run once more only to be timed
+SHORT = 0.2  # seconds; what takes longer is timed once: this decides no more than how exact a clock's figures are
 
 INSTRUMENTED = (3, 12)  # from this Python on code is rewritten when it first runs with a profile function
 LIBRARY = "libtorch_cpu.so"
@@ -91,7 +91,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     seen = [("steps", {**part, **pace}) for part in parts]
     seen += [("maps", {"text": maps()}), ("result", runs.compared(once))]
     if (asked is not None or beyond is not None) and request.get("script") is None:
-        while not runs.timed or (runs.timed < TIMED and runs.wall < SLOW / 10):
+        while not runs.timed or (runs.timed < TIMED and runs.wall < SHORT):
             runs.profiled()
         names, times = zip(*runs.times, strict=True) if runs.times else ((), ())
         seen.append(("times", {"names": names, "times": times, "threads": torch.get_num_threads(), "runs": runs.timed}))
@@ -349,7 +349,7 @@ def _called(runs: _Runs) -> tuple[Called, bool]:
 
     def twice() -> tuple[Called, bool]:
         first = runs.profiled()
-        return first, runs.wall >= SLOW or runs.profiled() == first
+        return first, runs.profiled() == first
 
     called, alike = runs.apart(twice)
     return called, alike

@@ -7,13 +7,13 @@ import hashlib
 import os
 import runpy
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from . import autograd, clock, dispatch, events, frames
+from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
 from .catalogue import place_of
 from .expression import Namespace, Refused, check_attributes, parse, read, text_of
@@ -23,8 +23,9 @@ from .values import describe, type_name
 # How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
 # again, where it does nothing to the process; or not at all, since neither can be done.
 AGAIN, ANEW, FIRST = "again", "anew", "first"
-WARM_UPS = 2  # runs before the one that is seen
-SLOW = 2.0  # seconds of this thread's time on a processor; what takes longer is not run once more only to be warm
+# Runs before the one that is seen: one, or two where the second run calls other operators than the first, or the first
+# imports modules. Then a third may go another way still.
+WARM_UPS = 1, 2
 
 
 @dataclass
@@ -44,17 +45,26 @@ class Pass:
     saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
+    stage: str = "expression"  # what runs, or ran last: as `Raised` has it
 
     def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
         """Call a function of the user's: its result, or None where it raises, which is kept in `raised`.
 
-        A script that exits with 0 has ended well.
+        A script that exits with 0 has ended well. What the function forked, and comes to its end, ends here.
         """
+        self.stage = where
+        value = self.guarded(where, function, *given)
+        isolate.end_if_forked()
+        return value
+
+    def guarded(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
+        """The inner part of `attempt`, and no more than it needs: what is stepped is stepped with it."""
         try:
             return function(*given)
         except (dispatch.Broken, Raised, Refused):
             raise
         except BaseException as error:
+            isolate.end_if_forked(error)
             ended_well = where == "script" and isinstance(error, SystemExit) and error.code in (None, 0)
             self.raised = None if ended_well else Raised(where, error)
             return None
@@ -67,7 +77,14 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     this is the second call, bound names, the result's description and the observations. Raises Refused or Raised.
     """
     running = prepared(recorder, request, _warmed_up(request) if is_repeated(request) else None)
-    result, trees = _observe(running)
+    return _observe(running, partial(_message, running, known))
+
+
+def _message(
+    running: Pass, known: dict[str, str], result: dict[str, Any], trees: dict[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
+    """What a pass saw, as `run` returns it."""
+    recorder, request = running.recorder, running.request
     # The calls come first: events refer to them.
     seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
     seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
@@ -103,26 +120,29 @@ def is_repeated(request: Mapping[str, Any]) -> bool:
     return request.get("repeat") in (AGAIN, ANEW)
 
 
+def alone(request: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate without any recorder, to see whether the process comes to its end so."""
+    _warmed_up(request)
+    return {"observations": []}
+
+
 def steps_first(request: Mapping[str, Any]) -> bool:
     """Whether the very first run in its process is stepped: where that is asked for, or no other can be."""
     return bool(request.get("first")) or request.get("repeat") == FIRST
 
 
 def _warmed_up(request: dict[str, Any]) -> Pass:
-    """Evaluate as often as the native pass does before the run that is seen: the last pass that did.
+    """Evaluate as often as the request says before the run that is seen: the last pass that did.
 
     A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
     others. It may raise, as the run that is seen does.
     """
     running = None
-    for _ in range(WARM_UPS):
-        began = time.thread_time()
+    for _ in range(request["warm_ups"]):
         running = prepared("", request, running)
         with stage("context"), ExitStack() as stack:
             enter_contexts(stack, running)
             _evaluated(running)
-        if time.thread_time() - began > SLOW:
-            break
     assert running is not None
     return running
 
@@ -178,9 +198,16 @@ def _script(script: str) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
-    """Evaluate under the profiler (and the frame hook): the result described, and each recorder's tree of events."""
-    script, calls, cuts = running.request.get("script"), running.calls, running.cuts
+Told = Callable[[dict[str, Any], dict[str, list[dict[str, Any]]]], dict[str, Any]]
+
+
+def _observe(running: Pass, message: Told) -> dict[str, Any]:
+    """Evaluate under the profiler (and the frame hook): the message of what was seen.
+
+    `message` is given the result described, and each recorder's tree of events. What dies meanwhile answers the same,
+    of what ran until then.
+    """
+    script, calls = running.request.get("script"), running.calls
     files = (script,) if script else ()
     is_hooked = running.recorder in ("frames", "once")
     hook = frames.recording(files, running.names.values) if is_hooked else nullcontext(None)
@@ -192,11 +219,37 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
             api.begin_device(texts(running.request), running.request.get("begin"))
         profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
         watch = clock.ClockWatch().start()
+
+        def dying(error: BaseException) -> bytes:
+            unpatched.put_back()
+            running.raised = Raised(running.stage, error)
+            if hooked is not None:
+                hooked.died()
+            for opened in (calls, profile):
+                if opened is not None:
+                    opened.__exit__(None, None, None)
+            told = message(*_told(running, profile, watch, hooked, None, []))
+            return isolate.encoded({"type": "pass", "recorder": running.recorder, **told})
+
         with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
-            with api.no_other_profiler(_refuse_profiler):
+            with api.no_other_profiler(_refuse_profiler), last_words.spoken(dying):
                 result, starts = _evaluated(running)
+            unpatched.put_back()
+    return message(*_told(running, profile, watch, hooked, result, starts))
+
+
+def _told(
+    running: Pass,
+    profile: Any,
+    watch: clock.ClockWatch,
+    hooked: frames.FrameRecorder | None,
+    result: Any,
+    starts: list[autograd.BackwardStart],
+) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """What the evaluation gave, described, and each recorder's tree of events; nothing records any more."""
+    calls, cuts = running.calls, running.cuts
     if watch.stop():
         cuts.append(clock.CUT)
     running.device = api.launching_device()
@@ -265,11 +318,15 @@ def phases(
     `running.raised`.
     """
     where = "script" if running.request.get("script") else "expression"
-    result = perform("forward", running.attempt, where, running.evaluate)
+    running.stage = where
+    result = perform("forward", running.guarded, where, running.evaluate)
+    isolate.end_if_forked()
     if running.raised is not None or not running.request["backward"]:
         return result, []
     starts = autograd.roots(result)
-    perform("backward", running.attempt, "backward", backward, starts)
+    running.stage = "backward"
+    perform("backward", running.guarded, "backward", backward, starts)
+    isolate.end_if_forked()
     return result, starts
 
 

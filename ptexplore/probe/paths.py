@@ -24,7 +24,7 @@ class Path:
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.calls = self.time = self.inside = self.seen = self.recording = 0
         self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
-        self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
+        self.hot = label.has_row  # its time is wanted
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
         self.cold = False
 
@@ -51,6 +51,11 @@ class Label:
     method: str | None = None
     timed: bool = False  # a function of torch's that has a row of its own
     guards: bool = False  # whether it may change the thread-local sets without being seen to
+
+    @property
+    def has_row(self) -> bool:
+        """Whether readers see a row of it: it is none of torch's helpers, and no builtin."""
+        return self.timed or self.kind not in ("torch", "builtin")
 
     def told(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if value is not None and key not in ("timed", "guards")}

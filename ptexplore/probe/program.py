@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import linecache
 import signal
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from json import dumps
 from types import FrameType
 from typing import Any
 
-from . import autograd, clock, freed, native, passes, throws, twice, written
+from . import autograd, clock, freed, isolate, last_words, native, passes, throws, twice, unpatched, written
 from . import torch_api as api
 from .frames import GIVEN
 from .held_signals import HeldSignals, is_the_programs
+from .last_words import EXIT_NAME, EXITING, KILLED
 from .raising import Raised
 from .recording import TRIES, Recorder
 from .taken import os, sys, threading
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
+CUT = "the process ended without a word: what ran since its operators were last kept is not told"
 EXPRESSION = "<expression>"  # its file
 BLOCK = "block"  # where a block of the user's own process raised
 FORKED = "this process was forked from the one that is recorded"
@@ -36,23 +40,70 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     budget = int(request["native_most"]) if request.get("native") and not request.get("native_op") else 0
     recorder = Recorder((request["script"],), budget, float(request["timeout"]), running.names.seed_numpy)
     limit = sys.getrecursionlimit()
+
+    def dying(error: BaseException) -> bytes:
+        unpatched.put_back()
+        running.raised = Raised("script", error)
+        recorder.stop(dying=True)
+        return isolate.encoded({"type": "pass", "recorder": RECORDER, **_told(recorder, running, known)})
+
+    atexit._clear()  # what was registered before is the probe's own
+    recorder.keeps = partial(_keeps, recorder, running)
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         recorder.start()
         try:
-            running.attempt("script", running.evaluate)
+            with last_words.spoken(dying):
+                running.attempt("script", running.evaluate)
+                _wait_for_threads(running)
         finally:
+            unpatched.put_back()
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
             recorder.interrupted = running.raised is not None and isinstance(running.raised.error, KeyboardInterrupt)
             recorder.stop()
     sys.setrecursionlimit(limit)
+    if not recorder.interrupted:
+        with suppress(BaseException):
+            atexit._run_exitfuncs()  # as Python does at its end
+    return _told(recorder, running, known)
+
+
+def _wait_for_threads(running: passes.Pass) -> None:
+    """Wait for threads that the script left running, as Python does at its end, unless it was interrupted."""
+    raised = running.raised
+    if raised is None or not isinstance(raised.error, KeyboardInterrupt):
+        running.attempt("script", threading._shutdown)  # type: ignore[attr-defined]  # its own name for that
+        running.raised = raised or running.raised
+
+
+def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> dict[str, Any]:
+    """The message of a script's pass, whose recorder has stopped."""
     ended_by = _seen_of(recorder, running.raised)
-    left = twice.effects(running.raised) if request.get("twice") else {}
+    left = twice.effects(running.raised) if running.request.get("twice") else {}
     left |= {"uncompared": clock.TEXT} if recorder.clock.saw_it_set else {}
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
     more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}
     return _message(recorder, told, ended_by, tables) | more
+
+
+SO_FAR = b'{"type":"so-far"'
+
+
+def _keeps(recorder: Recorder, running: passes.Pass) -> None:
+    """Keep what was recorded until now, for a process that ends without a word, as one that is killed does."""
+    told = recorder.so_far()
+    message = _message(recorder, told, (), ()) | {"bound": running.names.bound, "operators": 0, "left": {}}
+    isolate.put(isolate.encoded({"type": "so-far", "recorder": RECORDER, **message}))
+
+
+def ended(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
+    """The message of a script whose process ended without a word: what was kept last, and how it ended."""
+    by, name = (KILLED, outcome.signal) if outcome.signal is not None else (EXITING, EXIT_NAME)
+    raised = {"stage": "script", "exception": name, "message": "", "by": by}
+    told["program"]["cuts"].append(CUT)
+    seen = [*told["observations"], {"recorder": RECORDER, "kind": "raised", "data": {**raised, "close": []}}]
+    return {**told, "type": "pass", "raised": True, "observations": seen}
 
 
 def _called(told: dict[str, Any]) -> set[str]:

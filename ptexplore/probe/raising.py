@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from .expression import text_of
+from .last_words import Ended
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
@@ -42,6 +43,7 @@ class Raised(Exception):
             "calls": list(calls),
             "module": module_of(self.error),
             "by_raise": bool(steps) and _raises(steps[-1]),
+            **({"by": self.error.by, "cpp": self.error.cpp} if isinstance(self.error, Ended) else {}),
         }
 
 

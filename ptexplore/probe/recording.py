@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, freed, written
+from . import at_work, clock, events, freed, last_words, unpatched, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
@@ -54,6 +54,7 @@ RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
+STEPPING = 0.25  # the part of a limit of time that may go into stepping: a net, as the budget ends it long before
 EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
 WORKERS = "torch's own threads"
 SLICE = 2_000  # markers after which the profiler is started anew
@@ -61,12 +62,14 @@ AGAIN = 1_000_000  # nanoseconds after which it is looked again whether the prof
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
 PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
+ROWS = 20_000  # further ones, of what has a row of its own: that has no path for want of room last
 DEPTH = 150  # functions within one another that are told apart
 KINDS = 20_000  # kinds of operator calls
 LEAVES = 50_000  # calls of operators that call nothing that are known at sight
 SHAPES = 64  # sizes that are told apart of one kind
 COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
 # once they were folded, which tells that there was none
+KEEP_AGAIN, KEEP_COST = 200_000_000, 100  # nanoseconds until all is kept again, at least, and times what that took
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
@@ -168,17 +171,20 @@ def _compiles(frame: FrameType | None) -> bool:
 class Recorder:
     """Records from `start` to `stop`; `told` then has everything, as plain data."""
 
+    keeps: Callable[[], None] | None
+    _forward_level: int | None  # of forward-mode differentiation, at the beginning
+
     # The profile function reads and writes some at each call, which takes twice as long in a dict of so many.
     __slots__ = (
         "_backwards", "_before", "_budget", "_builtins", "_called_before", "_captures", "_failed", "_fast_ranges",
         "_find_and_load", "_fold", "_forward_level", "_given_up", "_graph", "_hook", "_hook_calls",
-        "_hook_calls_before", "_hook_time", "_import", "_labels", "_left", "_loaded",
+        "_hook_calls_before", "_hook_time", "_import", "_keep_next", "_labels", "_left", "_loaded",
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
         "_overflowed", "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words",
         "_size", "_starting", "_threads", "_threw",
-        "_throws", "_ticked", "_timed_next", "_user_files", "_watched", "_watcher", "began", "clock", "cuts", "device",
-        "ended", "held_back", "interrupted", "is_block", "is_over", "late", "limit", "named", "process", "processor",
-        "root", "slicing", "stepping",
+        "_throws", "_ticked", "_timed_next", "_uncounted", "_user_files", "_watched", "_watcher", "began", "clock",
+        "cuts", "device", "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named",
+        "process", "processor", "root", "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -195,7 +201,8 @@ class Recorder:
         self._loaded = loaded  # is called after each import
         # Whether it records a part of a process that has made tensors before; whether a tensor has names at the end.
         self.is_block, self.named = is_block, False
-        self._forward_level: int | None = None  # of forward-mode differentiation, at the beginning
+        # Called now and then as the program goes on, so that what was recorded is kept if it is killed; and when next.
+        self.keeps = self._forward_level = None
         self._budget = native_budget  # instructions that may be stepped
         # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.
         self.limit, self.late = limit, False
@@ -225,8 +232,8 @@ class Recorder:
         self._watcher: int | None = None
         self._failed: Path | None = None  # the builtin that has just raised
         self.is_over = self._own_fork = False  # the second one: it is we who fork
-        # An interrupt ended the program. Something was raised inside of the profile function, which Python then takes
-        # away.
+        # An interrupt or a signal ended the program. Something was raised inside of the profile function, which Python
+        # then takes away.
         self.interrupted = self._threw = False
         self.held_back: list[int] = []  # signals that came where nothing can be raised: they are sent once more
         # The program called sys.setprofile itself. The profile function came to the limit of recursion.
@@ -243,9 +250,10 @@ class Recorder:
         self._throws: ThrowLog | None = None
         self._no_throws = ""  # why what throws is not noted
         self.cuts: list[str] = []
+        self._uncounted: set[Label] = set()  # of which calls have no path
         self.began = self.ended = 0
         # `_hook_time`, `slicing`: nanoseconds; the others are counts of calls.
-        self._backwards = self._hook_calls = self._timed_next = self._hook_time = self.slicing = 0
+        self._backwards = self._hook_calls = self._timed_next = self._hook_time = self.slicing = self._keep_next = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
 
@@ -260,13 +268,31 @@ class Recorder:
         """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
         path = parent.children.get(key)
         if path is None:
-            if len(self._paths) >= PATHS or parent.depth >= DEPTH:
-                what = f"calls nest over {DEPTH} deep" if parent.depth >= DEPTH else f"there are over {PATHS} paths"
-                self._cut(f"{what}: what lies deeper is counted for the call it lies in")
+            most = PATHS + ROWS * label.has_row
+            if len(self._paths) >= most or parent.depth >= DEPTH:
+                is_deep = parent.depth >= DEPTH
+                what = f"calls nest over {DEPTH} deep" if is_deep else f"there are over {most:,} paths"
+                whose = "what lies deeper" if is_deep or label.has_row else "what torch's functions do deeper"
+                self._cut(f"{what}: {whose} is counted for the call it lies in")
                 return parent
             line = called_by.f_lineno if called_by is not None else None
             path = parent.children[key] = self._new_path(parent, label, line)
         return path
+
+    def _called_without_path(self, outer: Path, label: Label, frame: FrameType | None = None) -> None:
+        """Count a call that has no path of its own: for the call of the same function around it, if there is one.
+
+        If there is none, all paths of that function are told to have had more calls.
+        """
+        if frame is not None and goes_on(frame):
+            return
+        around: Path | None = outer if label.has_row else None
+        while around is not None and around.label is not label:
+            around = around.parent
+        if around is not None:
+            around.calls += 1
+        else:
+            self._uncounted.add(label)
 
     def _cut(self, text: str) -> None:
         if text not in self.cuts:
@@ -373,7 +399,9 @@ class Recorder:
             try:
                 label = self._labels[code]
             except KeyError:
-                label = self._labels[code] = self._classified(code)
+                last_words.stay_ready()
+                with unpatched.ours():
+                    label = self._labels[code] = self._classified(code)
             if label is not None:
                 self._called(thread, frame, code, label)
             return
@@ -463,6 +491,8 @@ class Recorder:
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
 
     def _builtin(self, builtin: Any) -> Label | None:
+        if builtin is last_words.EXIT:  # seen once: it does not return
+            last_words.exits(sys._getframe(1))
         if getattr(builtin, "__name__", None) in SPAWNS and getattr(builtin, "__module__", None) in SPAWNING:
             self._cut(PROCESSES)
         known = api.identify(builtin)
@@ -479,7 +509,7 @@ class Recorder:
     def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
         outer, back = thread.stack[-1], frame.f_back
         at: Any = None
-        if back is not None and back is outer.frame:
+        if back is not None and back is outer.frame and outer.own:
             at = back.f_lasti
         elif back is not None and _is_in(back, outer.path):  # a comprehension, say: all calls of a line are one path
             at = "line", back.f_lineno
@@ -497,6 +527,8 @@ class Recorder:
         path = self._path_below(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
         path.calls += own and not goes_on(frame)
+        if not own:
+            self._called_without_path(path, label, frame)
         sets = self._look_at_sets(thread, around=False)
         slot = Slot(frame, FRAME, path, sets, own)
         if label.kind == "module":
@@ -519,7 +551,7 @@ class Recorder:
             return label
         known = self._more_labels.get((label, type(owner)))
         if known is None:
-            known = self._more_labels[label, type(owner)] = replace(label, type=type(owner).__qualname__)
+            known = self._more_labels[label, type(owner)] = replace(label, type=api.qualname_of(type(owner)))
         return known
 
     def _module(self, thread: Thread, frame: FrameType) -> Label:
@@ -538,7 +570,7 @@ class Recorder:
         if known is None:
             forward = getattr(getattr(kind, "forward", None), "__code__", None)
             file, first = (forward.co_filename, forward.co_firstlineno) if forward is not None else (None, None)
-            known = Label("module", name, file, first, type=kind.__qualname__)
+            known = Label("module", name, file, first, type=api.qualname_of(kind))
             self._module_labels[name, kind] = known
         return known
 
@@ -556,7 +588,10 @@ class Recorder:
             path = self._path_below(outer_path, (label, frame.f_lineno, "line"), label, frame)
         else:
             path = self._path_below(outer_path, (label, None), label)
-        path.calls += path is not outer_path
+        if path is not outer_path:
+            path.calls += 1
+        else:
+            self._called_without_path(path, label)
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
                 self._called_before.add((label, sets))
@@ -762,6 +797,10 @@ class Recorder:
 
     def _slice(self, meanwhile: Callable[[], None] | None = None) -> None:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
+        with unpatched.ours():
+            self._sliced(meanwhile)
+
+    def _sliced(self, meanwhile: Callable[[], None] | None) -> None:
         began, calls = time.perf_counter_ns(), self._hook_calls
         waited = self.waited
         others_run = self._others_run()
@@ -773,6 +812,8 @@ class Recorder:
                 self._fold_profile()
                 for path in self._paths:
                     path.cold = not path.hot and path.seen >= COLD
+                if self.keeps is not None and time.perf_counter_ns() > self._keep_next:
+                    self._keep(self.keeps)
                 if meanwhile is not None:
                     self._own_fork = True
                     if self.stepping is not None:
@@ -788,6 +829,13 @@ class Recorder:
         if others_run or self._hook_calls != calls:
             self._cut(OTHERS_WENT_ON)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
+
+    def _keep(self, keeps: Callable[[], None]) -> None:
+        """Keep what was folded, so seldom that it costs little."""
+        began = time.perf_counter_ns()
+        keeps()
+        took = time.perf_counter_ns() - began
+        self._keep_next = began + max(KEEP_AGAIN, KEEP_COST * took)
 
     def _others_run(self) -> bool:
         """Whether another thread of the program's may run Python now, and is not waiting."""
@@ -1094,17 +1142,22 @@ class Recorder:
         from .stepping import Stepping  # its imports take time, and are only needed here
 
         try:
-            self.stepping = self._fold.stepping = Stepping(self._budget)
+            self.stepping = self._fold.stepping = Stepping(self._budget, self.limit and STEPPING * self.limit)
         except Unavailable as error:
             self._no_stepping = str(error)
             return
         self._left = self._size = FIRST_SLICE
 
-    def stop(self) -> None:
+    def stop(self, *, dying: bool = False) -> None:
         """End, and put back what was found. A thread that goes on loses the profile function when it calls next.
 
         It may be called again, as where something was raised meanwhile: it goes on from there.
+        `dying`: the process ends here, and what is open is left by that; in it no other thread runs.
         """
+        if dying:
+            self.interrupted = True
+            thread: Thread | None = getattr(self._local, "thread", None)
+            self._failed = thread.stack[-1].path if thread is not None and thread.stack[-1].builtin else None
         try:
             self._take_hooks_away()
             if self._profile is not None:
@@ -1116,11 +1169,11 @@ class Recorder:
                 self._close_all()
                 for thread in self._threads:
                     self._count_closed(thread, thread.closed)
-                self._note_end()
+                self._note_end(dying=dying)
                 self._fold_profile()
         finally:
             self._put_back()
-        self._note_end()
+        self._note_end(dying=dying)
         for thread in self._threads:  # nothing of the program's is held any longer
             thread.names, thread.ranges = {}, []
             for slot in thread.stack:
@@ -1128,10 +1181,10 @@ class Recorder:
         self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
-    def _note_end(self) -> None:
+    def _note_end(self, *, dying: bool = False) -> None:
         if self.ended:
             return
-        self.processor += time.process_time_ns()
+        self.processor += last_words.process_time_ns() if dying else time.process_time_ns()
         if self.stepping is not None:
             self.processor -= self.stepping.waited_on_processors
         self.ended = time.perf_counter_ns()
@@ -1207,7 +1260,8 @@ class Recorder:
                 try:
                     if thread.stack[-1] is slot:
                         self._leave(thread)
-                    slot.path.calls += max(len(sys.modules) - before, 0)
+                    if slot.path.label.kind == "imports":
+                        slot.path.calls += max(len(sys.modules) - before, 0)
                     self._look_at_sets(thread)
                 finally:
                     thread.importing = 0
@@ -1225,7 +1279,9 @@ class Recorder:
         if len(self._threads) > 1 and not api.records_all_threads():
             cuts.append(f"{len(self._threads) - 1} more threads ran; this torch's profiler records only one")
         return {
-            "paths": [path.told() for path in self._paths],
+            "paths": [
+                path.told() | ({"at_least": True} if path.label in self._uncounted else {}) for path in self._paths
+            ],
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
@@ -1242,6 +1298,19 @@ class Recorder:
             "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
         }
+
+    def so_far(self) -> dict[str, Any]:
+        """As `told`, of the run until now, while it goes on and no marker is open."""
+        before = self.processor
+        self.ended = time.perf_counter_ns()
+        self.processor += time.process_time_ns()
+        if self.stepping is not None:
+            self.processor -= self.stepping.waited_on_processors
+        self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
+        try:
+            return self.told()
+        finally:
+            self.ended, self.processor, self.root.calls, self.root.time = 0, before, 0, 0
 
     def thrown(self, error: BaseException) -> dict[str, Any] | None:
         """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""

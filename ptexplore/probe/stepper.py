@@ -108,7 +108,7 @@ class Stepper:
         reason = why_not()
         if reason is not None:
             raise Unavailable(reason)
-        self.most, self.seconds, self.singly = most, seconds, singly
+        self.most, self.seconds, self.singly = 1 << 40, 3600.0, 1 << 40  # for the trial; what is asked for comes then
         self._libc = ctypes.CDLL(None, use_errno=True)
         # Both are shared with forks: what a child stepped is read when it has ended, however it did.
         self._shared = _memory(8 * code.STATE)
@@ -129,6 +129,7 @@ class Stepper:
         self._rate = self._ticks_a_second()
         if self.step(int)[1].instructions < 10:
             raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
+        self.most, self.seconds, self.singly = most, seconds, singly
 
     def _place(self, *programs: str) -> list[int]:
         """Put programs into memory that can be executed; where each begins."""

@@ -113,7 +113,8 @@ class Stepping:
     Raises Unavailable if this process cannot be stepped.
     """
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, seconds: float | None = None) -> None:
+        self._seconds = seconds  # after which nothing more is stepped, so that the program has the rest of its time
         self._stepper = Stepper(ROWS, MOST_INSTRUCTIONS, SECONDS)
         self.left, self.stepped = budget, 0
         self.waited = self.waited_on_processors = 0  # nanoseconds: by the clock, and of this process's own threads
@@ -275,6 +276,8 @@ class Stepping:
         if self.left <= FORK or not call.tried.is_open:  # what was folded just now may have told that it was stepped
             return
         self.reason = self.reason or why_not()
+        if self._seconds is not None and self.waited > self._seconds * 1e9:
+            self.reason = f"stepping took {self._seconds:g} s, which is its part of --timeout"
         if self.reason is not None:
             self._choose()
             return

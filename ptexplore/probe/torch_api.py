@@ -17,7 +17,7 @@ import re
 import sys
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import CodeType
@@ -862,12 +862,40 @@ def is_tensor_metadata(value: Any) -> bool:
     return isinstance(value, TENSOR_METADATA)
 
 
+# Read as Python itself does: a metaclass of the user's own may raise where it is asked for an attribute.
+_MODULE_OF, _QUALNAME_OF, _MRO_OF, _DICT_OF = (
+    type.__dict__[name].__get__ for name in ("__module__", "__qualname__", "__mro__", "__dict__")
+)
+
+
+def module_name_of(kind: type) -> str:
+    """`kind.__module__`, whatever the class's own class does."""
+    return str(_MODULE_OF(kind))
+
+
+def qualname_of(kind: type) -> str:
+    """`kind.__qualname__`, whatever the class's own class does."""
+    return str(_QUALNAME_OF(kind))
+
+
+def bases_of(kind: type) -> tuple[type, ...]:
+    """`kind.__mro__`, whatever the class's own class does."""
+    bases: tuple[type, ...] = _MRO_OF(kind)
+    return bases
+
+
+def defined_by(kind: type) -> Mapping[str, Any]:
+    """`vars(kind)`, whatever the class's own class does."""
+    variables: Mapping[str, Any] = _DICT_OF(kind)
+    return variables
+
+
 def class_name(kind: type) -> str:
     """A class as one writes it, by what it says of itself: torch.Size, list.
 
     Classes that pybind11 made may have the module in their own name already: that of torch.jit.ScriptFunction.
     """
-    module, name = str(kind.__module__), kind.__qualname__
+    module, name = module_name_of(kind), qualname_of(kind)
     return name if module == "builtins" or name.startswith(f"{module}.") else f"{module}.{name}"
 
 

@@ -13,10 +13,12 @@ import ctypes
 import mmap
 import os
 import re
+import sys
 import weakref
 from collections.abc import Iterator
 
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE (asm-generic/mman-common.h)
+NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux: memory is only taken as far as it is written to
 MOST = 1 << 24  # pages of a mapping, 64 GB: what is larger is only reserved
 LEAST = 8  # pages side by side that are worth a call
 ENTRY = 8  # bytes of a page in /proc/self/pagemap, of which the highest says what the page is
@@ -29,7 +31,8 @@ _ours: weakref.WeakValueDictionary[int, mmap.mmap] = weakref.WeakValueDictionary
 
 def shared_with_forks(size: int) -> mmap.mmap:
     """Memory of ours that forks of this process share with it. Raises OSError or ValueError where there is none."""
-    memory = mmap.mmap(-1, size, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    reserve = NO_RESERVE if sys.platform.startswith("linux") else 0
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | reserve)
     _ours[ctypes.addressof(ctypes.c_char.from_buffer(memory))] = memory
     return memory
 

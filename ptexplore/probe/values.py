@@ -49,14 +49,14 @@ def _describe(value: Any, depth: int) -> str:
         items = list(value.values()) if isinstance(value, dict) else list(value[:ITEMS])
         if items and any(issubclass(type(item), (torch.Tensor, list, tuple, dict)) for item in items):
             told = ", ".join(_describe(item, depth - 1) for item in items[:ITEMS])
-            return f"{type(value).__name__} of {told}{', …' if len(value) > ITEMS else ''}"
+            return f"{api.qualname_of(type(value))} of {told}{', …' if len(value) > ITEMS else ''}"
         if type(value) in (list, tuple, dict, torch.Size) and all(type(item) in _PLAIN for item in items):
             return _SHORT.repr(value) if type(value) is not torch.Size else f"torch.Size({_SHORT.repr(list(value))})"
     return type_name(value)
 
 
 def _tensor(value: Any) -> str:
-    kind = "Tensor" if type(value) is torch.Tensor else type(value).__name__
+    kind = "Tensor" if type(value) is torch.Tensor else api.qualname_of(type(value))
     layout = "" if value.layout == torch.strided else f" {str(value.layout).removeprefix('torch.')}"
     grad = " requires_grad" if value.requires_grad else ""
     try:

@@ -21,6 +21,14 @@ class CauseRule:
     cause: Cause
 
 
+# What a shell says of a program that a signal ended, and what faulthandler does (faulthandler_handlers of its source).
+_KILLED = re.compile(
+    r"\b(?:Segmentation fault|Bus error|Aborted|Illegal instruction) +\(core dumped\)"
+    r"|^(?:: )?(?:zsh: )?(?:[Ss]egmentation fault|[Bb]us error|Aborted)$"
+    r"|^(?:: )?Fatal Python error: (?:Segmentation fault|Bus error|Aborted|Illegal instruction)$",
+    re.MULTILINE,
+)
+
 RULES = (
     CauseRule(
         re.compile(r"(?<!view of )a leaf Variable that requires grad is being used in an in-place operation"),
@@ -329,8 +337,8 @@ RULES = (
     CauseRule(
         re.compile(r"Expected more than 1 value per channel when training"),
         Cause(
-            "batch norm takes mean and variance of each channel over the batch while it trains: one value has "
-            "none",
+            "batch norm takes mean and variance of each channel over the batch while it trains: the variance of"
+            " one value is 0, and the result would be the same for every value",
             "a last batch of one sample left out (DataLoader(drop_last=True)), or model.eval() where you do not"
             " train",
         ),
@@ -414,8 +422,8 @@ RULES = (
     CauseRule(
         re.compile(r"optimizer got an empty parameter list"),
         Cause(
-            "the module knows no parameters: they are in a plain list or dict, it has none, or they were "
-            "gone through before, which parameters() allows once",
+            "what was given holds no parameters: an empty list, those of a module that has none or has them in a"
+            " plain list or dict, or parameters() that were gone through before, which is possible once",
             "nn.ModuleList, nn.ModuleDict or nn.ParameterList in place of list and dict",
         ),
     ),
@@ -460,6 +468,24 @@ RULES = (
         Cause(
             "some parameters got no gradient in the last step, and DistributedDataParallel waits for all",
             "find_unused_parameters=True, or every parameter in the loss",
+        ),
+    ),
+    CauseRule(
+        _KILLED,
+        Cause(
+            "a signal killed the process: it came in C or C++, and no exception says why",
+            "ptexplore trace --script FILE keeps what ran until then, and names the functions that the signal came in",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"^SIGKILL: "),
+        Cause("the system kills a process so when memory runs out, or somebody did; what ran last is not known", ""),
+    ),
+    CauseRule(
+        re.compile(r"SIGSEGV: (torch::autograd::)?PyFunctionTensorPreHook::PyFunctionTensorPreHook"),
+        Cause(
+            "the tensor was to hand its hooks to autograd, and holds no dict of hooks: C++ read a null pointer",
+            "register the hook before the tensor, or what it is a view of, is written to in place",
         ),
     ),
 )  # fmt: skip

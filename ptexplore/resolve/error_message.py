@@ -23,15 +23,17 @@ from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import recorded, unknown
 from ptexplore.source.canonical import recorded_path
+from ptexplore.source.tree import SourceTree
 
 NO_KERNEL = re.compile(r"Could not run '(\w+::[\w.]+)' with arguments from the '(\w+)' backend")
 # Statements that throw: torch's macros of c10/util/Exception.h and torch/csrc/Exceptions.h, and C++'s own word.
 # AT_DISPATCH_ is of ATen/Dispatch.h: it throws for a dtype that it does not list.
 _THROWS = re.compile(
-    r"\bthrow\b|\b(?:TORCH|AT|C10|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b|\b_?AT_DISPATCH_\w+"
+    r"\bthrow\b|\b(?:TORCH|AT|C10D?|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b|\b_?AT_DISPATCH_\w+"
 )
 _CHECK = re.compile(r"\b((?:TORCH|AT|C10|CAFFE)_\w*(?:CHECK|ASSERT|ENFORCE)\w*)\s*\(")  # whose condition comes first
 _MACRO = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=\s*\()")
+_THROWS_NOTHING = "its text there throws nothing"
 STATEMENT = 30  # lines above a record's line in which its statement may begin
 # What turns a tensor of a layout into one that most operators have kernels for; by the key less its backend.
 CONVERSIONS = {
@@ -56,6 +58,8 @@ LOOKED_FOR = (
     "the words of the usual errors that are known",
 )
 NAMED = 4  # operators, or lines of C++, that are told of one text
+_SHOWN = 160  # characters of a line
+_REGISTERED = "registered at "  # of the kernels that OperatorEntry.cpp lists
 _OPERATOR = re.compile(r"\b([a-z_][a-z0-9_]*)(?:::|\.)(\w+(?:\.\w+)?)\b")
 _CPP_LINE = re.compile(r"([\w./\\-]{1,300}\.(?:cpp|cc|cu|cuh|hpp|h|mm))\"?:([0-9]{1,9})\b")
 PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
@@ -71,8 +75,17 @@ _INTERPRETED = re.compile(
 )
 _COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n.*<--- HERE)", re.DOTALL)
 _TRACED = re.compile(r"(.*?)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
-_LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:, in (.+))?$', re.MULTILINE)
+_LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:,? in (.+))?$', re.MULTILINE)
+INNERMOST_FIRST = "(most recent call first):\n"  # what faulthandler writes before its frames (Python/traceback.c)
 TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
+
+
+@dataclass(frozen=True, slots=True)
+class CppLine:
+    """A line of C++ that a text names. `text` is what is there in the tree that `source` is of; "" if none holds it."""
+
+    source: SourceRef
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +102,7 @@ class ErrorMessage:
     yours: LeftFunction | None = None  # the innermost function of a traceback that is none of a package's
     is_cut: bool = False  # it ends within the words that name operator and dispatch key
     operators: tuple[str, ...] = ()  # those of this torch that it names, beside that of a missing kernel
-    lines: tuple[str, ...] = ()  # FILE:LINE of C++ that it names, beside the one that threw
+    lines: tuple[CppLine, ...] = ()  # of C++, beside the one that threw and those that registered kernels
     innermost: LeftFunction | None = None  # the innermost function of a traceback, if it is torch's
 
 
@@ -107,7 +120,7 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         yours=_innermost_of_yours(lookup, text),
         is_cut=named is None and CUT.search(text) is not None,
         operators=_operators_in(lookup, text) if named is None else (),
-        lines=_lines_in(text, raised.span() if raised is not None else None),
+        lines=_lines_in(lookup, version, text, raised.span() if raised is not None else None),
         innermost=_innermost_of_torch(lookup, text),
     )
 
@@ -119,14 +132,33 @@ def _operators_in(lookup: Lookup, text: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(known) if lookup.store.operator(name) is not None)[:NAMED]
 
 
-def _lines_in(text: str, thrown: tuple[int, int] | None) -> tuple[str, ...]:
-    """The lines of C++ that a text names ("FILE:LINE"), each once, without the one of the words that say who threw."""
+def _lines_in(lookup: Lookup, version: str, text: str, thrown: tuple[int, int] | None) -> tuple[CppLine, ...]:
+    """The lines of C++ that a text names ("FILE:LINE"), each once, without the one of the words that say who threw.
+
+    Those that registered the kernels of other keys, which the dispatcher lists, are no places of the error.
+    """
     named = (
-        f"{recorded_path(place[1]) or place[1]}:{place[2]}"
+        (place[1], int(place[2]))
         for place in _CPP_LINE.finditer(text)
-        if thrown is None or not thrown[0] <= place.start() < thrown[1]
+        if (thrown is None or not thrown[0] <= place.start() < thrown[1])
+        and not text.endswith(_REGISTERED, 0, place.start())
     )
-    return tuple(dict.fromkeys(named))[:NAMED]
+    some = list(dict.fromkeys(named))[:NAMED]
+    return tuple(_named_line(lookup, version, file, line) for file, line in some)
+
+
+def _named_line(lookup: Lookup, version: str, file: str, line: int) -> CppLine:
+    """A line that a text names, with what is there if a tree of this version has it."""
+    source = thrown_at(lookup, version, file, line)
+    tree = _holding(lookup, source.path) if source.path is not None else None
+    text = tree.line(source.path, line) if tree is not None and source.path is not None else None
+    return CppLine(source, " ".join((text or "").split())[:_SHOWN])
+
+
+def _holding(lookup: Lookup, path: str) -> SourceTree | None:
+    """The tree whose text of a file is that of the running torch; None if none holds it."""
+    trees = [lookup.tree, *(source.tree for source in lookup.sources if source.related)]
+    return next((tree for tree in trees if tree.exists(path)), None)
 
 
 def _innermost_of_torch(lookup: Lookup, text: str) -> LeftFunction | None:
@@ -251,7 +283,10 @@ def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
 
 def _frames_in(text: str) -> tuple[LeftFrame, ...]:
     """The functions that a traceback in a text names; TorchScript's compiler names none."""
-    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in _LEFT.finditer(text))
+    stacks = text.split(INNERMOST_FIRST)
+    traceback, faults = _LEFT.finditer(stacks[0]), (reversed([*_LEFT.finditer(stack)]) for stack in stacks[:0:-1])
+    frames = (*traceback, *(frame for stack in faults for frame in stack))
+    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in frames)
 
 
 # --- who threw ---
@@ -259,18 +294,20 @@ def _frames_in(text: str) -> tuple[LeftFrame, ...]:
 
 def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
     """The line of C++ that an error itself names, confirmed where a tree of this version has a throwing statement."""
-    path = recorded_path(file)
+    installed = lookup.tree.in_installed_header(file, line)  # of an extension, whose compiler read it there
+    path, line = installed if installed is not None else (recorded_path(file), line)
     if path is None:
         return unknown(f"the error names a file that is none of PyTorch's: {file}", None, line)
     if lookup.tree.exists(path):
         confirmed = throws(lookup.tree.lines(path), line)
-        return recorded(lookup.tree, path, line, confirmed, "its text there throws nothing")
+        return recorded(lookup.tree, path, line, confirmed, _THROWS_NOTHING)
+    why = f"no text of {version} that holds it is here to confirm it (ptexplore fetch)"
     for source in lookup.sources:
         if source.related and source.checkout is not None and source.tree.exists(path):
             confirmed = throws(source.tree.lines(path), line)
             if confirmed:
                 return source.ref(path, line, confirmed=True)
-    why = f"no text of {version} that holds it is here to confirm it (ptexplore fetch)"
+            why = _THROWS_NOTHING
     return recorded(lookup.tree, path, line, False, why)
 
 
@@ -278,8 +315,7 @@ def condition_at(lookup: Lookup, thrown: SourceRef) -> str:
     """The condition of the check at a line that is confirmed to throw; empty where it is not, or has none."""
     if thrown.precision != "registered" or thrown.path is None or thrown.line is None:
         return ""
-    trees = [lookup.tree, *(source.tree for source in lookup.sources if source.related)]
-    tree = next((tree for tree in trees if tree.exists(thrown.path)), None)
+    tree = _holding(lookup, thrown.path)
     return condition(tree.lines(thrown.path), thrown.line) if tree is not None else ""
 
 

@@ -29,6 +29,7 @@ from ptexplore.model.observed import (
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
+    Cause,
     ComparedValue,
     Ending,
     HandedError,
@@ -107,7 +108,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     missing = _missing(context, raised.message, claims, operator, call)
     freed = next(iter(records(context.session.observations, "freed", FreedNode)), None)
     graph = freed_graph(freed, raised, partial(_placed, context)) if freed is not None else None
-    cause = cause_of_freed(graph) if graph is not None else cause_of(raised.message, raised.exception)
+    cause = cause_of_freed(graph) if graph is not None else _cause(raised)
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
@@ -119,7 +120,8 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         given=_given(tensors, _untold(operator) if operator is not None else {}),
         python=python,
         further=raised.further,
-        stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
+        by=raised.by,
+        stack=tuple(function.name for function in (thrown or raised).stack if function.name),
         missing=missing,
         modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, raised, thrown),
@@ -131,6 +133,12 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         module=raised.module,
         freed=graph,
     )
+
+
+def _cause(raised: RaisedError) -> Cause | None:
+    """What a usual message means; of a signal, what the function means that it came in."""
+    words = raised.stack[0].name if raised.by == "signal" and raised.stack else raised.message
+    return cause_of(words, raised.exception)
 
 
 def _handed(context: Context, message: str) -> HandedError | None:
@@ -628,6 +636,8 @@ def _is_same(thrown: str, raised: str) -> bool:
 
 def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> tuple[str, ...]:
     """What the place is concluded from."""
+    if raised.by != "error":
+        return ("the functions that ran as the process ended were read at that moment",)
     if thrown is not None:
         kept = "torch keeps with each error of its C++ the function, file and line that throw it"
         where = ", in another process of the program" if thrown.elsewhere else ""

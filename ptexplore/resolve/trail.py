@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -97,7 +98,8 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> s
     ops = (program.kinds[kind] for kind in left if program.kinds[kind].name.startswith("aten::"))
     op = next((f"{kind.name}.{kind.overload}" if kind.overload else kind.name for kind in ops), "")
     name = op.removeprefix("aten::")
-    command = f"; ptexplore trace --script {options.script} --native-op {name} steps the first call of {name}"
+    command = shlex.join(["ptexplore", "trace", "--script", options.script, "--native-op", name])
+    command = f"; {command} steps the first call of {name}"
     return text + (command if op else "")
 
 

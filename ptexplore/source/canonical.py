@@ -126,6 +126,18 @@ def header_path(header: str, head: str = "") -> str | None:
     return None
 
 
+def header_paths(header: str) -> tuple[str, ...]:
+    """The canonical paths that `header` may have by its name; its text says which. Empty for a third-party header."""
+    path = header_path(header)
+    return () if path is None else (path,) if path.startswith("build/") else (path, f"build/{path}")
+
+
+def installed_header(file: str) -> str | None:
+    """The part of a path below torch/include; None if the path does not go through that folder."""
+    _, inside, header = posixpath.normpath(file.replace("\\", "/")).rpartition("/torch/include/")
+    return header if inside else None
+
+
 def header_candidates(path: str) -> list[str]:
     """Where under torch/include a file of canonical `path` would be installed."""
     bare = path.removeprefix("build/")

@@ -20,7 +20,7 @@ _MADE = ("torch/version.py", "torch/return_types.pyi", "torch/_VF.pyi", "torch/_
 
 def permalink(revision: str, path: str, line: int | None = None) -> str:
     """The address of a file, or of a line of it, at a commit or tag of PyTorch's repository."""
-    return page_on(f"{SITE}/{revision}", path, line)
+    return page_on(f"{SITE}/{quote(revision, safe='')}", path, line)
 
 
 def page_on(site: str, path: str, line: int | None = None) -> str:

@@ -91,6 +91,21 @@ class SourceTree:
         file = self.read(path)
         return (file.file, line + file.shift) if file else None
 
+    def own_line(self, path: str, line: int) -> int:
+        """The line of `path` that is line `line` of the file that holds it: `place_of` the other way."""
+        file = self.read(path)
+        return max(1, line - file.shift) if file else line
+
+    def in_installed_header(self, recorded: str, line: int) -> tuple[str, int] | None:
+        """The canonical path and line of a line in an installed header, as the compiler of an extension records it.
+
+        None if `recorded` is no path of such a header, or if this tree has none of its name.
+        """
+        header = canonical.installed_header(recorded)
+        paths = canonical.header_paths(header) if header is not None else ()
+        path = next((path for path in paths if self.exists(path)), None)
+        return (path, self.own_line(path, line)) if path is not None else None
+
     def folders_in(self, path: str) -> list[str]:
         """The folders right inside a folder ("": of the whole tree) of a layer that keeps the repository's own folders.
 
@@ -138,8 +153,8 @@ class SourceTree:
 
 def _serves(file: str, text: str, path: str) -> bool:
     """Whether `file` holds `path`: the text of an installed header says whether it is `aten/…` or `build/aten/…`."""
-    _, installed, header = file.rpartition("/torch/include/")
-    return not installed or canonical.header_path(header, text[:600]) == path
+    header = canonical.installed_header(file)
+    return header is None or canonical.header_path(header, text[:600]) == path
 
 
 def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes], None] = _anything) -> str | None:

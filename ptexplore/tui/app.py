@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from rich.segment import Segment
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.worker import WorkerFailed
 
+from ptexplore.capture.probing import TraceRequest
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
+from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, two_lines
 from ptexplore.tui.jobs import JobRunner, end_with_terminal
 from ptexplore.tui.messages import (
     Fetch,
@@ -42,20 +45,38 @@ from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.screens.reader import ReadingScreen
 from ptexplore.tui.touring import Touring
 from ptexplore.view.opening import open_see
+from ptexplore.workspace.typed import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from textual.color import Color
     from textual.message import Message
 
+    from ptexplore.capture.allowed import AllowedRun
     from ptexplore.model.trace import Session, Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.palette import Searcher
     from ptexplore.view.notes.tour import TourWalk
     from ptexplore.view.trees import Candidate, IndexedTree
+    from ptexplore.workspace.consent import NotYours
 
 _SWITCHES = 0.001  # seconds that a thread which looks something up may keep the screen's waiting; Python's own are 5 ms
 _TRAIL = "trail"  # the name of the screen with what ran last
+
+
+class _Gate(LineFilter):
+    """The one door to the screen: no text steers the terminal or turns its direction, whoever forgot to clean it."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments, cleaned: their texts were decoded by now."""
+        del background
+        if all(segment.control or (segment.text.isascii() and segment.text.isprintable()) for segment in segments):
+            return segments
+        return [segment if segment.control else segment._replace(text=clean(segment.text)) for segment in segments]
+
+
+_GATE = _Gate()
 
 
 @dataclass(frozen=True)
@@ -115,6 +136,10 @@ class Browser(App[None]):
         self._switches: float | None = None  # what Python had before
         self.settled: Callable[[], object] = lambda: None
         self._read(library)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What each line of every screen goes through before it is drawn: no text steers the terminal."""
+        return [*super().get_line_filters(), _GATE]
 
     def _read(self, library: Library) -> None:
         """Read these trees and notes: what showed others is made anew."""
@@ -200,7 +225,29 @@ class Browser(App[None]):
 
     def on_trace(self, event: Trace) -> None:
         """What runs when the expression does."""
-        self._trace(event.expression)
+        from ptexplore.workspace.consent import of_page
+
+        page = of_page(event.page, TraceRequest(native=True))
+        try:
+            if page.is_allowed:
+                self._run(page.allowed())
+                return
+        except PtexploreError as error:
+            self.notify(clean(error.one_line), markup=False, timeout=12)
+            return
+        self.push_screen(
+            ConsentScreen(page.origin, list(page.lines())), lambda yes: self._answered(page, yes=bool(yes))
+        )
+
+    def _answered(self, asked: NotYours, *, yes: bool) -> None:
+        """The reader saw all that would run, and said whether it may."""
+        if not yes:
+            self.reader.tell("nothing ran")
+            return
+        try:
+            self._run(asked.allow())
+        except PtexploreError as error:
+            self.notify(clean(error.one_line), markup=False, timeout=12)
 
     def on_open_definition(self, event: OpenDefinition) -> None:
         """The definition of what the cursor is on."""
@@ -249,12 +296,13 @@ class Browser(App[None]):
 
     def on_open_trail(self, event: OpenTrail) -> None:
         """What ran, as a tree."""
-        self._keep_trail(event.trail, event.session)
+        self._keep_trail(event.trail, event.session, event.ran)
         self.action_trail()
 
     def on_step_call(self, event: StepCall) -> None:
         """One operator call of what ran last, stepped alone."""
-        self.jobs.run(f"step {event.call}", lambda job: self.library.step(event.session, event.call, job), self._traced)
+        run = event.ran.stepping(event.call)
+        self.jobs.run(f"step {event.call}", lambda job: self.library.trace(run, job), self._traced)
         self.notify("Esc on the reading screen stops it", title=clean(f"step {event.call}"))
 
     def _follow(self, message: Message | None) -> None:
@@ -377,20 +425,23 @@ class Browser(App[None]):
         """Type an expression; see what runs."""
         self.push_screen(Ask("trace an expression, as torch.add(a, b)"), self._trace)
 
-    def _trace(self, typed: str | None) -> None:
-        expression = (typed or "").strip()
-        if not expression:
-            return
-        title = f"trace {expression}"
-        started = self.jobs.run(title, lambda job: self.library.trace(expression, job), self._traced)
+    def _trace(self, line: str | None) -> None:
+        expression = (line or "").strip()
+        if expression:
+            self._run(typed(TraceRequest(expression=expression, native=True)))
+
+    def _run(self, run: AllowedRun) -> None:
+        """Trace what may run, in the background."""
+        title = f"trace {run.request.expression}"
+        started = self.jobs.run(title, lambda job: self.library.trace(run, job), self._traced)
         if started and self.screen is not self.reader:
             self.notify("Esc on the reading screen stops it", title=clean(title))
 
-    def _traced(self, traced: tuple[Trail, Session | None]) -> str:
+    def _traced(self, traced: tuple[Trail, Session | None, AllowedRun]) -> str:
         self.post_message(OpenTrail(*traced))
         return ""
 
-    def _keep_trail(self, trail: Trail, session: Session | None = None) -> None:
+    def _keep_trail(self, trail: Trail, session: Session | None = None, ran: AllowedRun | None = None) -> None:
         """Make the screen of what ran last; the one of what ran before goes."""
         from ptexplore.tui.screens.trail import TrailScreen
 
@@ -398,7 +449,7 @@ class Browser(App[None]):
             if self.screen is self.get_screen(_TRAIL):
                 self.pop_screen()
             self.uninstall_screen(_TRAIL)
-        self.install_screen(TrailScreen(self.library, trail, session), _TRAIL)
+        self.install_screen(TrailScreen(self.library, trail, session, ran), _TRAIL)
         self.reader.symbol.trail = trail
         self.reader.symbol.show_again()
         self.refresh_bindings()

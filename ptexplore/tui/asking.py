@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -182,3 +182,59 @@ class Ask(ModalScreen[str | None]):
     def action_submit(self) -> None:
         """That is it."""
         self.dismiss(self.query_one(Input).value)
+
+
+class ConsentScreen(ModalScreen[bool]):
+    """All that would run of what somebody else wrote. `y` is a yes only once its last line was on the screen."""
+
+    DEFAULT_CSS = """
+    ConsentScreen { align: center middle; }
+    ConsentScreen > Vertical { width: 90%; height: auto; max-height: 90%; border: round $warning; background: $surface;
+                               padding: 0 1; }
+    ConsentScreen VerticalScroll { height: auto; max-height: 70vh; }
+    ConsentScreen #code { height: auto; text-wrap: wrap; text-overflow: fold; }
+    ConsentScreen .bold { text-style: bold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "agree", "Yes, run it"),
+        Binding("space,pagedown,ctrl+d,j,down", "further", "Further", key_display="space"),
+        Binding("n,escape,q,enter,ctrl+o,alt+left,backspace", "dismiss(False)", "No", key_display="n"),
+    ]
+
+    def __init__(self, origin: str, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._origin = origin
+        self._lines = lines
+
+    def compose(self) -> ComposeResult:
+        """What it is, over all of its code."""
+        with Vertical():
+            head = f"{clean(self._origin)} holds code that you did not type. With your rights would run:"
+            yield Static(Content(head), classes="bold")
+            with VerticalScroll():
+                yield Static(Content("\n".join(map(clean, self._lines))), id="code")
+            yield Static(Content.styled("", "$text-warning"), id="left")
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        self._say("y runs it and remembers your yes, for this very content. Anything else is no.")
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the last line is on the screen, or was scrolled to."""
+        code = self.query_one(VerticalScroll)
+        return code.scroll_offset.y >= code.max_scroll_y
+
+    def action_further(self) -> None:
+        """The next lines."""
+        self.query_one(VerticalScroll).scroll_page_down(animate=False)
+
+    def action_agree(self) -> None:
+        """Yes, if all of it was read."""
+        if self.is_read:
+            self.dismiss(True)
+        else:
+            self._say("there is more below: space shows it, and y is a yes only at its end")
+
+    def _say(self, text: str) -> None:
+        self.query_one("#left", Static).update(Content.styled(text, "$text-warning"))

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import PtexploreError
+from ptexplore.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.capture.allowed import AllowedRun
     from ptexplore.model.trace import Session, Trail
     from ptexplore.source.python_docs import DocLine
     from ptexplore.tui.jobs import Job
@@ -144,24 +145,16 @@ class Library:
         trees = [indexed for indexed in self.reopened_trees() if project(indexed) == "pytorch"]
         return Guide(self.notes, trees, self.torch)
 
-    def trace(self, expression: str, job: Job) -> tuple[Trail, Session | None]:
-        """Trace an expression; its Trail and session. Ends early when the job is stopped."""
-        return self._traced([expression], job)
-
-    def step(self, session: Session, call: str, job: Job) -> tuple[Trail, Session | None]:
-        """Trace what a session is of once more, with one operator call of it stepped alone: `add.Tensor#2`."""
+    def trace(self, run: AllowedRun, job: Job) -> tuple[Trail, Session | None, AllowedRun]:
+        """Trace what may run; its Trail and session, and what ran. Ends early when the job is stopped."""
         from ptexplore.capture.probing import words_of
-
-        options = replace(session.options, native_op=call, native=True)
-        return self._traced(words_of(session.expression, options), job)
-
-    def _traced(self, words: Sequence[str], job: Job) -> tuple[Trail, Session | None]:
         from ptexplore.workspace.saved_traces import load_trace
 
-        with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
+        words = words_of(run.request.expression, run.request)
+        with temporary_folder("browse") as folder:
             file = f"{folder}/trace.json"
             self.run_command(["trace", *words, *self._python, "--save", file], job)
-            return load_trace(file)
+            return (*load_trace(file), run)
 
     def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trail | None]:
         """Run one lab; how it ended, and its Trail, if it has one. Ends early when the job is stopped."""
@@ -170,7 +163,7 @@ class Library:
         from ptexplore.workspace.saved_traces import load_trace
 
         notes = [part for folder in self.workspace.notes for part in ("--notes", folder)]
-        with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
+        with temporary_folder("browse") as folder:
             file = f"{folder}/trail.json"
             command = ["__lab", tour.name_of(stop), lab.id, *notes, *self._python, "--save", file]
             result: dict[str, Any] = json.loads(self.run_command(command, job))

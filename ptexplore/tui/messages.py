@@ -10,7 +10,9 @@ from textual.message import Message
 from ptexplore.tui.places import FOLDER, Place
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.folders import FolderPage
     from ptexplore.annotations.records import See
+    from ptexplore.capture.allowed import AllowedRun
     from ptexplore.model.trace import Session, Trail
     from ptexplore.view.opening import Opening
 
@@ -55,17 +57,20 @@ class OpenTour(Message):
 
 @dataclass
 class OpenTrail(Message):
-    """Show what ran, as a tree whose hops open the source."""
+    """Show what ran, as a tree whose hops open the source. `ran` is what you allowed to run for it, in this `browse`;
+    None for what was loaded from a file.
+    """
 
     trail: Trail
     session: Session | None = None
+    ran: AllowedRun | None = None
 
 
 @dataclass
 class StepCall(Message):
-    """Trace once more what a session is of, and step one operator call of it alone: `add.Tensor#2`."""
+    """Trace once more what was allowed to run, and step one operator call of it alone: `add.Tensor#2`."""
 
-    session: Session
+    ran: AllowedRun
     call: str
 
 
@@ -117,9 +122,9 @@ class GoHome(Message):
 
 @dataclass
 class Trace(Message):
-    """Trace an expression, and show what ran."""
+    """Trace the expression that a folder's page says to try, and show what ran: asked about before, where need be."""
 
-    expression: str
+    page: FolderPage
 
 
 @dataclass

@@ -22,6 +22,7 @@ from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
 from ptexplore.view.notes.notes_about import MarksByTree, about_operator, holds
+from ptexplore.view.query_length import check_length
 from ptexplore.view.yaml_kernels import not_in_this_build
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
@@ -166,6 +167,7 @@ def _preferred(names: Iterable[str]) -> str:
 
 def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
     """Gather the card of the operator that `asked` names. `stubs` of the same lookup may serve many cards."""
+    check_length(asked)
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, tree, asked)
     derivative = store.derivative(operator.name)

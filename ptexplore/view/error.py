@@ -32,8 +32,10 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
         yield from modified_lines(message.modified)
     if message.source is not None:
         yield Line("place", f"thrown by     {message.function}", message.source, indent=1)
-    if message.lines:
-        yield Line("text", f"it names      {', '.join(message.lines)}", indent=1)
+    for named_line in message.lines:
+        yield Line("place", "it names     ", named_line.source, indent=1)
+        if named_line.text:
+            yield Line("text", f"its text is   {named_line.text}", indent=1)
     if message.operators:
         yield Line("text", f"operators     {', '.join(message.operators)}", indent=1)
     if message.innermost is not None:
@@ -44,7 +46,7 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
     yield from cause_lines(message.cause)
     is_explained = message.cause or message.missing or message.modified
     if not is_explained and (message.lines or message.operators or message.innermost or message.yours):
-        yield Line("text", "why           not known: these are not the words of a usual error that is known", indent=1)
+        yield Line("text", "why           no explanation of these words is written down here", indent=1)
 
 
 def heading(message: ErrorMessage) -> str:
@@ -68,7 +70,7 @@ def error_to_document(message: ErrorMessage) -> dict[str, object]:
         "source": to_builtins(message.source),
         "yours": to_builtins(message.yours),
         "operators": list(message.operators),
-        "lines": list(message.lines),
+        "lines": to_builtins(message.lines),
         "innermost": to_builtins(message.innermost),
         "cause": cause.why if cause is not None else None,
         "remedy": (cause.remedy or None) if cause is not None else None,

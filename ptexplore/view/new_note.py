@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -69,7 +70,7 @@ def _anchor_of_target(indexed: IndexedTree, target: str) -> tuple[Anchor, str]:
 def _several(target: str, named: Sequence[Candidate]) -> PtexploreError:
     some = "; ".join(f"{other.name} at {other.spot.ref.path}:{other.spot.ref.line}" for other in named[:5])
     first = named[0].spot.ref
-    hint = f"ptexplore notes new {first.path}:{first.line}"
+    hint = f"ptexplore notes new {shlex.quote(f'{first.path}:{first.line}')}"
     return PtexploreError(f"{target} names {len(named)} things", some, hint, USAGE)
 
 

@@ -5,6 +5,7 @@ A place is opened if its text is at hand, and it is the text that the place is a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from ptexplore.source.permalink import permalink, permalink_of, public_commit, t
 from ptexplore.view.line import Line
 from ptexplore.view.trees import Candidate, IndexedTree, spot
 
-_COMMIT = 40  # digits
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[Inde
     known = next((info for info in trail.trees if info.name == ref.tree), None)
     if known is None:
         return None, f"it is not known which commit {ref.tree} is of"
-    if len(known.commit or "") == _COMMIT:
+    if _COMMIT.fullmatch(known.commit or ""):
         return permalink(known.commit or "", ref.path, ref.line), ""
     tag, remark = tagged(known.version, known.name)
     return (permalink(tag, ref.path, ref.line) if tag is not None else None), remark

@@ -242,6 +242,7 @@ class Bearers:
             self.places[qualified].append((path, definition))
             if kind in _TYPES:
                 self.types.add(qualified)
+        self._bearing = set(known.values())
         self.members = {qualified for qualified in self.taken if names.is_class(qualified.rpartition("::")[0])}
         self._told: dict[Arguments, Arguments | None] = {}
         self._fitting: dict[tuple[str, bool, Arguments | None], str | None] = {}
@@ -253,6 +254,10 @@ class Bearers:
     def others(self, qualified: str) -> bool:
         """Whether something else bears the name, in Python or in C++."""
         return bool(self.all - {qualified})
+
+    def are_all(self, meant: Collection[str]) -> bool:
+        """Whether nothing but these names (`without_constructor`) bears it, in Python or in C++."""
+        return self._bearing.issubset(meant)
 
     def takes(self, qualified: str, given: Arguments | None) -> bool:
         """Whether something of that name takes so many arguments; what is not known takes any."""
@@ -349,16 +354,20 @@ class UseReader:
 
     def derives(self, qualified: str, bases: Collection[str]) -> bool | None:
         """Whether a class has one of these among its bases, at any depth; None where a base of it is not known."""
-        return self._derives(qualified, bases, 0)
+        above, whole = self._above(qualified)
+        return True if not above.isdisjoint(bases) else False if whole else None
 
-    def _derives(self, qualified: str, bases: Collection[str], level: int) -> bool | None:
-        own = self._bases_of(qualified) if level < _LEVELS else None
-        if own is None:
-            return None
-        if any(base in bases for base in own):
-            return True
-        told = {self._derives(base, bases, level + 1) for base in own}
-        return True if True in told else None if None in told else False
+    @remembered  # a name may be overridden a thousand times, and each definition of it asks
+    def _above(self, qualified: str) -> tuple[frozenset[str], bool]:
+        """The classes that a class is known to have among its bases, at any depth; whether these are all."""
+        above: set[str] = set()
+        pending, whole = [qualified], True
+        while pending:
+            own = self._bases_of(pending.pop())
+            whole = whole and own is not None
+            pending += [base for base in own or () if base not in above]
+            above.update(own or ())
+        return frozenset(above), whole
 
     def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
         """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""

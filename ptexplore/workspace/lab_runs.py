@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-import tempfile
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ptexplore.annotations.records import Lab, Stop, Tour
-from ptexplore.annotations.trust import may_run, trusted
+from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
@@ -20,7 +20,9 @@ from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session, Trail
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.trail import resolve
+from ptexplore.temporary import temporary_folder
 from ptexplore.view.notes.labs import LabResult, missing
+from ptexplore.workspace.consent import allowed_labs, of_lab
 from ptexplore.workspace.opening import InstalledTorch
 
 TIMEOUT = 60.0  # seconds that each run of a lab may take
@@ -74,12 +76,12 @@ def run_labs(
 
     `look` gives what Trails are resolved with; it is called if any lab may run.
     """
-    known = trusted()
+    may_run = allowed_labs()
     labs = [(tour, stop, lab) for tour, stop in stops for lab in stop.labs]
-    lookup = look() if any(may_run(tour, known) for tour, _, _ in labs) else None
+    lookup = look() if any(may_run(tour) for tour, _, _ in labs) else None
     with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), _AT_ONCE)) as pool:
         running: list[Future[LabRun] | None] = [
-            pool.submit(_run, lab, torch, timeout) if may_run(tour, known) else None for tour, _, lab in labs
+            pool.submit(_run, tour, lab, torch, timeout) if may_run(tour) else None for tour, _, lab in labs
         ]
         try:
             for (tour, stop, lab), future in zip(labs, running, strict=True):
@@ -95,15 +97,15 @@ def run_lab(
     tour: Tour, stop: Stop, lab: Lab, opened: Callable[[], tuple[InstalledTorch, Lookup]]
 ) -> tuple[LabResult, Trail | None]:
     """How one lab ended, and the Trail of its run, if it came to that; nothing is `opened` for what may not run."""
-    if not may_run(tour, trusted()):
+    if not allowed_labs()(tour):
         return _untrusted(tour, stop, lab), None
     torch, lookup = opened()
-    return _judged(tour, stop, lab, _run(lab, torch), lookup)
+    return _judged(tour, stop, lab, _run(tour, lab, torch), lookup)
 
 
 def _untrusted(tour: Tour, stop: Stop, lab: Lab) -> LabResult:
     """Why a lab does not run, and what allows it to."""
-    why = f"its file is not trusted: ptexplore notes trust {tour.where.file}"
+    why = f"its file is not trusted: ptexplore notes trust {shlex.quote(tour.where.file)}"
     return LabResult(f"{tour.name_of(stop)}/{lab.id}", lab.where, "untrusted", why)
 
 
@@ -118,18 +120,18 @@ def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> t
     return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds, gave), trail
 
 
-def _run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
+def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
     """Run a lab in probes, in a folder of its own that is gone afterwards; whatever goes wrong is in the answer."""
     begun = time.monotonic()
     session = differs = failed = None
     value = ""
-    with tempfile.TemporaryDirectory(prefix="ptexplore-lab-") as folder:
-        request = _request_of(lab, folder, timeout)
+    with temporary_folder("lab") as folder:
+        request = _request_of(lab, str(folder), timeout)
         try:
             if lab.trail:
-                session = capture(request, torch.runtime, torch.catalogue.digests())
+                session = capture(_allowed(tour, lab, request), torch.runtime, torch.catalogue.digests())
             if lab.value is not None:
-                value, differs = _value(lab, torch.runtime, request)
+                value, differs = _value(tour, lab, torch.runtime, request)
         except PtexploreError as error:
             failed = error.one_line
         left = sorted(os.listdir(request.cwd))
@@ -159,13 +161,19 @@ def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest
     )
 
 
-def _value(lab: Lab, runtime: Runtime, request: TraceRequest) -> tuple[str, str | None]:
+def _allowed(tour: Tour, lab: Lab, request: TraceRequest) -> AllowedRun:
+    """What runs for a lab, through the one door. Raises PtexploreError where nobody trusts its file."""
+    return of_lab(tour, lab, request).allowed()
+
+
+def _value(tour: Tour, lab: Lab, runtime: Runtime, request: TraceRequest) -> tuple[str, str | None]:
     """A short text of the value, and why it is not the one expected, None where it is.
 
     Compared in the probe: only whether it is equal, and the text, come back.
     """
     test = f"(lambda _value: (bool(_value == ({lab.value})), repr(_value)[:150]))(\n{lab.run}\n)"
-    session = capture(replace(request, expression=test, backward=False, native=False, once=True), runtime)
+    request = replace(request, expression=test, backward=False, native=False, once=True)
+    session = capture(_allowed(tour, lab, request), runtime)
     description = session.result.description
     try:
         equal, shown = ast.literal_eval(description)

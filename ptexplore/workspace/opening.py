@@ -5,6 +5,7 @@ The catalogue and the indexes lie in the cache. Each is built once; a second pro
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError, cache_errors
-from ptexplore.locations import catalogue_file, index_file, lock_file, read_ahead_file
+from ptexplore.locations import cache_root, catalogue_file, index_file, lock_file, read_ahead_file
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.atlas import Atlas
 from ptexplore.source.fetch.checkouts import choose, current, extensions, is_in_place
@@ -37,10 +38,29 @@ _FIRST = "first run with this torch: regenerating its C++ and reading its dispat
 Watch = Callable[[str], AbstractContextManager[Progress]]  # shows progress under a title while something is built
 
 
+DAMAGED = "the generated C++ is damaged, or part of it is gone: making it anew"  # the title where it is watched
+
+
 def unwatched(title: str) -> AbstractContextManager[Progress]:
     """A Watch that shows nothing."""
     del title
     return nullcontext(Silent())
+
+
+def check_cache() -> None:
+    """Raise PtexploreError if the cache belongs to another user, who could decide what is shown, and what runs.
+
+    Root's is good: an administrator may have built one for all.
+    """
+    root = cache_root()
+    try:
+        owner = os.stat(root).st_uid
+    except OSError:  # it is not there yet, or whoever reads it says why not
+        return
+    if owner not in (os.geteuid(), 0):
+        why = "its indexes, generated C++ and checkouts are what its owner made of them"
+        hint = "PTEXPLORE_CACHE=FOLDER, one of your own"
+        raise PtexploreError(f"the cache {root} belongs to another user", why, hint, MISSING)
 
 
 # --- the installed torch ---
@@ -131,6 +151,15 @@ def open_index(source: Checkout | Runtime) -> IndexStore | None:
         return None
     index.close()
     return None
+
+
+def is_at_hand(source: Checkout | Runtime) -> bool:
+    """Whether `source` has an index and the text that the index is of: generated files may be gone or damaged."""
+    index = open_index(source)
+    if index is None:
+        return False
+    index.close()
+    return not isinstance(source, Runtime) or generated.find(source) is not None
 
 
 def opened(source: Checkout | Runtime) -> IndexStore:

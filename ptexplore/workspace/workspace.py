@@ -27,10 +27,13 @@ from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.search.operators import Catalogue
 from ptexplore.view.trees import IndexedTree, Spot, project
 from ptexplore.workspace.opening import (
+    DAMAGED,
     InstalledTorch,
     Watch,
+    check_cache,
     compared_checkouts,
     fresh_index,
+    is_at_hand,
     open_catalogue,
     open_index,
     open_installed,
@@ -46,8 +49,8 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour, UnreadNotes
     from ptexplore.annotations.topics import Topic
+    from ptexplore.capture.allowed import AllowedRun
     from ptexplore.capture.own_process import RecordedBlock
-    from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.resolve.places.lookup import Lookup
@@ -80,7 +83,8 @@ class Workspace:
 
     `python` is a Python whose torch is looked at (None: our own), `tree` the one tree to look into (a checkout's name,
     or "runtime"; None: all in use), `notes` folders of notes over the shipped ones. `watch` shows progress under a
-    title, `notice` tells the user of something that is not an error.
+    title, `notice` tells the user of something that is not an error. Raises PtexploreError if the cache belongs to
+    somebody else.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class Workspace:
         watch: Watch = unwatched,
         notice: Callable[[str], None] = _ignore,
     ) -> None:
+        check_cache()
         self.python = python
         self.tree = tree
         self.notes = tuple(notes)
@@ -175,9 +180,9 @@ class Workspace:
     def trees(self) -> list[IndexedTree]:
         """The trees to search, the one in use first: the checkout, extensions' own sources, the installed text.
 
-        What has no index yet gets one, with progress; an index that is there is read as it is (`ptexplore index`
-        refreshes). Raises PtexploreError if there is nothing to search, nothing is called `tree`, or an index cannot
-        be built.
+        What has no index yet gets one, with progress, and damaged generated files are made anew; an index that is
+        there is read as it is (`ptexplore index` refreshes). Raises PtexploreError if there is nothing to search,
+        nothing is called `tree`, or an index cannot be built.
         """
         return self.open_trees(self.tree)
 
@@ -188,9 +193,11 @@ class Workspace:
             why = f"searched are {', '.join(named)}"
             raise PtexploreError(f"there is no tree {only} in use", why, "ptexplore fetch --list", USAGE)
         wanted = [source for name, source in named.items() if only in (None, name)]
-        missing = [source for source in wanted if open_index(source) is None]
+        missing = [source for source in wanted if not is_at_hand(source)]
         if missing:
-            with self.watch("first use of this source: indexing it") as progress:
+            is_damaged = all(open_index(source) is not None for source in missing)
+            why = DAMAGED if is_damaged else "first use of this source: indexing it"
+            with self.watch(why) as progress:
                 for source in missing:
                     refresh(source, runtime, progress)
         return self._keep([open_tree(source, runtime) for source in wanted])
@@ -201,7 +208,7 @@ class Workspace:
         Raises PtexploreError as `trees` does.
         """
         runtime, named = self._named()
-        missing = [name for name in named if self.tree in (None, name) and open_index(named[name]) is None]
+        missing = [name for name in named if self.tree in (None, name) and not is_at_hand(named[name])]
         if not missing:
             return self.trees, []
         wanted = [source for name, source in named.items() if self.tree in (None, name) and name not in missing]
@@ -245,7 +252,11 @@ class Workspace:
             return None
         self._opened.append(catalogue)
         number = next((number for number, indexed in enumerate(trees) if indexed.checkout is None), -1)
-        return Catalogue(catalogue, runtime_tree(runtime, generated.find(runtime)), number)
+        folder = generated.find(runtime)
+        if folder is None:  # it was there when the catalogue was made
+            with self.watch(DAMAGED) as progress:
+                folder = generated.ensure(runtime, progress)
+        return Catalogue(catalogue, runtime_tree(runtime, folder), number)
 
     def locate(self, spot: Spot) -> tuple[str, int] | None:
         """The file and line on this machine of what a search found; None if its text is not here."""
@@ -266,8 +277,8 @@ class Workspace:
         """The file on this machine that a place in a Trail or on a card is in, and the line there."""
         return self.lookup.place_of(ref)
 
-    def trace(self, request: TraceRequest) -> tuple[Trail, Session]:
-        """Run an expression or a script in a probe: what ran, with the notes on it, and what the probe saw.
+    def trace(self, run: AllowedRun) -> tuple[Trail, Session]:
+        """Run an expression or a script that may run in a probe: what ran, with notes on it, and what the probe saw.
 
         Raises PtexploreError if it cannot be run, raises, dies or takes too long.
         """
@@ -275,9 +286,9 @@ class Workspace:
         from ptexplore.resolve.trail import resolve
         from ptexplore.view.notes.notes_about import with_notes
 
-        check(request)  # before a first run is spent on it
+        check(run.request)  # before a first run is spent on it
         lookup = self.lookup
-        session = capture(request, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
+        session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trail, Session]:
@@ -306,7 +317,7 @@ class Workspace:
             hint = "trace the expression itself: ptexplore trace tells where it is thrown"
             if message.is_cut:
                 why, hint = "it is cut within the operator that has no kernel and its dispatch key", "paste all of it"
-            raise PtexploreError("nothing is known of this message", why, hint)
+            raise PtexploreError("no explanation of this message is written down here", why, hint)
         return message
 
     def operator(self, name: str) -> Card:

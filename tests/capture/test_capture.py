@@ -13,12 +13,13 @@ from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
+from ptexplore.workspace.typed import typed
 
 pytest.importorskip("torch")
 
 
 def trace(runtime: Runtime, expression: str | None, **options) -> Session:
-    return capture(TraceRequest(expression=expression, cwd=options.pop("cwd", "/"), **options), runtime)
+    return capture(typed(TraceRequest(expression=expression, cwd=options.pop("cwd", "/"), **options)), runtime)
 
 
 def events(session: Session, recorder: str, kind: str = "event") -> list[dict]:

@@ -18,6 +18,7 @@ from ptexplore.capture.trace import capture
 from ptexplore.errors import FAILED, MISSING, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
+from ptexplore.workspace.typed import typed
 
 pytest.importorskip("torch")
 MODULES = ("import os, sys, time, subprocess, threading, ctypes, multiprocessing",)
@@ -25,7 +26,7 @@ MODULES = ("import os, sys, time, subprocess, threading, ctypes, multiprocessing
 
 def trace(runtime: Runtime, expression: str, **options: Any) -> Session:
     given = {"cwd": "/", "setup": MODULES, **options}
-    return capture(TraceRequest(expression=expression, **given), runtime)
+    return capture(typed(TraceRequest(expression=expression, **given)), runtime)
 
 
 def failure(runtime: Runtime, expression: str, **options: Any) -> PtexploreError:
@@ -160,10 +161,11 @@ def test_when_ptexplore_itself_goes_away_nothing_runs_on(
     expression = f"open({str(begun)!r}, 'w') and subprocess.run(['sleep', '{mark}'])"
     code = (
         "from ptexplore.capture.probing import TraceRequest\n"
+        "from ptexplore.workspace.typed import typed\n"
         "from ptexplore.capture.trace import capture\n"
         "from ptexplore.source.runtime.describe import find_runtime\n"
         f"request = TraceRequest(expression={expression!r}, setup={MODULES!r}, cwd='/')\n"
-        f"capture(request, find_runtime({runtime.python!r}))"
+        f"capture(typed(request), find_runtime({runtime.python!r}))"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60

@@ -10,6 +10,7 @@ from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import capture
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
+from ptexplore.workspace.typed import typed
 
 pytest.importorskip("torch")
 stepper = pytest.importorskip("ptexplore.probe.stepper")
@@ -24,7 +25,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 def trace(runtime: Runtime, expression: str | None, **options) -> Session:
-    return capture(TraceRequest(expression=expression, native=True, **options), runtime)
+    return capture(typed(TraceRequest(expression=expression, native=True, **options)), runtime)
 
 
 def parts(session: Session) -> list[dict]:
@@ -61,7 +62,7 @@ def test_what_may_run_once_only_is_not_stepped(warm: Runtime) -> None:
 
 
 def test_not_asked_for(warm: Runtime) -> None:
-    session = capture(TraceRequest(expression="a + b"), warm)
+    session = capture(typed(TraceRequest(expression="a + b")), warm)
     assert (session.captured.native, parts(session)) == (False, [])
 
 

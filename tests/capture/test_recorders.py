@@ -13,6 +13,7 @@ from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import capture
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
+from ptexplore.workspace.typed import typed
 from tests.harness import THOROUGH
 
 torch = pytest.importorskip("torch")
@@ -26,7 +27,7 @@ def elsewhere(x):
 
 
 def trace(runtime: Runtime, expression: str, **options: Any) -> Session:
-    return capture(TraceRequest(expression=expression, cwd="/", **options), runtime)
+    return capture(typed(TraceRequest(expression=expression, cwd="/", **options)), runtime)
 
 
 def seen(session: Session, recorder: str, kind: str = "event") -> list[dict[str, Any]]:
@@ -177,7 +178,7 @@ def test_a_new_operator_tells_its_table(warm: Runtime) -> None:
         "lib.impl('twice', lambda x: x + x, 'CPU')"
     )
     request = TraceRequest(expression="torch.ops.ptexplore_test.twice(a)", setup=(setup,), cwd="/")
-    session = capture(request, warm, {"aten::add.Tensor": "not what it is"})
+    session = capture(typed(request), warm, {"aten::add.Tensor": "not what it is"})
     tables = {t["op"]: t for t in seen(session, "ops", "table")}
     assert "twice(Tensor x) -> Tensor" in tables["ptexplore_test::twice"]["schema"]
     assert "CPU" in tables["ptexplore_test::twice"]["table"]
@@ -287,7 +288,7 @@ def test_a_thread_that_was_there_before_the_expression_is_said_to_be_untold(warm
 def test_what_ends_at_the_recursion_limit_is_told_as_that(warm: Runtime) -> None:
     """The recorders' own frames count for the limit: how deep each pass comes is nothing of the expression's."""
     request = TraceRequest(expression="f(a)", cwd="/", setup=("def f(t):\n return f(t.view(3, 3))",))
-    told = capture(request, warm, raising=True)
+    told = capture(typed(request), warm, raising=True)
     (raised, *_) = seen(told, "ops", "raised")
     frames = raised["frames"] + [None] * raised["further"]
     assert len(frames) > 900, "torch's own traceback has a thousand"

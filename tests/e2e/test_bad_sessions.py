@@ -182,3 +182,34 @@ def test_nothing_in_a_session_is_run(command: InProcess, saved: str) -> None:
 def test_a_place_that_cannot_be_saved_to(command: InProcess) -> None:
     trace(command, "a + b", "--save", str(Path.cwd() / "no" / "such" / "folder.json")).three_parts(FAILED, USAGE)
     trace(command, "a + b", "--save", str(Path.cwd())).three_parts(FAILED, USAGE)
+
+
+def test_a_saved_trace_runs_after_a_yes_to_all_of_it(command: InProcess, saved: str, tmp_path: Path) -> None:
+    """Its setup may be anybody's. To look at it runs nothing; to run it again is asked about, by its very content."""
+    planted = json.loads(saved)
+    mark = tmp_path / "ran"
+    planted["session"]["options"]["setup"] = [f"open({str(mark)!r}, 'w').close()"]
+    Path("planted.json").write_text(json.dumps(planted))
+    for view in ("path", "modules", "operators", "tree"):
+        assert command("trace", "--load", "planted.json", "--view", view, target=None).code == 0
+    refused = command("trace", "--load", "planted.json", "--rerun", "--no-native").three_parts(USAGE)
+    assert f"open({str(mark)!r}, 'w').close()" in refused.err, "all of it is shown"
+    assert "torch.add(a, b)" in refused.err
+    sha = refused.err.rsplit("--trust ", 1)[1].split()[0]
+    wrong = command("trace", "--load", "planted.json", "--rerun", "--trust", "0" * 64).three_parts(USAGE)
+    assert "not the hash" in wrong.err
+    for option in (("--setup", "x = 1"), ("--var", "a=1"), ("--with", "torch.no_grad()"), ("--grad",), ("--once",)):
+        command("trace", "--load", "planted.json", "--rerun", *option).three_parts(USAGE)
+    assert not mark.exists()
+    ran = command("trace", "--load", "planted.json", "--rerun", "--no-native", "--json", "--trust", sha)
+    assert ran.code == 0, ran
+    assert mark.exists()
+    assert json.loads(ran.out)["expression"] == "torch.add(a, b)"
+    mark.unlink()
+    assert command("trace", "--load", "planted.json", "--rerun", "--no-native").code == 0, "the yes is remembered"
+    assert mark.exists()
+    mark.unlink()
+    planted["session"]["options"]["setup"][0] += " "
+    Path("planted.json").write_text(json.dumps(planted))
+    command("trace", "--load", "planted.json", "--rerun", "--no-native").three_parts(USAGE)
+    assert not mark.exists()

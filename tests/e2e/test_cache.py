@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from ptexplore.source.runtime import generated
 from ptexplore.source.runtime.describe import find_runtime
 from tests import first_runs
 from tests.conftest import made_by
@@ -182,6 +184,53 @@ def test_a_damaged_database_is_rebuilt(cli: Cli, own_cache: Path, damage: object
     answers(damaged)
     again = database(own_cache).stat()
     assert (again.st_ino, again.st_mtime_ns) == (rebuilt.st_ino, rebuilt.st_mtime_ns), "it was rebuilt for good"
+
+
+def _empty_manifest(folder: Path) -> None:
+    (folder / generated.MANIFEST).write_text("")
+
+
+def _cut_manifest(folder: Path) -> None:
+    truncated(folder / generated.MANIFEST)
+
+
+def _no_manifest(folder: Path) -> None:
+    (folder / generated.MANIFEST).unlink()
+
+
+def _other_manifest(folder: Path) -> None:
+    manifest = json.loads((folder / generated.MANIFEST).read_text())
+    (folder / generated.MANIFEST).write_text(json.dumps(manifest | {"format": 99}))
+
+
+def _file_gone(folder: Path) -> None:
+    (folder / UFUNC).unlink()
+
+
+def _file_cut(folder: Path) -> None:
+    truncated(folder / UFUNC)
+
+
+UFUNC = "build/aten/src/ATen/UfuncCPU_add.cpp"  # it holds a class that inherits from TensorIteratorBase
+INHERITS = ("refs", "TensorIteratorBase", "--tree", "runtime", "--kind", "inherits")
+DAMAGES = [_empty_manifest, _cut_manifest, _no_manifest, _other_manifest, _file_gone, _file_cut]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES if THOROUGH else DAMAGES[:1], ids=lambda damage: damage.__name__)
+def test_damaged_generated_files_are_made_anew_and_change_no_answer(
+    cli: Cli, own_cache: Path, damage: Callable[[Path], None]
+) -> None:
+    mine = Cli(own_cache, cli.cwd)
+    whole = mine(*INHERITS)
+    assert whole.code == 0, whole
+    (folder,) = (path for path in (own_cache / "generated").iterdir() if path.is_dir())
+    assert UFUNC in whole.out
+    damage(folder)
+    assert not generated.is_complete(folder)
+    after = mine(*INHERITS)
+    assert (after.code, after.out) == (0, whole.out)
+    assert generated.is_complete(folder)
 
 
 # --- shared and interrupted ---------------------------------------------------------------------

@@ -80,7 +80,6 @@ def study(world: tuple[Path, Path], command: InProcess, monkeypatch: pytest.Monk
     monkeypatch.setenv("PTEXPLORE_CACHE", str(cache))
     yield Study(command, root, Path.cwd())
     (root / MIX).write_text(before, encoding="utf-8")
-    (cache / "trusted-notes.json").unlink(missing_ok=True)
 
 
 def test_check_pin_and_check_after_the_source_changed(study: Study) -> None:

@@ -175,6 +175,38 @@ def test_what_it_raised_passes_through_and_is_the_ending() -> None:
     assert f"what was recorded raised RuntimeError: {caught.value}"[:80] in recording.trail.text()
 
 
+def test_a_graph_that_was_freed_has_the_call_that_recorded_it(tmp_path: Path) -> None:
+    """And every line is of this file; what is saved says so too."""
+    net = torch.nn.Linear(3, 3)
+    state = torch.zeros(2, 3)
+    lines: dict[str, int] = {}
+
+    def line() -> int:
+        return sys._getframe(1).f_lineno
+
+    recording = ptexplore.record()
+    with pytest.raises(RuntimeError, match="a second time") as caught, recording:
+        for _step in range(3):
+            state, lines["recorded"] = net(state).tanh(), line()
+            loss = state.mean()
+            loss.backward(), lines.update(freed=line())
+    assert state.grad_fn is not None
+    ending = recording.trail.ending
+    assert ending is not None
+    assert ending.message == str(caught.value)
+    freed = ending.freed
+    assert freed is not None
+    assert (freed.recorded.source.line, freed.freed.source.line) == (lines["recorded"], lines["freed"])
+    assert (freed.recorded_after, freed.freed_by, freed.backwards, freed.situation) == (0, 1, 2, "state")
+    assert [use.source.line for use in freed.uses] == [lines["recorded"]]
+    assert "state" in freed.names
+    assert all(parameter.grad is not None for parameter in net.parameters()), "of the first backward"
+    recording.save(tmp_path / "x.trail")
+    kept = ptexplore.load(tmp_path / "x.trail").ending
+    assert kept is not None
+    assert kept.freed == freed
+
+
 class Broken(torch.utils.data.Dataset[Any]):
     def __len__(self) -> int:
         return 1
@@ -319,7 +351,7 @@ assert ran == [os.getpid()] * 2
 assert children() == before
 trail = recording.trail
 stepping = trail.record.program.stepping
-assert (stepping.budget, stepping.reason) == (30, None), stepping
+assert (stepping.most, stepping.reason) == (90_000_000, None), stepping
 assert stepping.forks >= 2, stepping
 assert trail.record.captured.native
 (entry,) = (hop for hop in trail.find("softmax") if hop.kind == "op" and hop.op == "aten::softmax.int")

@@ -21,6 +21,7 @@ from ptexplore.view.trace.program_parts import parts_of
 from ptexplore.view.trace.stacks import _threads
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch.utils.checkpoint")
 nn, F = torch.nn, torch.nn.functional
 
 
@@ -992,3 +993,116 @@ def test_a_module_s_names_are_not_asked_for_as_locals_in_python_3_12(monkeypatch
     monkeypatch.setattr(values.sys, "version_info", (3, 12, 3))
     own = 1
     assert values.names_of(sys._getframe())["own"] == own
+
+
+def _counted_by_python(run: Callable[[], object]) -> Counter[str]:
+    """How often each function of this file was called, as Python's own profile function tells."""
+    counts: Counter[str] = Counter()
+
+    def hook(frame: Any, event: str, _argument: Any) -> None:
+        if event == "call" and frame.f_code.co_filename == __file__:
+            counts[frame.f_code.co_name] += 1
+
+    sys.setprofile(hook)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return counts
+
+
+def _calls_of(program: Program, name: str) -> tuple[int, bool]:
+    """How many calls all paths have that end with a function, and whether there may be more."""
+    paths = [path for path in program.paths if path.name.rpartition(".")[2] == name]
+    return sum(path.calls for path in paths), any(path.at_least for path in paths)
+
+
+def _small_step(x: Any) -> Any:
+    return x + 1
+
+
+def _through_torch() -> None:
+    """Functions of torch's between ours, on lines of their own: each a path."""
+    x = torch.ones(2)
+    torch.utils.checkpoint.checkpoint(_small_step, x, use_reentrant=False)
+    torch.utils.checkpoint.checkpoint(_small_step, x, use_reentrant=False)
+    F.softmax(_small_step(x), 0)
+    torch.utils.checkpoint.checkpoint(_small_step, x, use_reentrant=False)
+
+
+def _downwards(count: int) -> None:
+    if count:
+        _upwards(count - 1)
+
+
+def _upwards(count: int) -> None:
+    _downwards(count)
+    torch.ones(1)
+
+
+@pytest.mark.parametrize("paths", [1, 5, 9, 20, 60])
+def test_beyond_the_paths_that_there_is_room_for_calls_of_your_functions_are_counted(
+    monkeypatch: pytest.MonkeyPatch, paths: int
+) -> None:
+    _through_torch()
+    right = _counted_by_python(_through_torch)
+    assert right["_small_step"] == 4
+    monkeypatch.setattr(recorder(), "PATHS", paths)
+    program = recorded(_through_torch)
+    for name in ("_small_step", "_through_torch"):
+        assert _calls_of(program, name) == (right[name], False)
+
+
+def test_a_count_that_misses_calls_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder(), "PATHS", 1)
+    monkeypatch.setattr(recorder(), "ROWS", 2)  # for the function that is recorded, for its calls through torch's
+    program = recorded(_through_torch)
+    count, is_least = _calls_of(program, "_small_step")
+    assert is_least
+    assert count == 3 < _counted_by_python(_through_torch)["_small_step"]
+    assert _calls_of(program, "_through_torch") == (1, False)
+    (part,) = (part for part in parts_of(program, "x").walk() if part.name.endswith("_small_step"))
+    assert (part.calls, part.at_least) == (3, True)
+
+
+def test_functions_that_call_each_other_deeply_are_counted() -> None:
+    def run() -> None:
+        _downwards(200)
+
+    right = _counted_by_python(run)
+    program = recorded(run)
+    assert any("nest over" in cut for cut in program.cuts)
+    for name in ("_downwards", "_upwards"):
+        assert _calls_of(program, name) == (right[name], False)
+
+
+def _even(count: int) -> Any:
+    torch.ones(2)
+    return _odd(count - 1) if count else None
+
+
+def _odd(count: int) -> Any:
+    _helper()
+    return _even(count - 1) if count else None
+
+
+def _helper() -> None:
+    torch.zeros(2)
+
+
+def test_functions_that_call_each_other_are_one_row_each_and_rows_add_up() -> None:
+    def run() -> None:
+        _even(41)
+
+    right = _counted_by_python(run)
+    program = recorded(run)
+    root = parts_of(program, "x")
+    rows = {part.name: part for part in root.walk()}
+    assert len(rows) == len(list(root.walk())), "a function has one row"
+    for name in ("_even", "_odd", "_helper"):
+        assert rows[name].calls == right[name]
+    assert [part.name for part in rows["_even"].parts] == ["_odd"]
+    assert rows["_even"].operators == right["_even"] + right["_helper"]
+    assert rows["_odd"].operators == rows["_helper"].operators == right["_helper"]
+    for part in root.walk():
+        assert sum(inner.time for inner in part.parts) <= part.time <= root.time

@@ -252,3 +252,69 @@ def test_nested_records_are_not_walked_by_recursion() -> None:
             if known.walks and not known.unrolled and name in _reached(functions, name):
                 recursive.append(f"{name_of(path)}::{name}")
     assert set(recursive) == set(_SHALLOW)
+
+
+# --- the doors (docs/security.md): one place each, so that nobody has to remember ---
+
+
+def calls_of(names: set[str]) -> dict[str, set[str]]:
+    """The modules that call something of one of these names, by name."""
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = node.func if isinstance(node, ast.Call) else None
+            name = getattr(called, "id", "") or getattr(called, "attr", "")
+            if name in names and path not in PROBES:
+                found[name].add(name_of(path))
+    return found
+
+
+def test_what_was_read_from_a_file_reaches_the_probe_by_one_door() -> None:
+    """Who makes a run that may run, who calls what is typed so, who starts a probe with code."""
+    found = calls_of({"AllowedRun", "typed", "capture", "ask_of_program"})
+    assert found["AllowedRun"] == {
+        "ptexplore/capture/allowed.py", "ptexplore/workspace/consent.py", "ptexplore/workspace/typed.py",
+    }  # fmt: skip
+    callers = {path for path in found["typed"] if "view/" not in path}  # view/ has a function of that name of its own
+    assert callers == {"ptexplore/api/questions.py", "ptexplore/cli/trace.py", "ptexplore/tui/app.py"}
+    assert {path for path in found["capture"] if "console" not in path} == {
+        "ptexplore/workspace/lab_runs.py", "ptexplore/workspace/workspace.py",
+    }  # fmt: skip
+    assert found["ask_of_program"] == {"ptexplore/capture/trace.py"}
+    imports = re.compile(r"probing import [^\n]*\b(ask|converse)\b")
+    asked = {name_of(path) for path in MODULES if imports.search(path.read_text(encoding="utf-8"))}
+    assert asked <= {"ptexplore/capture/trace.py", "ptexplore/capture/runtime.py", "ptexplore/capture/survey.py"}
+
+
+def test_a_saved_trace_is_given_to_the_command_by_nobody_but_the_library_of_allowed_runs() -> None:
+    """`browse` starts `ptexplore trace` in a process of its own, which takes its words for typed ones."""
+    text = (PACKAGE / "tui/library.py").read_text(encoding="utf-8")
+    assert text.count('"trace", *') == 1
+    assert "def trace(self, run: AllowedRun" in text
+    started = re.compile(r"run_command\(\s*\[\s*\"trace\"")
+    others = [name_of(path) for path in MODULES if started.search(path.read_text(encoding="utf-8"))]
+    assert others == ["ptexplore/tui/library.py"]
+
+
+def test_text_reaches_screens_and_pages_by_one_door_each() -> None:
+    """Each console is gated, the one app has the filter, Markdown has one reader, a page one writer."""
+    for path in MODULES:
+        text = path.read_text(encoding="utf-8")
+        made = len(re.findall(r"(?<![\w.])Console\(", text))
+        assert made == len(re.findall(r"gated\(\s*Console\(", text)), path
+        if path.name != "markdown.py":
+            assert "import MarkdownIt" not in text, path
+        assert not re.search(r"\(App\[|\(App\)", text) or name_of(path) == "ptexplore/tui/app.py", path
+        if re.search(r"defusedxml|xml\.etree|minidom|expat", text):
+            assert name_of(path) == "ptexplore/render/html/svg.py"
+    assert "get_line_filters" in (PACKAGE / "tui/app.py").read_text(encoding="utf-8")
+    pages = (PACKAGE / "render/html").rglob("*.py")
+    written = {path.name for path in pages if "write_whole" in path.read_text(encoding="utf-8")}
+    assert written == {"output.py"}, "every page is cleaned where it is written"
+
+
+def test_links_to_source_are_built_in_one_place() -> None:
+    hosts = [path for path in MODULES if "https://github.com/pytorch" in path.read_text(encoding="utf-8")]
+    assert PACKAGE / "source/permalink.py" in hosts
+    built = {name_of(path) for path in MODULES if re.search(r"/blob/", path.read_text(encoding="utf-8"))}
+    assert built <= {"ptexplore/source/permalink.py", "ptexplore/cli/html.py"}, built

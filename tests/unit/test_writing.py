@@ -227,6 +227,7 @@ def in_parallel(work: Callable[[int], None], count: int) -> None:
 def test_no_trust_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of sixteen at once every one is kept, and none that was revoked at the same time comes back."""
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path))
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path))
     in_parallel(_trust, 16)
     assert set(trust.trusted().values()) == {f"{number}.md" for number in range(0, 16, 2)}
     assert json.loads(trust_file().read_bytes())["format"] == 1
@@ -256,6 +257,7 @@ def test_what_cannot_be_read_is_not_taken_for_nothing(
 ) -> None:
     """The n-th call fails while something is added: what was there is there, and nothing was put away as damaged."""
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path))
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path))
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path))
     add, count = KEPT[name]
     add(0)
@@ -275,6 +277,7 @@ def test_a_checkouts_record_that_cannot_be_read_is_said(tmp_path: Path, monkeypa
     from ptexplore.source.fetch import checkouts
 
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path))
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path))
     (tmp_path / "checkouts/mine").mkdir(parents=True)
     assert checkouts.checkouts() == []
     (tmp_path / "checkouts/mine/checkout.json").mkdir()  # a folder where the record belongs: it cannot be read

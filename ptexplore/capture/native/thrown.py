@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -47,13 +47,21 @@ def thrown(text: str, cache: Path) -> dict[str, Any] | None:
 
 
 def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
-    """The functions of torch's libraries on the stack, innermost first."""
+    """The functions of torch's libraries on the stack that a text tells, innermost first."""
+    frames = (_FRAME.fullmatch(line.rstrip()) for line in text.splitlines())
+    return stack_at([(frame[1], int(frame[2])) if frame is not None else None for frame in frames], cache)
+
+
+def stack_at(places: Sequence[tuple[str, int] | None], cache: Path) -> Iterator[CppFunction]:
+    """The functions of torch's libraries at these places of libraries, file and address, innermost first.
+
+    Returns nothing for a place that is not known. `cache` is the folder where function tables are kept by build id.
+    """
     libraries: dict[str, Elf | None] = {}
-    frames = [_FRAME.fullmatch(line.rstrip()) for line in text.splitlines()]
-    for frame, caller in zip_longest(frames, frames[1:]):
-        if frame is None or not _is_ours(frame[1]):
+    for place, caller in zip_longest(places, places[1:]):
+        if place is None or not _is_ours(place[0]):
             continue
-        path = frame[1]
+        path = place[0]
         if path not in libraries:
             try:
                 libraries[path] = Elf(path, cache)
@@ -62,9 +70,9 @@ def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
         elf = libraries[path]
         # The address is the one that the call returns to: it may be behind the function's end.
         if elf is not None:
-            function = elf.at(int(frame[2]) - 1)
+            function = elf.at(place[1] - 1)
             # What cannot be read may be torch's.
-            entered = caller is not None and not _is_ours(caller[1]) and not _calls_back(caller[1])
+            entered = caller is not None and not _is_ours(caller[0]) and not _calls_back(caller[0])
             yield CppFunction(function.library, demangle(function.mangled), function.unit, entered)
 
 

@@ -15,7 +15,7 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of
 from ptexplore.view.notes.folder import line_named, map_rows, tours_through
 from ptexplore.view.site.operator_list import GROUPS, families, sections
-from ptexplore.view.site.site import Site, folder_url, operator_names, safe, shown
+from ptexplore.view.site.site import Site, apart, folder_url, namespace_url, operator_names, shown
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: 
         namespace, rest = operator_names(name)
         spaces[namespace].append((rest, url))
     order = sorted(spaces, key=lambda space: (-len(spaces[space]), space))
-    urls = {space: f"ops/{safe(space or 'none')}.html" for space in order}
+    urls = apart(order, namespace_url)
     listed = [
         (space, url, f"{len(spaces[space]):,} operator{'s' * (len(spaces[space]) != 1)}") for space, url in urls.items()
     ]

@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.processes import end_with_parent, ending_workers
+from ptexplore.render.html.svg import MARK
 from ptexplore.safe_text import clean_document, is_clean
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
@@ -30,6 +31,24 @@ from ptexplore.writing import write_whole
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1
 _UNKNOWN = "?"  # the hash of what a file was made of that a killed build wrote
+_LOST = "!"  # the same of a file that could not be written: why stands in place of its size
+# What is wrong with one name, and with no other: its page is lost, and all others are written.
+_OF_ONE_NAME = {
+    errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ELOOP,
+}  # fmt: skip
+# How the files of a site begin. A list of pages may have been planted: what it names is only taken away, or written
+# over, where the file itself shows that ptexplore wrote it.
+_BEGINS = {
+    ".html": (b'<!doctype html>\n<html lang="en" data-root="',),
+    ".js": (b"ptx.",),
+    ".svg": (MARK,),
+}
+_ASSETS = (
+    b"docs/html.md",
+    b"tests/unit/view/test_ranking.py",
+    b'rx="3" fill="#0550ae"/>',
+)  # near the beginning of each
+_LARGEST = 256 * 1024 * 1024  # bytes of a list of pages
 Row = tuple[str, list[Any], bool]  # a URL, what the manifest knows of it, whether its bytes changed
 ASIDE = ".ptexplore-aside"
 _JOURNAL = ".new"
@@ -50,10 +69,16 @@ def digest(*parts: object) -> str:
 
 
 class Output:
-    """A site's folder. `pages` is what is known of each file: the hash of what it was made of, and its size."""
+    """A site's folder. `pages` is what is known of each file: the hash of what it was made of, and its size.
 
-    def __init__(self, root: Path) -> None:
+    `lost` says why a file could not be written, by its URL. With `force` files that ptexplore did not write are written
+    over.
+    """
+
+    def __init__(self, root: Path, *, force: bool = False) -> None:
         self.root = root
+        self.force = force
+        self.lost: dict[str, str] = {}
         self._aside = Aside(root)
         self.before: dict[str, list[Any]] = _manifest(root)
         self.pages: dict[str, list[Any]] = {}
@@ -64,6 +89,9 @@ class Output:
     def take(self, rows: Iterable[Row]) -> None:
         """Know of files that another process wrote."""
         for url, known, changed in rows:
+            if known[0] == _LOST:
+                self.lost[url] = known[1]
+                continue
             self.pages[url] = known
             if changed:
                 self.changed.add(url)
@@ -89,16 +117,57 @@ class Output:
         cannot be written.
         """
         content = _safe(text) if isinstance(text, str) else text
-        self.pages[url] = [key, len(content)] if data is None else [key, len(content), data]
+        known: list[Any] = [key, len(content)] if data is None else [key, len(content), data]
+        if data is None and PurePosixPath(url).suffix not in _BEGINS:
+            known.append(hashlib.sha256(content).hexdigest())  # by which a later build knows it
         file = self.root / url
         with _told(self.root):
-            self._folder(url)
-            if _content(file, len(content)) != content:
-                if url not in self.before:
-                    self._aside.note(url)
-                write_whole(file, content, self._aside.folder)
-                self.changed.add(url)
-        return url, self.pages[url], url in self.changed
+            try:
+                self._folder(url)
+                if _content(file, len(content)) != content:
+                    self._check(url)
+                    if url not in self.before:
+                        self._aside.note(url)
+                    write_whole(file, content, self._aside.folder)
+                    self.changed.add(url)
+            except OSError as error:
+                if error.errno not in _OF_ONE_NAME:
+                    raise
+                self.lost[url] = f"{error.strerror} ({error.filename})"
+                return url, [_LOST, self.lost[url]], False
+        self.pages[url] = known
+        return url, known, url in self.changed
+
+    def _check(self, url: str) -> None:
+        """Raise PtexploreError where something is in the way that ptexplore did not write."""
+        try:
+            status = os.lstat(self.root / url)
+        except OSError:
+            return  # nothing is there
+        if self.force or stat.S_ISDIR(status.st_mode) or self._is_ours(url):
+            return
+        why = "ptexplore did not write it, though a list of pages is there"
+        hint = "another folder, or --force to write over it"
+        raise PtexploreError(f"{self.root / url} is in the way of a page", why, hint, USAGE)
+
+    def _is_ours(self, url: str) -> bool:
+        """Whether a regular file of ours is there: it begins as ours do, or has the hash that was kept of it."""
+        try:
+            handle = os.open(self.root / url, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(handle, "rb") as file:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    return False
+                begin = file.read(2000)
+                begins = _BEGINS.get(PurePosixPath(url).suffix)
+                if begins is not None and begin.startswith(begins):
+                    return True
+                if url.startswith("assets/"):
+                    return any(mark in begin for mark in _ASSETS)
+                known = self.before.get(url, [])
+                rest = hashlib.sha256(begin + file.read()).hexdigest()
+                return begins is None and ((url == ".nojekyll" and not begin) or known[2:3] == [rest])
+        except OSError:
+            return False
 
     def _folder(self, url: str) -> None:
         """Make the folders of a page; none of them may be a link, which would lead out of the site."""
@@ -128,7 +197,7 @@ class Output:
 
     def finish(self) -> int:
         """Delete what an earlier build wrote and this one has not, and keep what is known. Gives how many went."""
-        stale = [url for url in self.before if url not in self.pages and is_plain(url)]
+        stale = [url for url in self.before if url not in self.pages and is_plain(url) and self._is_ours(url)]
         gone = 0
         for url in stale:
             file = self.root / url
@@ -184,7 +253,7 @@ def _manifest(root: Path) -> dict[str, list[Any]]:
     """
     try:
         with _told(root):
-            kept = (root / MANIFEST).read_bytes()
+            kept = _regular(root / MANIFEST)
     except PtexploreError as error:
         if isinstance(error.__cause__, (FileNotFoundError, IsADirectoryError)):
             return {}
@@ -195,6 +264,16 @@ def _manifest(root: Path) -> dict[str, list[Any]]:
         return {url: row for url, row in pages.items() if isinstance(row, list) and len(row) >= 2}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def _regular(file: Path) -> bytes:
+    """The bytes of a regular file that is no link. Raises OSError; a FIFO keeps nobody waiting."""
+    handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as opened:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            raise OSError(errno.EINVAL, "it is no list of pages", str(file))
+        return opened.read()
 
 
 @contextlib.contextmanager
@@ -210,6 +289,9 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
             why = f"{source} is where the source is read from, and nothing is written there"
             raise PtexploreError(f"a site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
     with _told(root):
+        if root.is_symlink() and not root.exists():
+            why = f"{os.readlink(root)} is not there"
+            raise PtexploreError(f"{root} is a link to nothing", why, "make that folder first, or name another", USAGE)
         if root.exists() and not root.is_dir():
             raise PtexploreError(f"{root} is no folder", "a site is many files", "ptexplore html OUT", USAGE)
         holds = sorted(set(os.listdir(root)) - {ASIDE}) if root.is_dir() else []
@@ -219,7 +301,7 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
     with _told(root):
         os.makedirs(real, exist_ok=True)
         folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    out = Output(Path(real))
+    out = Output(Path(real), force=force)
     try:
         _hold(real, folder)
         yield out

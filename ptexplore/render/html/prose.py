@@ -14,16 +14,13 @@ from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.markdown import parser, picture_trouble
 from ptexplore.errors import BROKEN
 from ptexplore.render.html.flowchart import figure
+from ptexplore.render.html.svg import redrawn
 from ptexplore.safe_text import clean_document, clean_lines
 
 Picture = Callable[[str], "tuple[str, tuple[int, int] | None] | None"]  # a picture -> where it is, and how large
 Lead = Callable[[str], "str | None"]  # a link as written -> where it leads, None where nowhere
 LARGEST = 1_000_000  # bytes of a picture
-_ACTIVE = re.compile(
-    rb"<\s*/?\s*(?:[\w-]+:)?(?:script|foreignobject|iframe|embed|object|use|image|animate\w*|set|handler|a)\b"
-    rb"|\son\w+\s*=|<!\s*(?:doctype|entity)|<\?xml-stylesheet|javascript:|@import|url\s*\(|\bhref\s*=|&#",
-    re.IGNORECASE,
-)
+_PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def html_of(text: str, lead: Lead, picture: Picture, named: Lead = lambda _code: None) -> Markup:
@@ -44,7 +41,6 @@ def html_of(text: str, lead: Lead, picture: Picture, named: Lead = lambda _code:
                 token.type, token.content = "html_block", drawn
         if token.children:
             token.children = _inline(token.children, lead, picture, named)
-    # What Markdown writes as an entity (&#x202e;) is there only now.
     return Markup(clean_document(reader.renderer.render(tokens, reader.options, {})))
 
 
@@ -102,7 +98,7 @@ def _picture(token: Token, picture: Picture) -> Token:
 
 
 def safe_picture(folder: str, url: str) -> bytes | None:
-    """The bytes of a picture beside a tour; None where it may not be shown: it is elsewhere, or could do something.
+    """A picture beside a tour, an SVG written anew; None where it may not be shown: it is elsewhere, or is no picture.
 
     Raises OSError where it is there, and a broken disk keeps it back.
     """
@@ -123,10 +119,8 @@ def safe_picture(folder: str, url: str) -> bytes | None:
     if len(data) > LARGEST:
         return None
     if url.endswith(".png"):
-        harmless = data.startswith(b"\x89PNG\r\n\x1a\n")
-    else:
-        harmless = b"<svg" in data[:1000] and b"\0" not in data and not _ACTIVE.search(data)
-    return data if harmless else None
+        return data if data.startswith(_PNG) else None
+    return redrawn(data)
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:

@@ -27,7 +27,7 @@ from ptexplore.render.html.source_pages import entry
 from ptexplore.view.link_targets import DefinitionsByName, Meaning
 from ptexplore.view.notes.folder import MapRow, on_map
 from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
-from ptexplore.view.site.site import Site, between, safe, stop_url
+from ptexplore.view.site.site import Site, between, picture_url, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
 from ptexplore.view.trees import changed
 
@@ -151,7 +151,7 @@ class Tours:
             data = safe_picture(tour.folder, url)
             if data is None:
                 return None
-            where = f"tours/{safe(tour.id)}-{safe(url.replace('/', '-'))}"
+            where = picture_url(tour.id, url)
             self.out.write(where, data)
             return between(page, where), picture_size(data)
 

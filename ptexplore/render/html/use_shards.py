@@ -11,7 +11,7 @@ from ptexplore.lazy import lazy
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, SiteWork, digest, in_processes
 from ptexplore.render.html.packed import pack
-from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, OTHERWISE, SEVERAL, TOLD_APART
+from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, OTHERWISE, OVERRIDDEN, SEVERAL, TOLD_APART
 from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
 from ptexplore.view.trees import changed
 from ptexplore.view.use_meaning import UseReader
@@ -84,6 +84,7 @@ class UsesWriter:
             "values": NOT_READ,
             "apart": TOLD_APART,
             "otherwise": OTHERWISE,
+            "overridden": OVERRIDDEN,
         }
         table = json.dumps({"shards": count, **words}, separators=(",", ":"))
         self.out.write(_TABLE, f"ptx.usesTable({table})\n", key, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 
 from rich.console import Console
@@ -25,4 +26,4 @@ def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> N
         console.print(Padding.indent(styled((", ".join(card.siblings), "")), 2))
     if card.notes:
         print_marks(console, [replace(mark, line=0) for mark in card.notes], "\nto read")
-    print_next(console, f"ptexplore op {card.operator.name} --json", "\n")
+    print_next(console, f"ptexplore op {shlex.quote(card.operator.name)} --json", "\n")

@@ -71,11 +71,16 @@ class _Gated:
             yield segment if safe else segment._replace(text=clean_document(segment.text))
 
 
+def gated(console: Console) -> Console:
+    """The console, on which no text steers the terminal: every console that ptexplore makes goes through here."""
+    console.push_render_hook(_Gate())
+    return console
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """A console that obeys NO_COLOR and never reads markup; in a pipe it folds nothing unless COLUMNS says so."""
     environment = {name: value for name, value in os.environ.items() if name not in SIZES or _is_size(value)}
-    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, _environ=environment)
-    console.push_render_hook(_Gate())
+    console = gated(Console(stderr=stderr, markup=False, highlight=False, emoji=False, _environ=environment))
     if not console.is_terminal and "COLUMNS" not in environment:
         console.width = PIPE_WIDTH
     return console
@@ -88,11 +93,10 @@ def _is_size(text: str) -> bool:
 
 def picture(draw: Callable[[Console], None], title: str) -> str:
     """The SVG of what `draw` prints, 100 columns wide, in colour; equal input gives equal bytes."""
-    console = Console(
+    console = gated(Console(
         record=True, width=PICTURE_WIDTH, file=io.StringIO(), markup=False, highlight=False, force_terminal=True,
         color_system="truecolor", legacy_windows=False,
-    )  # fmt: skip
-    console.push_render_hook(_Gate())
+    ))  # fmt: skip
     draw(console)
     label = html.escape(clean(title)).replace("{", "{{").replace("}", "}}")  # the frame is a format string
     return console.export_svg(title=clean(title), code_format=FRAME.replace("TITLE", label), unique_id="ptx")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from rich.console import Console
 from rich.text import Text
 
@@ -18,4 +20,4 @@ def print_error(console: Console, message: ErrorMessage, locate: Locate) -> None
         indent = "  " * line.indent
         folded(console, drawn(line.spans, locate), indent, f"{indent}  ")
     if message.missing is not None and message.is_known:
-        print_next(console, f"ptexplore op {message.missing.op} --full", "\n")
+        print_next(console, f"ptexplore op {shlex.quote(message.missing.op)} --full", "\n")

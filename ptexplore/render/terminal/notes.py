@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.annotations.records import Problem, Tour
+from ptexplore.annotations.records import Problem
 from ptexplore.render.terminal.console import STYLES, folded, styled
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import MEANING, TONES, WORDS, Checked, CheckView, where_to
 from ptexplore.view.notes.folder import PagesCheck
-from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code
+from ptexplore.view.notes.labs import LAB_TONES, LabResult
 
 
 def print_check(console: Console, view: CheckView, *, everything: bool) -> None:
@@ -67,16 +67,15 @@ def lab_line(lab: LabResult) -> str:
     return clean(f"lab {lab.outcome}  {lab.name}{lab.time}{why}{place}")
 
 
-def print_trusted(tours: Sequence[Tour], problems: Sequence[Problem], *, revoked: bool) -> None:
-    """Every lab of these files, what it runs, and that it may now."""
-    for tour in tours:
-        print(clean(f"{'no longer trusted' if revoked else 'trusted'}: {tour.where.file} (sha256 {tour.sha[:12]}…)"))
-        for stop in tour.stops:
-            for lab in stop.labs if not revoked else ():
-                print(clean(f"  {stop.id}/{lab.id}  line {lab.where.line}"))
-                for line in lab_code(lab):
-                    print(f"    {clean(line)}")
-    if not tours:
-        print("there are no labs in it: nothing to trust")
+def print_trusted(
+    files: Mapping[str, str], lines: Sequence[str], problems: Sequence[Problem], *, revoked: bool
+) -> None:
+    """All code of these files, by their hashes, where it was not shown before; and that it may run now."""
+    for line in lines:
+        print(clean(line))
+    for sha, file in files.items():
+        print(clean(f"{'no longer trusted' if revoked else 'trusted'}: {file} (sha256 {sha[:12]}…)"))
+    if not files:
+        print("no code is in it: nothing to trust")
     for problem in problems:
         print(clean(f"{problem.where}: {problem.text}"))

@@ -60,12 +60,14 @@ class ProgressLines:
 def progress_bar(title: str = "") -> Iterator[_Bar | ProgressLines]:
     """Show steps as they are reported, under a title if there is one; the bar goes away when all is done."""
     if title:
-        print(title, file=sys.stderr, flush=True)
+        print(clean(title), file=sys.stderr, flush=True)
     if not sys.stderr.isatty():
         yield ProgressLines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    from ptexplore.render.terminal.console import gated
 
     columns = (
         SpinnerColumn(),
@@ -75,5 +77,6 @@ def progress_bar(title: str = "") -> Iterator[_Bar | ProgressLines]:
         TextColumn("{task.fields[detail]}", markup=False, style="dim"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True, markup=False, highlight=False), transient=True) as bar:
+    console = gated(Console(stderr=True, markup=False, highlight=False))
+    with Progress(*columns, console=console, transient=True) as bar:
         yield _Bar(bar)

@@ -13,6 +13,7 @@ import io
 import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -30,6 +31,8 @@ RATIO = 100  # unpacked to packed, from FREE bytes on; source text packs to a te
 FREE = 128 * 1024**2
 _CHUNK = 1 << 20
 LONGEST = 255  # bytes of a name
+LONGEST_PATH = 1000  # bytes of a whole name, and of where a link leads
+_SHOWN = 60  # characters of a name in an error
 DEEPEST = 100  # folders within one another; PyTorch has some fifteen
 _KINDS = {b"\xfd7zXZ\x00": "tar.xz", b"\x1f\x8b": "tar.gz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
 
@@ -44,6 +47,10 @@ _DAMAGED = (
     NotImplementedError,
     UnicodeError,
 )
+
+
+# What Python's readers also raise for a header that makes no sense: they check less than they read.
+_NONSENSE = (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError, struct.error)
 
 
 class RefusedArchive(Exception):
@@ -91,7 +98,9 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
             return
         with lzma.open(stream) if kind == "tar.xz" else gzip.open(stream) as opened:
             limited = _Limited(opened, size, lambda: told(stream.tell() / max(size, 1)))
-            with tarfile.open(fileobj=io.BufferedReader(limited, _CHUNK), mode="r|") as tar:
+            with _readable():  # it reads the first header
+                reader = tarfile.open(fileobj=io.BufferedReader(limited, _CHUNK), mode="r|")  # noqa: SIM115
+            with reader as tar:
                 _write_all(_tar_members(tar, folder), folder)
 
 
@@ -125,12 +134,34 @@ def _check_size(unpacked: int, packed: int) -> None:
 
 def _tar_members(tar: tarfile.TarFile, folder: Path) -> Iterator[tuple[Member, IO[bytes] | None]]:
     data_filter = getattr(tarfile, "data_filter", None)  # not in the first releases of 3.10
-    for info in tar:
+    while (info := _next(tar)) is not None:
         member = _tar_member(info)
         check(member)
         if data_filter is not None:
             data_filter(info, str(folder))
         yield member, tar.extractfile(info) if member.kind == "file" else None
+
+
+def _next(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
+    """The next member; None after the last one. Raises RefusedArchive for a header that makes no sense."""
+    with _readable():
+        return tar.next()
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGED:
+        raise
+    except _NONSENSE as error:
+        why = f"{type(error).__name__}: {str(error)[:_SHOWN]}".rstrip(": ")
+        raise RefusedArchive(f"a header in it makes no sense ({why})") from error
+
+
+def _shown(name: str) -> str:
+    """A name out of an archive, as an error shows it: whoever made it chose its length."""
+    return repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}…"
 
 
 def _tar_member(info: tarfile.TarInfo) -> Member:
@@ -141,24 +172,28 @@ def _tar_member(info: tarfile.TarInfo) -> Member:
     if info.isreg() and not info.issparse():  # holes unpack to any size from nothing
         return Member(info.name, "file", executable=bool(info.mode & 0o100))
     kind = "a hard link" if info.islnk() else "a device" if info.isdev() else "neither a file, a folder nor a link"
-    raise RefusedArchive(f"its member {info.name!r} is {kind}")
+    raise RefusedArchive(f"its member {_shown(info.name)} is {kind}")
 
 
 def _zip_members(
     stream: IO[bytes], size: int, told: Callable[[float], None]
 ) -> Iterator[tuple[Member, IO[bytes] | None]]:
-    with zipfile.ZipFile(stream) as archive:
+    with _readable():
+        opened = zipfile.ZipFile(stream)
+    with opened as archive:
         infos = archive.infolist()
         _check_size(sum(info.file_size for info in infos), size)
         for number, info in enumerate(infos):
             told(number / len(infos))
             if info.flag_bits & 1:
-                raise RefusedArchive(f"its member {info.filename!r} is encrypted")
+                raise RefusedArchive(f"its member {_shown(info.filename)} is encrypted")
             mode = stat.S_IFMT(info.external_attr >> 16)
             if mode not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
-                raise RefusedArchive(f"its member {info.filename!r} is a device")
+                raise RefusedArchive(f"its member {_shown(info.filename)} is a device")
             kind = "folder" if info.is_dir() else "link" if mode == stat.S_IFLNK else "file"
-            with archive.open(info) as content:
+            with _readable():
+                opening = archive.open(info)
+            with opening as content:
                 target = os.fsdecode(content.read(4096)) if kind == "link" else ""
                 check(member := Member(info.filename, kind, target, bool(info.external_attr >> 16 & 0o100)))
                 yield member, content
@@ -168,27 +203,29 @@ def check(member: Member) -> None:
     """Raise Refused where the member's name or its link would leave the folder it is unpacked into."""
     parts = member.name.replace("\\", "/").split("/")
     if member.name.startswith(("/", "\\")) or parts[0].endswith(":"):
-        raise RefusedArchive(f"its member {member.name!r} has an absolute name")
+        raise RefusedArchive(f"its member {_shown(member.name)} has an absolute name")
     if ".." in parts:
-        raise RefusedArchive(f"its member {member.name!r} leads out of the folder it is unpacked into")
-    if any(len(os.fsencode(part)) > LONGEST for part in parts):
-        raise RefusedArchive(f"its member {member.name[:60]!r}… has a name that no file system takes")
+        raise RefusedArchive(f"its member {_shown(member.name)} leads out of the folder it is unpacked into")
     if len(parts) > DEEPEST:
-        raise RefusedArchive(f"its member {member.name[:60]!r}… lies {len(parts):,} folders deep")
+        raise RefusedArchive(f"its member {_shown(member.name)} lies {len(parts):,} folders deep")
+    if any(len(os.fsencode(part)) > LONGEST for part in parts) or len(os.fsencode(member.name)) > LONGEST_PATH:
+        raise RefusedArchive(f"its member {_shown(member.name)} has a name that no file system takes")
     if "\0" in member.name:
-        raise RefusedArchive(f"its member {member.name!r} has a NUL in its name")
+        raise RefusedArchive(f"its member {_shown(member.name)} has a NUL in its name")
     if member.kind == "link":
         _check_link(member)
 
 
 def _check_link(member: Member) -> None:
+    if len(os.fsencode(member.target)) > LONGEST_PATH:
+        raise RefusedArchive(f"its member {_shown(member.name)} is a link whose target is too long")
     target = member.target.replace("\\", "/").split("/")
     depth = len([part for part in member.name.split("/") if part not in ("", ".")]) - 1
     ups = len([part for part in target if part == ".."])
     # Only leading ".." are counted on: after a name that is itself a link they would lead elsewhere than they seem to.
     late = ".." in [part for part in target if part not in ("", ".")][ups:]
     if member.target.startswith(("/", "\\")) or ups > depth or late or not member.target or "\0" in member.target:
-        raise RefusedArchive(f"its member {member.name!r} is a link that leads out, to {member.target!r}")
+        raise RefusedArchive(f"its member {_shown(member.name)} is a link that leads out, to {_shown(member.target)}")
 
 
 def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> None:
@@ -200,16 +237,16 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
         if not parts:
             continue
         if any("/".join(parts[:depth]) in links for depth in range(1, len(parts))):
-            raise RefusedArchive(f"its member {member.name!r} goes through a link")
+            raise RefusedArchive(f"its member {_shown(member.name)} goes through a link")
         target = folder.joinpath(*parts)
         try:
             (target if member.kind == "folder" else target.parent).mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise RefusedArchive(f"its member {member.name!r} lies below a file") from error
+            raise RefusedArchive(f"its member {_shown(member.name)} lies below a file") from error
         if member.kind == "folder":
             continue
         if os.path.lexists(target):
-            raise RefusedArchive(f"its member {member.name!r} is there twice")
+            raise RefusedArchive(f"its member {_shown(member.name)} is there twice")
         if member.kind == "link":
             links.add("/".join(parts))
             target.symlink_to(member.target)

@@ -17,7 +17,19 @@ FILE = "ptexplore.toml"
 _LARGEST = 1 << 20  # bytes; such a file has a few lines
 _KEYS = ("archive-sha256", "editor", "notes", "ref", "site")
 _SITE = ("title", "url")
-_EDITOR = re.compile(r"(?!https?:|ftp:|data:|javascript:)[a-z][a-z0-9+.-]*://[!-~]+")
+# The address at which each editor opens a file at a line. The project's file may come from others, and each place of
+# every command becomes such a link: what else an address can do (clone a repository, ask a server) is in none of them.
+_OF_VSCODE = ("vscode", "vscode-insiders", "vscodium", "cursor", "windsurf")
+_OF_JETBRAINS = ("idea", "pycharm", "clion")
+EDITORS = (
+    *(f"{scheme}://file{{path}}:{{line}}" for scheme in _OF_VSCODE),
+    *(f"{scheme}://open?file={{path}}&line={{line}}" for scheme in _OF_JETBRAINS),
+    "zed://file{path}:{line}",
+    "subl://open?url=file://{path}&line={line}",
+    "txmt://open?url=file://{path}&line={line}",
+    "mvim://open?url=file://{path}&line={line}",
+    "file://{path}",
+)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HINT = "docs/fetch.md says what this file may hold"
 
@@ -98,11 +110,9 @@ def _project(file: Path, value: object, where: str) -> Project:
     if ref is not None and sha is not None:
         raise _wrong(file, _key(where, "ref"), "archive-sha256 is there too, and one pin is enough")
     editor = _optional(file, _key(where, "editor"), table.get("editor"))
-    # The file may come from others: a link must not tell a server what is read.
-    if editor is not None and not (_EDITOR.fullmatch(editor) and "{path}" in editor):
-        raise _wrong(
-            file, _key(where, "editor"), f"{editor!r} is no address of an editor: vscode://file{{path}}:{{line}}"
-        )
+    if editor is not None and editor not in EDITORS:
+        known = ", ".join(EDITORS[:1] + EDITORS[len(_OF_VSCODE) : len(_OF_VSCODE) + 1])
+        raise _wrong(file, _key(where, "editor"), f"{editor[:80]!r} is not the address of a known editor, as {known}")
     return Project(
         file=file,
         ref=ref,

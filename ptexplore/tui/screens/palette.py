@@ -27,6 +27,7 @@ from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import cut_to
 from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
+from ptexplore.view.query_length import LONGEST
 from ptexplore.view.search.find import SORTS, FindView, HitGroup, Sort, asked, hits
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class Palette(ModalScreen[Message | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Input(placeholder="search", select_on_focus=False)
+            yield Input(placeholder="search", select_on_focus=False, max_length=LONGEST)
             yield Static(id="sorts")
             choices = Choices(id="found")
             choices.can_focus = False  # the keys go to what is typed

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.widgets.tree import TreeNode
 
+    from ptexplore.capture.allowed import AllowedRun
     from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Session, Trail
     from ptexplore.tui.library import Library
@@ -262,8 +263,11 @@ class TrailScreen(Screen[None]):
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
     ]
 
-    def __init__(self, library: Library, trail: Trail, session: Session | None = None) -> None:
+    def __init__(
+        self, library: Library, trail: Trail, session: Session | None = None, ran: AllowedRun | None = None
+    ) -> None:
         super().__init__()
+        self.ran = ran
         self._library = library
         self.trail = trail
         self.session = session
@@ -396,8 +400,13 @@ class TrailScreen(Screen[None]):
             self._tell("N steps an operator call: put the cursor on a row of one, or inside of it")
         elif self.session is None:
             self._tell(f"how this was traced is not known: ptexplore trace … --native-op {name}")
+        elif self.ran is None:  # what a file holds never runs by a key
+            step = f"--rerun --native-op {name}"
+            self._tell(
+                f"this trace was not run here: ptexplore trace --load FILE {step} shows what would run, and asks"
+            )
         else:
-            self.post_message(StepCall(self.session, name))
+            self.post_message(StepCall(self.ran, name))
 
     def action_permalink(self) -> None:
         """Copy the address of the row's line in PyTorch's repository; shown as well, with what is not certain of it."""

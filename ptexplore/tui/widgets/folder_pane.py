@@ -129,7 +129,7 @@ class FolderPane(Links):
         if page is not None and page.expression:
             yield _heading("Try")
             text = Content.assemble(("trace ", "dim"), (clean(page.expression), "bold $text-accent"))
-            yield Leads(text, Trace(page.expression))
+            yield Leads(text, Trace(page))
         if page is not None and page.build:
             yield _heading("In a build")
             yield from _prose(page.build)

@@ -108,7 +108,8 @@ def lab_facts(lab: Lab) -> str:
 
 def trace_command(lab: Lab) -> str | None:
     """The command that shows the whole trace of a lab; None where it is too long to be typed."""
-    command = ["ptexplore", "trace", lab.run.strip()]
+    run = lab.run.strip()
+    command = ["ptexplore", "trace", f"({run})" if run.startswith("-") else run]
     for flag, values in (
         ("--var", [f"{name}={value}" for name, value in lab.variables]),
         ("--setup", lab.setup),
@@ -117,7 +118,8 @@ def trace_command(lab: Lab) -> str | None:
         command += [part for value in values for part in (flag, value)]
     command += ["--backward"] if lab.backward else ["--grad"] if lab.grad else []
     shown = shlex.join(command)
-    return shown if lab.trail and "\n" not in shown and len(shown) <= 200 else None
+    at_a_glance = shown.isascii() and shown.isprintable() and "   " not in shown  # it is there to be pasted
+    return shown if lab.trail and at_a_glance and len(shown) <= 200 else None
 
 
 def lab_to_json(lab: Lab) -> dict[str, Any]:

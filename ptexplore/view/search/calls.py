@@ -6,6 +6,7 @@ choice among them, and one that can mean too many, or nothing in these trees, is
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +96,9 @@ class CallReader:
         if any(node.how == "name-matched" for node in (*callers, *callees)):
             remarks.append(name_matched(self._same(symbol)))
         if not callers:
-            remarks.append(f"no call of that name is indexed; it may be registered: ptexplore refs {symbol.qualified}")
+            remarks.append(
+                f"no call of that name is indexed; it may be registered: ptexplore refs {shlex.quote(symbol.qualified)}"
+            )
         place = symbol_spot(self._trees[number], symbol)
         return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
 

@@ -20,6 +20,7 @@ from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import PART
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree
+from ptexplore.view.query_length import check_length
 from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.search.ranking import (
     BEGINS,
@@ -143,7 +144,11 @@ def find(
     wanted: FindQuery,
     notes: SearchedNotes | None = None,
 ) -> FindView:
-    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places."""
+    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places.
+
+    Raises PtexploreError for a query that is too long to be one.
+    """
+    check_length(query)
     only = wanted.kind if wanted.kind in GROUPS else "symbol" if wanted.kind else None
     search = _Search(trees, catalogue, read_query(pasted(query)), wanted, notes or SearchedNotes())
     rated = search.rated(only)

@@ -35,11 +35,19 @@ _RANKS = {
 _CLASSES = ("class", "struct", "union", "enum")
 _DEFINED = (*_CLASSES, "function")
 # "add cpu" asks where an operator is for a backend: its card says so, and after it comes what is named as its kernel.
-_BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "autograd", "sparse", "quantized", "mkldnn", "nested"})
-_OF_KERNELS = frozenset({"kernel", "impl", "out", "structured", "ufunc"})  # words of such a name beside the operator's
-# How kernels of an operator for a backend are called, or begin.
-_KERNEL_NAMES = ("{}_kernel", "{}_out_{}", "{}_{}", "structured_{}_{}")
-_KERNEL_WORDS = frozenset({"kernel", "kernels", "implementation", "impl"})  # of a query that asks for one
+# The table is written into a site's search as well (view/site/shards.py), whose script reads queries by it.
+QUERY_WORDS = {
+    "stops": " ".join(sorted(STOP_WORDS)),  # that say nothing in a query
+    "backends": "cpu cuda mps xpu meta autograd sparse quantized mkldnn nested",
+    "of_kernels": "kernel impl out structured ufunc",  # of a kernel's name, beside the operator's and the backend's
+    "for_kernels": "kernel kernels implementation impl",  # of a query that asks for a kernel
+    # How kernels of an operator for a backend are called, or begin.
+    "kernel_names": "{operator}_kernel {operator}_out_{backend} {operator}_{backend} structured_{operator}_{backend}",
+}
+_BACKENDS, _OF_KERNELS, _FOR_KERNELS = (
+    frozenset(QUERY_WORDS[name].split()) for name in ("backends", "of_kernels", "for_kernels")
+)
+_KERNEL_NAMES = QUERY_WORDS["kernel_names"].split()
 _NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
 _BEHIND_KERNELS = 20  # as many words more has an operator where its kernel is asked for
@@ -120,7 +128,7 @@ def read_query(typed: str) -> ReadQuery:
     spellings += [call[1]] if call is not None else []
     operator, backend, kernel = _on_backend([lowered(piece) for piece in pieces]) if joined else ("", "", False)
     if operator:
-        spellings += [form.format(operator, backend) for form in _KERNEL_NAMES]
+        spellings += [form.format(operator=operator, backend=backend) for form in _KERNEL_NAMES]
     return ReadQuery(
         text,
         bare,
@@ -147,7 +155,7 @@ def _on_backend(pieces: Sequence[str]) -> tuple[str, str, bool]:
 
     The backend is the last word, or any if the kernel is named: "sparse tensor" is no operator on a backend.
     """
-    rest = [piece for piece in pieces if piece not in _KERNEL_WORDS]
+    rest = [piece for piece in pieces if piece not in _FOR_KERNELS]
     backends = [piece for piece in rest if piece in _BACKENDS]
     kernel = len(rest) < len(pieces)
     if len(rest) != 2 or len(backends) != 1 or not (kernel or rest[-1] == backends[0]):

@@ -20,6 +20,7 @@ from ptexplore.source.canonical import is_test_file
 from ptexplore.store.index.site import SiteUse
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.view.query_length import check_length
 from ptexplore.view.search.find import shortened
 from ptexplore.view.trees import (
     IndexedTree,
@@ -68,13 +69,15 @@ class NameUse:
 class UseGroup:
     """Lines of one sort by path; `total` counts all, `uses` are those within the limit.
 
-    `certain`: they can only mean what was asked; else they may also mean something else of that name.
+    `certain`: they can only mean what was asked; else they may also mean something else of that name. `overriding` of
+    them are no uses, but functions of other classes that override it.
     """
 
     name: str
     uses: tuple[NameUse, ...]
     total: int
     certain: bool = False
+    overriding: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,9 @@ class RefsView:
     counts those of them that can mean nothing else; None where the name alone was asked for. The totals of the groups
     are these lines, and the `overridden` ones: functions of classes below its own that override it, which are no uses;
     of `may_override` of them not all bases are known. `otherwise` counts the lines with the name that are not among
-    them, since something else is meant;
-    the first remark says so. `definitions` are called so: which of several a use means is not told.
+    them, since something else is meant; `untold` those that are not, though nothing else of that name is indexed, so
+    that it is not known what they mean. The first remark says so. `definitions` are called so: which of several a use
+    means is not told.
     """
 
     asked: str
@@ -101,6 +105,7 @@ class RefsView:
     definitions: int = 1
     overridden: int = 0
     may_override: int = 0
+    untold: int = 0
 
 
 @dataclass(slots=True)
@@ -145,6 +150,7 @@ def refs(
     `only` is the file that alone sees the definition that is meant, if one is. `reader` is kept for these trees, where
     there is one. Raises PtexploreError where nothing uses it and nothing is called so.
     """
+    check_length(name)
     asked = asked_for(trees, name)
     raw: dict[tuple[str, str, int, str], _Raw] = {}
     left_out = _LeftOut()
@@ -175,16 +181,17 @@ def refs(
     ]
     shown = [use for group in groups for use in group.uses]
     definitions = certainty.definitions(only) if lines else 1
-    otherwise = 0 if kind is not None else len(left_out.lines)  # a line of another sort may be one that means it
+    left = 0 if kind is not None else len(left_out.lines)  # a line of another sort may be one that means it
+    otherwise, untold = (0, left) if left and not only and certainty.is_sole else (left, 0)
     remarks = [
-        *_remarks(asked, shown, otherwise, left_out.told, copies, definitions), *_changed_files(trees, shown)
+        *_remarks(asked, shown, (otherwise, untold), left_out.told, copies, definitions), *_changed_files(trees, shown)
     ]  # fmt: skip
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(
         name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(uses),
         certain if certainty.told or certainty.of_value else None, otherwise, definitions, len(lines) - len(uses),
-        sum(use.overriding and not use.certain for use in lines),
+        sum(use.overriding and not use.certain for use in lines), untold,
     )  # fmt: skip
 
 
@@ -212,6 +219,11 @@ class _Certainty:
         """How many definitions are called so, in the file `only` if it alone sees the one that is meant."""
         names = {symbol.qualified for _number, symbol in self._asked.symbols}
         return sum(self._reader.definitions(last, names, only) for last in self._asked.lasts) if names else 0
+
+    @lazy
+    def is_sole(self) -> bool:
+        """Whether nothing else in these trees bears the name that was asked for."""
+        return bool(self._meant) and all(self._reader.bearers(last).are_all(self._meant) for last in self._asked.lasts)
 
     def overrides(self, overriding: str) -> bool | None:
         """Whether a member function that says that it overrides one overrides what was asked for, by its class's bases;
@@ -316,12 +328,26 @@ OTHERWISE = {
     "one": "1 more line with the name means something else",
     "many": "{} more lines with the name mean something else",
     "why": ", by what stands before it, the number of arguments, or the file",
+    "untold one": "1 more line with the name is not counted: by what stands before it, the number of arguments, or the"
+    " file it would mean something else, and nothing else of that name is indexed",
+    "untold many": "{} more lines with the name are not counted: by what stands before it, the number of arguments, or"
+    " the file they would mean something else, and nothing else of that name is indexed",
 }
 
 
-def otherwise_in_words(lines: int) -> str:
-    """What is said of the lines with the name that are not counted."""
-    return f"{OTHERWISE['one' if lines == 1 else 'many'].format(f'{lines:,}')}{OTHERWISE['why']}"
+def otherwise_in_words(otherwise: int, untold: int = 0) -> str:
+    """What is said of the lines with the name that are not counted: which mean something else, or may."""
+    if untold:
+        return OTHERWISE["untold one" if untold == 1 else "untold many"].format(f"{untold:,}")
+    return f"{OTHERWISE['one' if otherwise == 1 else 'many'].format(f'{otherwise:,}')}{OTHERWISE['why']}"
+
+
+# What is said of functions of classes below that override it, in the words of every surface.
+OVERRIDDEN = {
+    "one": "overridden by 1 function of classes below",
+    "many": "overridden by {} functions of classes below",
+    "may": ", and maybe by {} more: not all their bases are known",
+}
 
 
 def overridden_in_words(view: RefsView) -> str:
@@ -329,10 +355,8 @@ def overridden_in_words(view: RefsView) -> str:
     if not view.overridden:
         return ""
     sure = view.overridden - view.may_override
-    told = f"overridden by {sure:,} function{'s' if sure != 1 else ''} of classes below"
-    return (
-        f"{told}, and maybe by {view.may_override:,} more: not all their bases are known" if view.may_override else told
-    )
+    told = OVERRIDDEN["one" if sure == 1 else "many"].format(f"{sure:,}")
+    return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
 
 
 def group_in_words(group: UseGroup, view: RefsView) -> str:
@@ -409,7 +433,8 @@ def _raw_row(indexed: IndexedTree, row: Dialect, row_name: str) -> _Raw:
 def _use_group(name: str, raw: Sequence[_Raw], limit: int | None, *, certain: bool) -> UseGroup:
     """The lines by their places; the text of a line is read only when it is shown."""
     ordered = sorted(raw, key=lambda use: (use.path, use.line))
-    return UseGroup(name, tuple(map(_use, islice(ordered, limit))), len(raw), certain)
+    overriding = sum(use.overriding for use in raw)
+    return UseGroup(name, tuple(map(_use, islice(ordered, limit))), len(raw), certain, overriding)
 
 
 def _use(raw: _Raw) -> NameUse:
@@ -438,12 +463,17 @@ def _defined(
 
 
 def _remarks(
-    asked: Asked, shown: Iterable[NameUse], otherwise: int, told: Counter[str], copies: Iterable[str], definitions: int
+    asked: Asked,
+    shown: Iterable[NameUse],
+    left: tuple[int, int],  # lines that mean something else, and those of which that is not known
+    told: Counter[str],
+    copies: Iterable[str],
+    definitions: int,
 ) -> Iterator[str]:
-    if otherwise:
+    if any(left):
         some = ", ".join(f"{text} ×{count}" for text, count in told.most_common(4))
         more = f", … ({len(told)} spellings)" if len(told) > 4 else ""
-        yield f"{otherwise_in_words(otherwise)}{f' ({some}{more})' if some else ''}"
+        yield f"{otherwise_in_words(*left)}{f' ({some}{more})' if some else ''}"
     if any(use.how == "name-matched" for use in shown):
         yield name_matched(definitions)
     kinds = {s.kind for _number, s in asked.symbols}
@@ -651,6 +681,7 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
         "lines": view.lines,
         "certain": view.certain,
         "otherwise": view.otherwise,
+        "untold": view.untold,
         "definitions": view.definitions,
         "overridden": view.overridden,
         "may_override": view.may_override,

@@ -19,6 +19,7 @@ from ptexplore.source.canonical import language_of
 from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, on_lines
+from ptexplore.view.query_length import check_length
 from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.search.ranking import read_query
 from ptexplore.view.tokens import Stretch, surroundings
@@ -193,7 +194,9 @@ def _extent(candidate: Candidate, inside: Symbol | None, total: int) -> tuple[in
         name = candidate.name
         why = f"{name} has {total} lines" if first > total else "the last line is before the first"
         asked = f"{first}-{last}" if last is not None else str(first)
-        raise PtexploreError(f"there is no line {asked} in {name}", why, f"ptexplore show {name}:{total}", USAGE)
+        raise PtexploreError(
+            f"there is no line {asked} in {name}", why, f"ptexplore show {shlex.quote(f'{name}:{total}')}", USAGE
+        )
     if last is not None:
         return first, min(last, total)
     if inside is not None and inside.end_line - inside.begin < READABLE:
@@ -221,6 +224,9 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
     for other in candidate.also:
         line = f":{other.ref.line}" if other.ref.line else ""
         facts.append(f"also in {other.tree.label}: {other.ref.path}{line}")
+    held = indexed.tree.read(path) if indexed is not None and path is not None else None
+    if held is not None and held.shift:  # the lines are the repository's, and a debugger's are the file's
+        facts.append(f"in the installed file these lines are {held.shift} further down: it begins with a guard")
     if indexed is not None and path is not None and changed(indexed, path):
         facts.append(CHANGED)
     return tuple(facts)
@@ -234,7 +240,11 @@ _ORDER = {"function": 0, "class": 0, "struct": 0, "union": 0, "enum": 1, "concep
 def candidates(
     trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, kind: str | None = None
 ) -> list[Candidate]:
-    """Everything that `target` names: a place in a file, else a file, else operators and symbols; best first."""
+    """Everything that `target` names: a place in a file, else a file, else operators and symbols; best first.
+
+    Raises PtexploreError for a target that is too long to be one.
+    """
+    check_length(target)
     files = _files_named(trees, target)
     if files:
         return files
@@ -258,10 +268,13 @@ def _files_named(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
         return _paths(trees, target)
     path, first, last = match["path"], int(match["first"]), int(match["last"]) if match["last"] else None
     files = _paths(trees, path)
+    if os.path.isabs(path) and files:  # a line of the file as it lies there
+        tree = trees[files[0].tree].tree
+        first, last = tree.own_line(files[0].name, first), tree.own_line(files[0].name, last) if last else None
     lengths = [_length(trees[file.tree], file.name) for file in files]
     if len(files) > 1 and max(lengths) < first:
         why = f"the longest of the {len(files)} files of that name has {max(lengths)}"
-        raise PtexploreError(f"there is no line {first} in {path}", why, f"ptexplore show {path}")
+        raise PtexploreError(f"there is no line {first} in {path}", why, f"ptexplore show {shlex.quote(path)}")
     long_enough = [file for file, length in zip(files, lengths, strict=True) if length >= first]
     return [replace(file, first=first, last=last) for file in long_enough or files]
 

@@ -19,7 +19,15 @@ from ptexplore.view.link_targets import is_own
 from ptexplore.view.notes.notes_about import MarksByTree, holds
 from ptexplore.view.search.calls import CallNode, CallsView
 from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.search.refs import GROUPS, VALUES, otherwise_in_words, refs, told_apart, used_on
+from ptexplore.view.search.refs import (
+    GROUPS,
+    VALUES,
+    otherwise_in_words,
+    overridden_in_words,
+    refs,
+    told_apart,
+    used_on,
+)
 from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
 from ptexplore.view.use_meaning import UseReader
 
@@ -35,7 +43,8 @@ class SymbolFacts:
     """One symbol of a tree. `same` counts the definitions of that very name, `comment` is what its text says of it.
 
     `uses` are numbers of lines by what a use is, `lines` the number of all, `certain` of those that can mean nothing
-    else, `otherwise` of those that are not counted; `definitions` are called so (`RefsView`). `operators` are the
+    else, `otherwise` and `untold` of those that are not counted; `definitions` are called so (`RefsView`).
+    `overridden` says how many functions of classes below override it. `operators` are the
     installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its own
     file. `marks` are stops about it.
     """
@@ -51,6 +60,8 @@ class SymbolFacts:
     lines: int
     certain: int | None
     otherwise: int
+    untold: int
+    overridden: str
     definitions: int
 
 
@@ -65,15 +76,16 @@ def symbol_facts(
     """What trees, catalogue and notes know of a symbol of tree `number`; `reader` is kept for these trees."""
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
-    lines, certain, otherwise, definitions = 0, None, 0, 1
+    lines, certain, otherwise, untold, overridden, definitions = 0, None, 0, 0, "", 1
     with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
         counts: Counter[str] = Counter()
         for group in view.groups:
-            counts[group.name] += group.total
+            counts[group.name] += group.total - group.overriding
         groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
-        lines, certain, otherwise, definitions = view.lines, view.certain, view.otherwise, view.definitions
+        lines, certain, otherwise, untold = view.lines, view.certain, view.otherwise, view.untold
+        overridden, definitions = overridden_in_words(view), view.definitions
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
     rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
     marks = marks_by_tree.get(indexed.tree.info.name, ())
@@ -90,6 +102,8 @@ def symbol_facts(
         lines=lines,
         certain=certain,
         otherwise=otherwise,
+        untold=untold,
+        overridden=overridden,
         definitions=definitions,
     )
 
@@ -155,6 +169,8 @@ def uses_in_words(facts: SymbolFacts) -> str:
         apart = told_apart(facts.lines, facts.certain, facts.definitions)
         other = f"; otherwise {used_on(facts.lines)} ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
         return f"reads and writes of it are not indexed (/ looks for it in this file){other}"
+    if not facts.lines and facts.overridden:
+        return facts.overridden
     if not facts.lines:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
         return f"no use of it was found in these trees{types}"
@@ -162,13 +178,14 @@ def uses_in_words(facts: SymbolFacts) -> str:
     sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
     types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
-    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}"
+    overriders = f"\n{facts.overridden}" if facts.overridden else ""
+    return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}{overriders}"
 
 
 def otherwise_told(facts: SymbolFacts) -> str:
     """What is said, behind all else, of the lines with its name that are not counted; "" where nothing is."""
     counted = facts.lines and facts.symbol.kind not in VALUES and not is_structured(facts.symbol)
-    return otherwise_in_words(facts.otherwise) if counted and facts.otherwise else ""
+    return otherwise_in_words(facts.otherwise, facts.untold) if counted and facts.otherwise + facts.untold else ""
 
 
 def _counted(count: int, group: str) -> str:

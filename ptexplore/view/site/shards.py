@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ptexplore.annotations.plain_words import STOP_WORDS
 from ptexplore.annotations.topics import Topic
 from ptexplore.store.index.search import word_starts
+from ptexplore.view.search.ranking import QUERY_WORDS
 
 LARGEST = 100_000  # bytes of a shard
 _FULL = LARGEST * 9 // 10  # about, since what a row takes is an estimate
@@ -151,10 +151,10 @@ def _packed(texts: Iterable[str]) -> list[str]:
 def table(tables: Iterable[Mapping[str, int]], topics: int) -> str:
     """The script that says which shard answers what: one table a family, in their order.
 
-    With it come the words that say nothing, and how many files of topics there are.
+    With it come the words that queries are read by, and how many files of topics there are.
     """
     packed = [dict(sorted(numbers.items())) for numbers in tables]
-    return f"ptx.table({_json([packed, ' '.join(sorted(STOP_WORDS)), topics])[1:-1]})\n"
+    return f"ptx.table({_json([packed, QUERY_WORDS, topics])[1:-1]})\n"
 
 
 class TopicRow(NamedTuple):

@@ -80,13 +80,24 @@ def shown(info: TreeInfo) -> str:
 def operator_url(name: str) -> str:
     """The page of an operator's card."""
     namespace, rest = operator_names(name)
-    return f"ops/{safe(namespace or 'none')}/{safe(rest)}.html"
+    return f"ops/{_folder(namespace or 'none')}/{safe(rest)}.html"
 
 
 def stop_url(name: str) -> str:
     """The page of a stop "tour#stop", or of a tour."""
     tour, _, stop = name.partition("#")
-    return f"tours/{tour}/{stop}.html" if stop else f"tours/{tour}.html"
+    return f"tours/{safe(tour)}/{safe(stop)}.html" if stop else f"tours/{_page(tour)}.html"
+
+
+def picture_url(tour: str, name: str) -> str:
+    """Where a picture beside a tour is: among its stops, whose pages end in another way."""
+    stem, _, suffix = name.rpartition(".")
+    return f"tours/{safe(tour)}/{safe(stem)}.{suffix}"
+
+
+def namespace_url(namespace: str) -> str:
+    """The list of the operators of a namespace."""
+    return f"ops/{_page(namespace or 'none')}.html"
 
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._+-]|^\.|\.$")
@@ -104,19 +115,32 @@ def safe(name: str) -> str:
     return made
 
 
-def safe_path(path: str) -> str:
-    """The same for every part of a path."""
-    return "/".join(map(safe, path.split("/")))
+# Names that others chose cannot meet those that the site has: a folder never ends as a file of the site does, and no
+# page of theirs is an index. What is written instead (~2E, ~69) no other name can give: `safe` writes their ~ as ~7E.
+
+
+def _page(name: str) -> str:
+    """The name of a page, without its ending: none is the index of its folder."""
+    made = safe(name)
+    return f"~{ord(made[0]):02X}{made[1:]}" if made.lower() == "index" else made
+
+
+def _folder(name: str) -> str:
+    """The name of a folder: it may not end as the page of a file beside it does."""
+    made = safe(name)
+    stem, _, suffix = made.rpartition(".")
+    return f"{stem}~2E{suffix}" if suffix.lower() in ("html", "js") else made
 
 
 def source_url(path: str) -> str:
     """The page of a file of source."""
-    return f"src/{safe_path(path)}.html"
+    *folders, name = path.split("/")
+    return f"src/{''.join(f'{_folder(folder)}/' for folder in folders)}{_page(name)}.html"
 
 
 def folder_url(folder: str) -> str:
     """The page of a folder of source; of all of them for ""."""
-    return f"src/{safe_path(folder)}/index.html" if folder else "src/index.html"
+    return f"src/{'/'.join(map(_folder, folder.split('/')))}/index.html" if folder else "src/index.html"
 
 
 def _hash(text: str, digits: int) -> str:

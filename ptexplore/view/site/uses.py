@@ -31,7 +31,7 @@ from ptexplore.view.link_targets import (
 from ptexplore.view.search.calls import MOST, rank
 from ptexplore.view.search.refs import VALUES, asked_exactly, fits, spelling
 from ptexplore.view.site.site import source_url
-from ptexplore.view.use_meaning import Bearers, FileReader, Reading, UseReader, may_mean, without_constructor
+from ptexplore.view.use_meaning import FileReader, Reading, UseReader, may_mean, without_constructor
 
 LISTED = 300  # lines of one name that are listed
 TEXT = 140  # characters of a line
@@ -304,7 +304,7 @@ class SiteUses:
         definitions = [
             place for place in definitions if not (place.definition.declared and place.definition.qualified in defined)
         ]
-        spellings = _Spellings(name, self._reader.bearers(name))
+        spellings = _Spellings(name, self._reader)
         counts = _Counts()
         by_file: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
         for path, letter, way, numbers in self._uses.get(name, ()):
@@ -347,15 +347,21 @@ class SiteUses:
         ranks = {caller_path: rank(caller_path, path) for caller_path in {caller.at[0] for caller in callers}}
         ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
         ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
-        fitting, certain = spellings.fitting(definition, python=path.endswith(_PYTHON), member=member)
+        python = path.endswith(_PYTHON)
+        fitting, certain = spellings.fitting(definition, python=python, member=member)
         only = path if is_own(path, static=definition.static) else ""
+        used = counts.of(fitting, only)
+        overriders, maybe = ([], []) if python or not member or fitting is None else spellings.overriders(definition)
+        overridden = counts.of([*(fitting or ()), *overriders, *maybe], only) - used if overriders or maybe else 0
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
-            fitting, counts.of(fitting, only), certain, counts.of(certain, only) if certain is not None else None,
+            fitting, used, certain, counts.of(certain, only) if certain is not None else None,
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
             bool(only), same.count(definition.qualified, only),
             self._bases.get(at, []), self._derived.get(at, []),
             *self._overrides(definition, spellings.overriding),
+            overridden, overridden + used - counts.of([*(fitting or ()), *overriders], only) if maybe else 0,
+            not only and self._reader.bearers(definition.name).are_all((without_constructor(definition.qualified),)),
         )  # fmt: skip
 
     def _overrides(self, definition: SiteDefinition, saying: set[str]) -> tuple[list[CallingPlace], list[CallingPlace]]:
@@ -422,11 +428,13 @@ class SiteUses:
 class _Spellings:
     """The ways in which one name is written, by number; a definition's are looked up by its container."""
 
-    def __init__(self, name: str, bearers: Bearers) -> None:
+    def __init__(self, name: str, reader: UseReader) -> None:
         self._name = name
-        self._bearers = bearers
+        self._reader = reader
+        self._bearers = reader.bearers(name)
         self._ways: list[tuple[bool, Way]] = []
-        self._numbers: dict[tuple[bool, Way], int] = {}
+        self._numbers: dict[tuple[bool, Way, bool], int] = {}
+        self._overriders: list[tuple[int, str]] = []  # with the class of each
         # Those that name no container of C++, by whether they are Python's; and those that a semantic reader resolved.
         self._open: dict[bool, list[tuple[int, str]]] = {False: [], True: []}
         self._targeted: list[tuple[int, bool, str, str]] = []
@@ -440,11 +448,13 @@ class _Spellings:
         spelled, target = way.spelling, way.target
         if overriding:
             self.overriding.add(spelled)
-        key = (python, way)
+        key = (python, way, overriding)
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._numbers)
-            self._ways.append(key)
+            self._ways.append((python, way))
+            if overriding and target is None:
+                self._overriders.append((number, spelled.rpartition("::")[0]))
             if target is not None:
                 self.resolved.append(number)
             container = spelled[: -len(self._name) - 2] if spelled.endswith(f"::{self._name}") else ""
@@ -459,6 +469,12 @@ class _Spellings:
     def way(self, number: int) -> Way:
         """The way of a number."""
         return self._ways[number][1]
+
+    def overriders(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
+        """The numbers of the functions of other classes that override a member function, and of those that may."""
+        own = (definition.container.rstrip(":"),)
+        told = [(number, self._reader.derives(other, own)) for number, other in self._overriders]
+        return [number for number, sure in told if sure], [number for number, sure in told if sure is None]
 
     def fitting(
         self, definition: SiteDefinition, *, python: bool, member: bool
@@ -585,6 +601,9 @@ class DefinitionRow(NamedTuple):
     derived: list[CallingPlace]
     overridden_by: list[CallingPlace]
     overrides: list[CallingPlace]
+    overridden: int  # lines of functions that override it, or may: no uses, and nothing else is meant
+    may_override: int  # those of them that may: not all bases of their classes are known
+    is_sole: bool  # nothing else bears the name
 
 
 class NameEntry(NamedTuple):
@@ -673,7 +692,8 @@ class ShardOfUses:
             [self._called(called) for called in row.callees], row.more_callees,
             [self._called(base) for base in row.bases],
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
-            row.used, row.certain, row.sure, int(row.is_own), row.same,
+            row.used, row.certain, row.sure, int(row.is_own), row.same, row.overridden, row.may_override,
+            int(row.is_sole),
         ]  # fmt: skip
 
     def _caller(self, caller: CallingPlace) -> list[object]:

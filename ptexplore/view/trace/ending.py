@@ -30,6 +30,10 @@ STAGES = {
     "script": "the script",
     "block": "what was recorded",
 }
+# By what ended the run: how it did, and what is said where it did.
+ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}"}
+LEFT_HERE = {"error": "{} left it here", "signal": "{} killed the process in it", "exit": "{} ended the process in it"}
+CPP = 4  # functions of C++ that are shown where a signal came
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
 HINTS = 2  # of Dynamo's
@@ -60,12 +64,19 @@ def hints(message: str) -> tuple[str, ...]:
 
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
+    if ending.by != "error":
+        return f"{STAGES[ending.stage]} {ENDED[ending.by].format(ending.exception)}"
     handed = ending.handed
     words = first_words(handed.message if handed is not None else ending.message)
     where = ""
     if handed is not None:
         where = f", which was raised in {handed.where}" if handed.exception else f", in {handed.where}"
     return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
+
+
+def left_here(ending: Ending) -> str:
+    """What is said at the innermost step that was left."""
+    return LEFT_HERE[ending.by].format(ending.exception)
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:
@@ -89,7 +100,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if ending.handed is not None:
         yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
     if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
-        yield from _left("Python left", ending.python, ending.further)
+        yield from _left("Python left" if ending.by == "error" else "in Python", ending.python, ending.further)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
@@ -196,7 +207,12 @@ def compared_value(value: ComparedValue) -> str:
 
 
 def _thrown(ending: Ending) -> Iterator[Line]:
-    if ending.function:
+    if ending.by != "error":
+        for number, name in enumerate(ending.stack[:CPP]):
+            yield Line("text", f"{'in C++' if not number else '':12}  {name}", indent=1)
+        if len(ending.stack) > CPP:
+            yield Line("text", f"{'':12}  … {len(ending.stack) - CPP} more: --explain error", indent=1)
+    elif ending.function:
         yield Line("place", f"thrown by     {ending.function}", ending.source, indent=1)
     elif not ending.python:
         reason = ending.source.reason or "not known"

@@ -98,7 +98,7 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     facts += [("compared", compared_value(value)) for value in ending.compared]
     facts += [("left in C++", name) for name in ending.stack]
     places = [("thrown at", ending.source), *((f"left {named(left)}", _with_line(left)) for left in ending.python)]
-    title = f"{ending.exception}: {ending.message}"
+    title = f"{ending.exception}: {ending.message}" if ending.message else ending.exception
     return Explanation(title, tuple(facts), tuple(places), ending.why, evidence, evidence, None, None, ending)
 
 

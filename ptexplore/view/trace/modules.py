@@ -45,6 +45,8 @@ REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 COLUMNS = ("time", "backward", "calls", "ops", "saved")
 DEVICE = "device"  # the column that stands behind these, where something was launched on one
+AT_LEAST = "≥"
+MORE_CALLS = f"{AT_LEAST}: further calls, with all that they did, are counted for what called them"
 TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
 
 
@@ -71,6 +73,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         left_out.append(f"share, time: of this one run by the clock, with all that a row called{but}, {told}")
     threads = any(part.kind == "thread" for part in root.walk())
     left_out.append(order(rows) + ("; other threads stand last" if threads else ""))
+    left_out += [MORE_CALLS] if any(AT_LEAST in cell for row in rows for cell in row.cells) else []
     left_out += [*backward_and_saved(trail, root), *uncounted_of(program)]
     return TrailView(
         title=whole.name,
@@ -200,6 +203,7 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
         f"{part.calls:,}" if part.kind != "imports" else "",
         *shown.sums([part]),
     )
+    cells = tuple(f"{AT_LEAST}{cell}" if cell and part.at_least else cell for cell in cells)
     told = shown.of_expression and not (part.parts or shown.opened or part.kind == "backward")
     row = ScreenRow(
         name=_names(part, module),

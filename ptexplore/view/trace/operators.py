@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace import Hop, Session, Trail
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.amounts import seconds
@@ -21,6 +21,7 @@ from ptexplore.view.trace.screen import (
     bare,
     call_numbers,
     counted_parts,
+    everything,
     facts,
     place_of,
     reads,
@@ -108,7 +109,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         facts=(*facts(trail, options, session), *_of_shares(session, ordered, unit)),
         findings=findings(trail),
         counted="instr" in columns,
-        next_steps=_next_steps(trail, options, ordered),
+        next_steps=_next_steps(trail, options, session, ordered),
         read=reads(trail),
         ending=ending_lines(trail, None),
         view="operators",
@@ -216,11 +217,9 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     )  # fmt: skip
 
 
-def _next_steps(trail: Trail, options: Options, ordered: list[_Calls]) -> tuple[NextStep, ...]:
+def _next_steps(trail: Trail, options: Options, session: Session | None, ordered: list[_Calls]) -> tuple[NextStep, ...]:
     """The costliest call opened, and everything."""
-    frames = native.frames(trail.hops)
-    count = f"{frames:,} function calls" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
-    whole = typed(options, f"all {count}", "--view", "tree")
+    whole = everything(trail, options, session)
     if not ordered:
         return (whole,)
     name = f"{native.operator_name(ordered[0].first)}#{ordered[0].number}"

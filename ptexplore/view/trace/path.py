@@ -18,7 +18,7 @@ from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.raising import RAISED
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
-from ptexplore.view.trace.ending import ending_lines, left_by_error
+from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
@@ -28,6 +28,7 @@ from ptexplore.view.trace.screen import (
     bare,
     call_numbers,
     counted_parts,
+    everything,
     facts,
     has_cut,
     outermost_counted,
@@ -127,7 +128,7 @@ def path_view(
     rows = tuple(_with_own(list(_flat(steps, 0)), maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
-        told = f"{trail.ending.exception} left it here"
+        told = left_here(trail.ending)
         rows = tuple(replace(row, what=_and(row.what, told)) if row is innermost else row for row in rows)
     return TrailView(
         title=trail.expression,
@@ -135,7 +136,7 @@ def path_view(
         rows=(),
         findings=findings(trail),
         counted=maker.whole > 0,
-        next_steps=_next_steps(trail, options, single=single),
+        next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
         left_out=_left_out(rows, maker),
@@ -878,11 +879,9 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]
 
 
-def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextStep, ...]:
+def _next_steps(trail: Trail, options: Options, session: Session | None, *, single: bool) -> tuple[NextStep, ...]:
     """The two commands most worth typing next."""
-    frames = native.frames(trail.hops)
-    count = f"{frames:,} function calls" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
-    whole = typed(options, f"all {count}", "--view", "tree")
+    whole = everything(trail, options, session)
     if options.opened is not None:
         return (typed(options, "everything in it", "--open", options.opened, "--view", "tree"), whole)
     if trail.ending is not None:

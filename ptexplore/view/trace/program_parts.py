@@ -70,6 +70,7 @@ class Part:
     names: tuple[str, ...] = ()  # of parts alike, which are shown as one: all their names
     first: int = 0  # as of operators
     device: int = 0
+    at_least: bool = False  # further calls of it, with all that they did, are counted for what called it
 
     @property
     def own_time(self) -> int:
@@ -105,6 +106,7 @@ class _Gathered:
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
     first: int | None = None  # the place of the first of its calls; None where it made none
     sizes: list[tuple[int, int, int]] = field(default_factory=list)  # route, shape, calls
+    at_least: bool = False
 
 
 def parts_of(program: Program, script: str) -> Part:
@@ -281,7 +283,11 @@ def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
         return outer
     if kind == outer.kind and kind != "module" and (outer.name, outer.path.file) == (_name(path), path.file):
         outer.calls += path.calls  # it called itself: its time is in that of the outer call
+        outer.at_least |= path.at_least
         return outer
+    around = _in_turn(path, outer) if kind == "user" else None
+    if around is not None:
+        return around
     if kind == outer.kind == "backward":
         return outer
     if kind == outer.kind == "optimizer" and outer.name.endswith(".__init__"):
@@ -296,7 +302,27 @@ def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
         part.source = path.source
     part.calls += path.calls
     part.time += path.time
+    part.at_least |= path.at_least
     return part
+
+
+def _in_turn(path: CallPath, outer: _Gathered) -> _Gathered | None:
+    """The part of the same function, if functions of the user's between it and the path led back to it; else None.
+
+    What the path did counts for that part alone, so that rows still add up: it is taken off the parts between.
+    """
+    between: list[_Gathered] = []
+    part: _Gathered | None = outer
+    while part is not None and part.kind == "user":
+        if (part.path.name, part.path.file, part.path.first) == (path.name, path.file, path.first):
+            for inner in between:
+                inner.time -= path.time
+            part.calls += path.calls
+            part.at_least |= path.at_least
+            return part
+        between.append(part)
+        part = part.outer
+    return None
 
 
 def _kind(path: CallPath) -> PartKind | None:
@@ -361,6 +387,7 @@ def _finished(part: _Gathered, signatures: Signatures) -> Unrolling[tuple[Part, 
         parts=(),
         first=part.first or 0,
         device=part.device,
+        at_least=part.at_least,
     )
     return with_inside(finished, inside, tuple(sorted(part.sizes)), signatures)
 
@@ -417,6 +444,7 @@ def _as_one(parts: Sequence[Part], *, named: bool = True) -> Unrolling[Part]:
         operators=sum(part.operators for part in parts),
         saved=sum(part.saved for part in parts),
         device=sum(part.device for part in parts),
+        at_least=any(part.at_least for part in parts),
         own=tuple(sum_of_own(part.own for part in parts)),
         parts=within,
     )

@@ -14,7 +14,7 @@ from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
-from ptexplore.view.trace.ending import ending_lines, left_by_error
+from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.lines import (
     brief_places,
     formulas_of,
@@ -70,7 +70,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
         left_out=(*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else [])),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
-        read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:TO_READ]),
+        read=tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:TO_READ]),
         ending=ending_lines(trail, (innermost.hop, innermost.title) if innermost is not None else None),
     )
 
@@ -237,10 +237,10 @@ def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -
     ending = trail.ending
     if ending is None or innermost is None:
         return tuple(rows)
-    number, left_here = innermost.hop, Line("warning", f"{ending.exception} left it here")
+    number, line = innermost.hop, Line("warning", left_here(ending))
 
     def with_line(row: TraceRow, children: tuple[TraceRow, ...]) -> TraceRow:
-        return replace(row, lines=(*row.lines, left_here) if row.hop == number else row.lines, children=children)
+        return replace(row, lines=(*row.lines, line) if row.hop == number else row.lines, children=children)
 
     return folded(rows, with_line)
 

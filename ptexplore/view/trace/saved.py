@@ -25,12 +25,14 @@ from ptexplore.capture.session import (
     unpacked,
 )
 from ptexplore.lazy import uncollected
-from ptexplore.model.places import SourceRef
+from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import CallPath, Program
 from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
+from ptexplore.source.permalink import permalink
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
 
@@ -77,15 +79,30 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
-    ending = _checked(saved.ending, name) if saved.ending is not None else None
-    trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, name))
+    links = _Links(saved.trees)
+    ending = _checked(saved.ending, links, name) if saved.ending is not None else None
+    trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
-        trail = replace(trail, program=_checked_program(trail.program, name))
+        trail = replace(trail, program=_checked_program(trail.program, links, name))
     session = replace(saved.session, program=trail.program) if saved.session is not None else None
     return trail, checked(session, name) if session is not None else None
 
 
-def _checked_program(program: Program, name: str) -> Program:
+class _Links:
+    """The permalinks of a saved trace's places, made anew of tree, path and line: none is taken from a file."""
+
+    def __init__(self, trees: Iterable[TreeInfo]) -> None:
+        self._commits = {tree.name: tree.commit for tree in trees if tree.commit and _COMMIT.fullmatch(tree.commit)}
+
+    def url(self, ref: SourceRef) -> str | None:
+        """Where the place can be read; None where the file has no link for it, or does not say which text that is."""
+        commit = self._commits.get(ref.tree)
+        if ref.url is None or commit is None or ref.path is None or ref.layer == "generated":
+            return None
+        return permalink(commit, ref.path, ref.line)
+
+
+def _checked_program(program: Program, links: _Links, name: str) -> Program:
     """The program, if every number in it leads to something before it, without what leads out of a tree.
 
     Raises PtexploreError where one does not.
@@ -96,14 +113,14 @@ def _checked_program(program: Program, name: str) -> Program:
     for path in program.paths:
         if path.source is not None:
             _check_reference(path.source, 0, name)
-    return structs.replace(program, paths=tuple(_without_url(path) for path in program.paths))
+    return structs.replace(program, paths=tuple(_relinked_path(path, links) for path in program.paths))
 
 
-def _without_url(path: CallPath) -> CallPath:
-    return structs.replace(path, source=_without_links(path.source)) if path.source is not None else path
+def _relinked_path(path: CallPath, links: _Links) -> CallPath:
+    return structs.replace(path, source=_relinked(path.source, links)) if path.source is not None else path
 
 
-def _tree(rows: tuple[HopRow, ...], name: str) -> tuple[Hop, ...]:
+def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]:
     """The hops of a flat table, nested. Raises PtexploreError for a row that is not behind the one it is inside of."""
     depths: dict[int | None, int] = {None: 0}
     for row in rows:
@@ -114,18 +131,18 @@ def _tree(rows: tuple[HopRow, ...], name: str) -> tuple[Hop, ...]:
             raise refused(name, "it nests deeper than any real trace")
     inside: dict[int | None, list[Hop]] = {}
     for row in reversed(rows):
-        hop = _checked(row, name)
+        hop = _checked(row, links, name)
         inside.setdefault(row.parent, []).append(Hop(*(*_facts(hop), tuple(inside.pop(row.id, ())[::-1]))))
     return tuple(inside.get(None, ())[::-1])
 
 
-def _checked(row: Checked, name: str) -> Checked:
-    """The record without links that are not `https`. Raises PtexploreError for a path that leads out of a tree."""
+def _checked(row: Checked, links: _Links, name: str) -> Checked:
+    """The record with links made anew. Raises PtexploreError for a path that leads out of a tree."""
     spoilt = False
     for ref, depth in _references(row, 0):
         _check_reference(ref, depth, name)
-        spoilt = spoilt or not _is_web(ref.url)
-    return cast("Checked", _without_links(row)) if spoilt else row
+        spoilt = spoilt or (ref.url is not None and ref.url != links.url(ref))
+    return cast("Checked", _relinked(row, links)) if spoilt else row
 
 
 def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
@@ -133,10 +150,6 @@ def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
         raise refused(name, "its references nest deeper than any real trace")
     if ref.path is not None and _OUTSIDE.match(ref.path):
         raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
-
-
-def _is_web(url: str | None) -> bool:
-    return url is None or url.startswith("https://")
 
 
 def _references(record: Any, depth: int) -> Iterator[tuple[SourceRef, int]]:
@@ -150,12 +163,14 @@ def _references(record: Any, depth: int) -> Iterator[tuple[SourceRef, int]]:
                 yield from _references(inner, depth + 1)
 
 
-def _without_links(record: Any) -> Any:
-    changes: dict[str, Any] = {"url": None} if isinstance(record, SourceRef) and not _is_web(record.url) else {}
+def _relinked(record: Any, links: _Links) -> Any:
+    changes: dict[str, Any] = {"url": links.url(record)} if isinstance(record, SourceRef) else {}
     for part in _parts(record.__class__):
         held = getattr(record, part)
         if held is not None:
-            changes[part] = tuple(map(_without_links, held)) if isinstance(held, tuple) else _without_links(held)
+            changes[part] = (
+                tuple(_relinked(inner, links) for inner in held) if isinstance(held, tuple) else _relinked(held, links)
+            )
     return replace(record, **changes)
 
 

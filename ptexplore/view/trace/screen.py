@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -11,9 +12,10 @@ from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.lines import leads_somewhere
 from ptexplore.view.trace.native_rules import rule_for
-from ptexplore.view.trace.page import Options
+from ptexplore.view.trace.page import NextStep, Options
 from ptexplore.view.trace.rows import facts_of, stops_to_read
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
@@ -144,6 +146,27 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
 
 
+def everything(trail: Trail, options: Options, session: Session | None) -> NextStep:
+    """The command that lists all that was recorded, with how much that is, and of what.
+
+    Function calls are the stepped ones: of all that ran, of what ran before a cut, or of the one operator call that
+    was stepped. If nothing was stepped, the steps of the trace are counted.
+    """
+    frames = native.frames(trail.hops)
+    parts = records(session.observations if session else (), "calls", SteppedCalls)
+    if not frames:
+        shows = f"all {sum(1 for _ in walk(trail.hops)):,} steps"
+    elif any(part.part == "operator" for part in parts):
+        called = " and ".join(dict.fromkeys((part.op or "one operator").removeprefix("aten::") for part in parts))
+        shows = f"all {frames:,} function calls in {called}"
+        shows += " until the cut" if has_cut(session) else ""
+    elif has_cut(session):
+        shows = f"all {frames:,} function calls until the cut"
+    else:
+        shows = f"all {frames:,} function calls"
+    return typed(options, shows, "--view", "tree", "--full")
+
+
 def _until_cut(parts: Iterable[SteppedCalls]) -> str:
     """What makes a count true of parts of which one has no end."""
     return " before it was cut" if any(part.cut for part in parts) else ""
@@ -151,4 +174,4 @@ def _until_cut(parts: Iterable[SteppedCalls]) -> str:
 
 def reads(trail: Trail) -> tuple[str, ...]:
     """The command that shows the first stop about what ran; () where there is none."""
-    return tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:1])
+    return tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:1])

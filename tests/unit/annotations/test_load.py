@@ -181,6 +181,7 @@ def test_a_damaged_lock(tmp_path: Path, line: str, kept: int) -> None:
 
 def test_trust_is_in_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path / "cache"))
     put(tmp_path, "n/a.md", note("a"))
     first = loaded(tmp_path / "n").tours["a"]
     assert not may_run(first, trusted())
@@ -214,6 +215,7 @@ def test_what_a_bad_disk_kept_back_once_is_there_in_the_next_run(
 ) -> None:
     """Nothing that was made without it is kept: neither a search's topics nor the stops on a tree."""
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path / "cache"))
     put(tmp_path, "notes/one.md", note("one").replace("c10/core/Blend.h", "aten/src/ATen/native/Mix.cpp"))
     (tmp_path / "notes/link.md").symlink_to("one.md")  # is never read: nothing that is told in each run
     put(tmp_path, "folders/here.md", "---\nfolder: aten\ntitle: T\nsummary: s\nbaseline: v2.6.0\n---\n\nText.\n")

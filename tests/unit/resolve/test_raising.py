@@ -6,11 +6,13 @@ The expected answers follow from C++'s rules and from the texts of PyTorch's own
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from ptexplore.model.observed import CppFunction, LeftFrame, ThrownError, UserCall, records
+from ptexplore.model.places import Checkout
 from ptexplore.model.trace import ModifiedTensor, OperatorRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.error_message import (
@@ -22,6 +24,7 @@ from ptexplore.resolve.error_message import (
     with_writes,
 )
 from ptexplore.resolve.raising import conclude, cut, innermost, reach
+from ptexplore.source.tree import checkout_tree
 from ptexplore.view.error import error_lines
 from ptexplore.view.trace.ending import first_words, hints
 from tests.hanging import ends
@@ -353,6 +356,33 @@ void f(int n) {
 @pytest.mark.parametrize(("line", "thrown"), [(2, 1), (3, 1), (4, 1), (5, 0), (6, 1), (7, 1), (8, 0), (0, 0), (99, 0)])
 def test_a_line_throws_if_its_statement_does(line: int, thrown: int) -> None:
     assert throws(TEXT, line) is bool(thrown)
+
+
+NAMED = """RuntimeError: n must be above 0, at ../torch/csrc/Held.cpp:3, then "/pytorch/torch/csrc/Held.cpp":5
+PythonDispatcher: registered at /pytorch/torch/csrc/Held.cpp:6 [backend fallback]
+and one of yours.cpp:7, and ../torch/csrc/distributed/c10d/Gone.cpp:8
+"""
+
+
+def test_a_line_of_cpp_that_a_message_names_is_looked_up_in_the_text(small: Small, tmp_path: Path) -> None:
+    (tmp_path / "torch/csrc").mkdir(parents=True)
+    (tmp_path / "torch/csrc/Held.cpp").write_text("\n".join(TEXT), encoding="utf-8")
+    checkout = Checkout("held", "git", str(tmp_path), "a test", commit=small.checkout.commit)
+    told = {}
+    for word in ("matches", "version-skew"):
+        source = small.source(tree=checkout_tree(checkout, cast(Any, word)), checkout=checkout)
+        lines = read_message(small.lookup(None, source), "2.99", NAMED).lines
+        told[word] = [(line.source.path, line.source.line, line.source.precision, line.text) for line in lines]
+        assert lines[3].source.reason is not None
+        assert "no text of 2.99" in lines[3].source.reason
+    held = "torch/csrc/Held.cpp"
+    assert told["matches"] == [
+        (held, 3, "registered", TEXT[2].strip()),
+        (held, 5, "unknown", TEXT[4].strip()),
+        (None, 7, "unknown", ""),
+        ("torch/csrc/distributed/c10d/Gone.cpp", 8, "unknown", ""),
+    ]
+    assert {(precision, text) for _path, _line, precision, text in told["version-skew"]} == {("unknown", "")}
 
 
 # --- no kernel ---

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import stat
+import tarfile
 from pathlib import Path
 
 import pytest
 
+from ptexplore.cli.app import report
 from ptexplore.errors import PtexploreError
 from ptexplore.source.fetch import archive
-from tests.archives import EVIL, tar_of, zip_of
+from tests.archives import EVIL, member, tar_of, zip_of
 from tests.upstream import FILES, snapshot
 
 UNPACKED = {name: case for name, case in EVIL.items() if name != "no-pytorch"}
@@ -63,3 +67,67 @@ def test_the_share_that_is_told_rises_to_the_end(tmp_path: Path) -> None:
         archive.unpack(stream, "x.tar.gz", tmp_path / "folder", told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+def pax_tar(**headers: str) -> bytes:
+    """A tar whose only member has these extended headers."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
+        info = tarfile.TarInfo("small/x")
+        info.pax_headers = {name.replace("_", "."): value for name, value in headers.items()}
+        info.size = 4
+        tar.addfile(info, io.BytesIO(b"evil"))
+    return raw.getvalue()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"GNU_sparse_major": "1", "GNU_sparse_minor": "0"},
+        {"GNU_sparse_major": "1", "GNU_sparse_minor": "0", "GNU_sparse_realsize": "x"},
+        {"GNU_sparse_size": "-1", "GNU_sparse_map": "a,b"},
+        {"GNU_sparse_map": "1"},
+        {"GNU_sparse_size": "9" * 5000},
+        {"size": "-1"},
+        {"size": "nan"},
+        {"mtime": "9" * 400},
+        {"mtime": "inf"},
+        {"path": "\x00"},
+    ],
+)  # fmt: skip
+def test_a_header_that_makes_no_sense_is_refused_in_words(tmp_path: Path, headers: dict[str, str]) -> None:
+    """Or read: what Python's own reader raises of it is never a fault of ptexplore's."""
+    said: list[PtexploreError] = []
+    try:
+        unpack(tmp_path, "x.tar.gz", pax_tar(**headers))
+    except PtexploreError as refused:
+        said.append(refused)
+    assert all(refused.hint and len(refused.why) < 300 for refused in said)
+
+
+def test_what_an_archive_says_is_short_in_an_error(tmp_path: Path) -> None:
+    long = "a/" * 45 + "x" * 200
+    cases = {
+        "target.zip": zip_of("small/link", b"y/" * 4000, stat.S_IFLNK | 0o777),
+        "out.zip": zip_of("small/link", b"../" * 300, stat.S_IFLNK | 0o777),
+        "name.zip": zip_of("../" * 9000 + "x"),
+        "whole.zip": zip_of("/".join(["n" * 200] * 60)),
+        "hard.tar.gz": tar_of("gz", member(long, tarfile.LNKTYPE, "z" * 9000)),
+        "target.tar.gz": tar_of("gz", member("small/link", tarfile.SYMTYPE, "z/" * 4500)),
+    }
+    for number, (name, data) in enumerate(cases.items()):
+        (tmp_path / str(number)).mkdir()
+        with pytest.raises(PtexploreError) as refused:
+            unpack(tmp_path / str(number), name, data)
+        assert len(refused.value.why) < 300, name
+        assert "PTEXPLORE_CACHE" not in refused.value.hint
+
+
+def test_an_error_of_any_length_is_short_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    report(PtexploreError("begin" + "x" * 100_000 + "end", "y" * 100_000, "ptexplore trace " + "a + " * 400 + "a"))
+    error, why, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: begin")
+    assert error.endswith("end")
+    assert len(error) < 2100
+    assert len(why) < 2100
+    assert hint.endswith("a + " * 400 + "a"), "a command is of use only whole"

@@ -149,5 +149,6 @@ def test_a_folder_that_a_bad_disk_keeps_back_is_not_an_empty_one(
     assert all(os.strerror(number) in problem for problem in said)
     with pytest.raises(OSError, match=os.strerror(number)):
         Aside(tmp_path / "site").open()
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(PtexploreError, match="the site cannot be written"):
         Output(tmp_path / "site")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.source.fetch.project_file import find_project
+from ptexplore.render.terminal.console import address_of
+from ptexplore.source.fetch.project_file import EDITORS, find_project
 from tests.faults import keeps_back
 
 
@@ -76,14 +77,38 @@ def test_a_file_that_a_bad_disk_keeps_back_may_be_the_one_that_counts(
     assert "Input/output error" in caught.value.why
 
 
+@pytest.mark.parametrize("editor", EDITORS)
+def test_an_editor_is_one_that_is_known(tmp_path: Path, editor: str) -> None:
+    (tmp_path / "ptexplore.toml").write_text(f'editor = "{editor}"\n', encoding="utf-8")
+    found = find_project(tmp_path)
+    assert found is not None
+    assert found.editor == editor
+    address = address_of("/x/you/a b&line=9#x?.cpp", 7, editor)
+    assert "/x/you/a%20b%26line%3D9%23x%3F.cpp" in address, "a file's name is no part of the address"
+
+
 @pytest.mark.parametrize(
-    "editor", ["https://x.invalid/{path}", "javascript://{path}", "vscode://file", "not an address {path}"]
+    "editor",
+    [
+        "https://x.invalid/{path}",
+        "javascript://{path}",
+        "vscode://file",
+        "not an address {path}",
+        "smb://evil.example/{path}",
+        "sftp://evil.example/{path}",
+        "ssh://-oProxyCommand=id/{path}",
+        "file://evil.example/{path}",
+        "vscode://vscode.git/clone?url=https://evil.example/{path}",
+        "vscode://file{path}:{line}?windowId=_blank",
+        "VSCODE://file{path}:{line}",
+        "vscode://file{path}:{line}\\n",
+        "ms-msdt://{path}",
+        "",
+    ],
 )
-def test_an_editor_is_an_address_of_this_machine(tmp_path: Path, editor: str) -> None:
-    file = tmp_path / "ptexplore.toml"
-    file.write_text('editor = "vscode://file{path}:{line}"\n', encoding="utf-8")
-    assert find_project(tmp_path).editor == "vscode://file{path}:{line}"  # type: ignore[union-attr]
-    file.write_text(f'editor = "{editor}"\n', encoding="utf-8")
+def test_another_address_is_refused(tmp_path: Path, editor: str) -> None:
+    """The file may have come with a checkout: each place in the terminal would be a link to there."""
+    (tmp_path / "ptexplore.toml").write_text(f'editor = "{editor}"\n', encoding="utf-8")
     with pytest.raises(PtexploreError) as wrong:
         find_project(tmp_path)
     assert "editor" in wrong.value.message

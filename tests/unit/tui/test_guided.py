@@ -8,10 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.content import Content
+from textual.geometry import Region
+from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
+from ptexplore.annotations.folders import parse
 from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import load
+from ptexplore.capture.probing import TraceRequest
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import (
     BoundName,
@@ -26,9 +31,9 @@ from ptexplore.model.trace import (
 )
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
-from ptexplore.tui.asking import Ask, ChoiceScreen, Links
+from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, Links
 from ptexplore.tui.library import Library
-from ptexplore.tui.messages import OpenTour, OpenTrail
+from ptexplore.tui.messages import OpenTour, OpenTrail, Trace
 from ptexplore.tui.places import load_recent
 from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
@@ -36,6 +41,7 @@ from ptexplore.tui.screens.trail import TrailScreen
 from ptexplore.tui.touring import TourContents
 from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trees import IndexedTree
+from ptexplore.workspace.typed import typed
 from tests import pictures
 from tests.harness import REPOSITORY
 from tests.unit.test_safe_text import NASTY, of_program, spoilt, unsafe
@@ -288,7 +294,8 @@ async def as_tree(app, pilot) -> None:
 def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library, drive, data):
     async def reading(app, pilot):
         session = Session("torch.blend(a)", TorchInfo("2.99.0"), (), TraceOptions(), Captured(), ResultInfo(), ())
-        app.post_message(OpenTrail(trail(), session))
+        ran = typed(TraceRequest(expression="torch.blend(a)"))
+        app.post_message(OpenTrail(trail(), session, ran))
         await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
         assert app.screen.tree_of_hops.page.view == "path"
         assert not app.screen.query_one("#beside").display
@@ -299,18 +306,88 @@ def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library,
             await pilot.press("v")
             await until(pilot, lambda view=view: app.screen.tree_of_hops.page.view == view)
         stepped = []
-        library.step = lambda session, call, job: stepped.append((session.expression, call)) or (trail("f00d"), None)
+        library.trace = lambda run, job: stepped.append(run.request) or (trail("f00d"), None, None)
         app.screen.go_to(3)
         await pilot.press("y")
         await until(pilot, lambda: any("v2.99.0" in told.message for told in app._notifications) or
                     "permalink" in screen(app) or "not PyTorch" in screen(app))  # fmt: skip
         await pilot.press("N")
-        await until(pilot, lambda: stepped == [("torch.blend(a)", "blend#1")])
+        await until(
+            pilot, lambda: [(run.expression, run.native_op) for run in stepped] == [("torch.blend(a)", "blend#1")]
+        )
         await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d", 20)
         await pilot.press("N")
         await until(pilot, lambda: "--native-op" in screen(app) or "put the cursor" in screen(app))
 
     drive("", reading, size=(150, 40))
+
+
+def test_no_text_steers_the_screen_whoever_forgot_to_clean_it(drive):
+    """What each line of every screen goes through, with a widget that cleans nothing."""
+
+    async def reading(app, pilot):
+        lines = [f"before {NASTY} after", "&#x202e; stays as written"]
+        await app.screen.mount(Static(Content("\n".join(lines)), id="planted"))
+        await until(pilot, lambda: "before" in screen(app))
+        strips = app.screen.query_one("#planted").render_lines(Region(0, 0, 100, 2))
+        drawn = "".join(segment.text for strip in strips for segment in strip)
+        assert "after" in drawn
+        assert "&#x202e; stays" in drawn
+        assert not unsafe(drawn)
+
+    drive("", reading)
+
+
+def test_a_loaded_trace_never_runs_by_a_key(library, drive):
+    """Its setup could be anybody's: N says which command shows all of it, and asks."""
+    ran = []
+    library.trace = lambda run, job: ran.append(run)
+    library.run_command = lambda words, job: ran.append(words)
+    options = TraceOptions(setup=("import os; os.system('id > /tmp/PWNED')",))
+
+    async def reading(app, pilot):
+        session = Session("torch.blend(a)", TorchInfo("2.99.0"), (), options, Captured(), ResultInfo(), ())
+        app.post_message(OpenTrail(trail(), session))
+        await as_tree(app, pilot)
+        app.screen.go_to(3)
+        for key in ("N", "enter", "f", "v", "L", "x", "escape", "T"):
+            await pilot.press(key)
+        app.screen.go_to(3)
+        await pilot.press("N")
+        await until(pilot, lambda: "--rerun" in screen(app))
+        await pilot.pause(0.2)
+
+    drive("", reading, size=(150, 40))
+    assert ran == []
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_the_expression_of_a_page_runs_after_all_of_it_was_seen(library, drive, tmp_path, monkeypatch, agrees):
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path / "config"))
+    text = '---\nfolder: aten\ntitle: "t"\nsummary: "s"\nbaseline: v2.6.0\ntry: torch.add(a, b)\n---\nWhat it is.\n'
+    page, _ = parse(text.encode(), "notes/folders/map.md")
+    ran = []
+    library.trace = lambda run, job: ran.append(run.request.expression) or (trail(), None, run)
+
+    async def reading(app, pilot):
+        await pilot.resize_terminal(60, 12)
+        await pilot.pause()
+        app.post_message(Trace(replace(page, expression="torch.add(a, b)" + " + a" * 200)))
+        await until(pilot, lambda: isinstance(app.screen, ConsentScreen))
+        await pilot.press("y")
+        await pilot.pause(0.2)
+        assert isinstance(app.screen, ConsentScreen), "the end was not on the screen yet"
+        await pilot.press(*["space"] * 30)
+        await pilot.press("y" if agrees else "enter")
+        await until(pilot, lambda: not isinstance(app.screen, ConsentScreen))
+        await pilot.pause(0.3)
+        if agrees:  # the same content: no second question
+            await until(pilot, lambda: len(ran) == 1)
+            app.post_message(Trace(page))
+            await until(pilot, lambda: len(ran) == 2)
+
+    drive("", reading, size=(60, 12))
+    assert len(ran) == (2 if agrees else 0)
 
 
 def test_a_hostile_program_is_only_text_in_every_view(drive):

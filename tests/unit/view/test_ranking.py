@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem
+from ptexplore.annotations.plain_words import plain_words, stem
 from ptexplore.annotations.topics import Topic
 from ptexplore.view.search.ranking import (
+    QUERY_WORDS,
     Entry,
     Fit,
     entry_key,
@@ -251,14 +252,15 @@ def test_the_browsers_script_reads_and_fits_as_this_module_does() -> None:
         *("".join(chooser.choice(letters) for _n in range(chooser.randint(1, 12))) for _trial in range(60)),
     ]
     script = """
-    const r = ptx.ranking, stops = new Set(given.stops), out = {};
-    out.read = given.terms.map((one) => { const { term, low, ...rest } = r.read(one, stops); return rest; });
+    const r = ptx.ranking, out = {};
+    r.readBy(given.by);
+    out.read = given.terms.map((one) => { const { term, low, ...rest } = r.read(one); return rest; });
     out.fits = given.terms.map((term) => given.names.map((name) => [r.nameFit(term, name), r.slipFit(term, name)]));
     out.stems = given.words.map(r.stem);
     console.log(JSON.stringify(out));
     """
     words = plain_words(QUERIES)
-    answer = in_node(script, {"terms": terms, "names": names, "stops": sorted(STOP_WORDS), "words": words})
+    answer = in_node(script, {"terms": terms, "names": names, "by": QUERY_WORDS, "words": words})
     for term, read, fits in zip(terms, answer["read"], answer["fits"], strict=True):
         asked = read_query(term)
         for name in (
@@ -351,16 +353,17 @@ def test_the_browsers_script_puts_results_in_the_same_order() -> None:
         | {"words": t.words}
         for t in topics
     ]
-    given = {"queries": queries, "rows": rows, "stops": sorted(STOP_WORDS), "topics": written}
+    given = {"queries": queries, "rows": rows, "by": QUERY_WORDS, "topics": written}
     script = """
-    const r = ptx.ranking, stops = new Set(given.stops), split = (text) => text.split(" ").filter(Boolean);
+    const r = ptx.ranking, split = (text) => text.split(" ").filter(Boolean);
+    r.readBy(given.by);
     const rows = given.rows.map(({ code, ...row }) => ({ ...row, low: r.lowered(row.name), uses: parseInt(code[1], 16),
       minor: Number(code[0]) % 2 === 1, area: Number(code[0]) >> 1, method: code[2] === "m",
       path: row.path || (row.context ? `${row.context}/${row.name}` : row.name) }));
     const topics = given.topics.map((one, number) => ({ ...one, number, titled: split(one.titled),
       about: split(one.about), words: split(one.words), held: new Set(split(one.words)) }));
     const named = (one) => (one.names ? one.names[0] : `${one.context} ${one.name}`);
-    const answer = (query) => r.ranked(r.read(query, stops), rows, topics, stops).results.map(named);
+    const answer = (query) => r.ranked(r.read(query), rows, topics).results.map(named);
     console.log(JSON.stringify(given.queries.map(answer)));
     """
     answers = in_node(script, given)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -332,12 +333,31 @@ def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
         assert "leads out of a tree" in error.why, path
 
 
-def test_only_https_links_survive() -> None:
-    for path in PATHS:
-        spoilt = put(document(), (*path[:-1], "url"), "javascript:alert(1)")
-        assert read(spoilt) == a_trail(), path
-    linked = put(document(), ("hops", 0, "binding", "assigned", "url"), "https://example.org/")
-    assert "https://example.org/" in trail_to_json(read(linked))
+def test_a_link_is_made_of_tree_path_and_line_and_never_read() -> None:
+    """A file's link may lead anywhere: of it counts only that there was one."""
+    commit = "b" * 40
+    known = {**document(), "trees": [{**document()["trees"][0], "commit": commit}]}
+    tree = known["trees"][0]["name"]
+    for evil in ("javascript:alert(1)", "https://evil.example/", "http://github.com/", "", "//evil.example"):
+        for path in PATHS:
+            assert read(put(document(), (*path[:-1], "url"), evil)) == a_trail(), path  # no tree says which text it is
+            place = put(put(known, (*path[:-1], "url"), evil), (*path[:-1], "tree"), tree)
+            assert "evil" not in trail_to_json(read(place))
+    at = PATHS[0][:-1]
+    place = put(put(put(known, (*at, "url"), "https://evil.example/"), (*at, "tree"), tree), (*at, "layer"), "checkout")
+    made = value_at(json.loads(trail_to_json(read(place))), at)
+    line = f"#L{made['line']}" if made["line"] else ""
+    assert made["url"] == f"https://github.com/pytorch/pytorch/blob/{commit}/{quote(made['path'])}{line}"
+    for no_commit in ("../../../../evil/evil/" + "a" * 18, "main", "B" * 40, "b" * 39):
+        spoilt = put(place, ("trees", 0, "commit"), no_commit)
+        assert value_at(json.loads(trail_to_json(read(spoilt))), at)["url"] is None
+
+
+def value_at(held: Any, path: Any) -> Any:
+    """What a document holds there."""
+    for part in path:
+        held = held[part]
+    return held
 
 
 def test_newer_format_says_so() -> None:
@@ -363,6 +383,20 @@ def old_hops(hops: list[Document]) -> Iterator[Document]:
 def both(request: pytest.FixtureRequest) -> tuple[Document, Trail]:
     file = SAVED / f"format1-{request.param}.json.gz"
     return old(request.param), trail_from_json(file.read_bytes(), file.name)[0]
+
+
+def test_an_ending_from_before_a_field_was_there_is_read() -> None:
+    """A graph used twice, saved when an ending had no `freed` and its cause no `cases`."""
+    file = SAVED / "format2-freed.json.gz"
+    before = json.loads(gzip.decompress(file.read_bytes()))["ending"]
+    assert "freed" not in before
+    assert "cases" not in before["cause"]
+    ending = trail_from_json(file.read_bytes(), file.name)[0].ending
+    assert ending is not None
+    assert ending.freed is None
+    assert ending.cause is not None
+    assert (ending.cause.why, ending.cause.remedy, ending.cause.cases) == (*before["cause"].values(), ())
+    assert (ending.message, ending.hop, len(ending.python)) == (before["message"], before["hop"], 4)
 
 
 def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trail]) -> None:

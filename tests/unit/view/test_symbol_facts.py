@@ -38,6 +38,11 @@ int said(int a) {
 int unsaid(int a) { return a; }
 }
 """,
+    "aten/src/ATen/native/Spoken.h": """namespace at::native {
+struct Spoken { virtual int speak(int a) { return a; } };
+struct Sung : Spoken { int speak(int a) override; };
+}
+""",
     "torch/said.py": '''def told(a):
     """Tells it."""
     return a
@@ -80,6 +85,13 @@ def test_of_a_structured_kernel_no_caller_is_told_by_its_name(tree):
     assert uses_in_words(replace(facts, symbol=kernel)).endswith("by its name alone no use can be told")
     assert otherwise_told(replace(facts, symbol=kernel, otherwise=9)) == ""
     assert otherwise_told(replace(facts, otherwise=9)).startswith("9 more lines with the name")
+    assert "nothing else of that name is indexed" in otherwise_told(replace(facts, untold=1))
+
+
+def test_functions_that_override_it_are_said_and_are_no_uses(tree):
+    base = of(tree, "at::native::Spoken::speak")
+    assert uses_in_words(base) == "overridden by 1 function of classes below"
+    assert base.uses == ()
 
 
 def test_a_kernel_is_registered_for_the_stub_of_its_own_file(tree):

@@ -87,6 +87,14 @@ int six(int a) { if (a) { Node it; it.run(1); } else { Other it; it.run(2); } re
 int seven(Node held) { return held->run(1); }
 }
 """,
+    "aten/src/ATen/Solo.cpp": """namespace at {
+struct Solo {
+  int alone(int a);
+  int twice(int a) { return alone(a); }
+};
+int three() { return alone(1, 2); }
+}
+""",
     "aten/src/ATen/Clear.cpp": """#include <ATen/Iterator.h>
 namespace at {
 int clear(int x) { return weigh(x, 3); }
@@ -219,3 +227,13 @@ def test_one_local_name_is_known_as_all_of_them_are() -> None:
     assert all(
         is_local_name(text, name) == (name in every) for name in ("weigh", "value", "each", "other", "that", "a", "at")
     )
+
+
+def test_a_name_that_exists_once_is_not_said_to_mean_something_else(tree: IndexedTree) -> None:
+    """`alone(1, 2)` gives it two arguments, and nothing else of that name is known."""
+    view = refs([tree], "at::Solo::alone", None)
+    assert told(view, certain=True) == {("Solo.cpp", 4)}
+    assert (view.otherwise, view.untold) == (0, 1)
+    assert "nothing else of that name is indexed" in view.remarks[0]
+    assert "means something else" not in view.remarks[0]
+    assert refs([tree], "at::Config::build", None).untold == 0, "something else is called so"

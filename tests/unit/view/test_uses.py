@@ -166,7 +166,7 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
     """The same number of lines, and the same of them certain, though a part of the lines is not on the site."""
     entries = [uses.entry(name) for name in uses.names()]
     rows = [(entry.used, row) for entry in entries for row in entry.definitions if row.qualified != entry.name]
-    told = 0
+    told = overridden = untold = 0
     for every, row in rows:
         try:
             view = refs([indexed], row.qualified, 1, only=row.at[0] if row.is_own else "")
@@ -176,10 +176,18 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
         assert (row.used, row.sure) == (view.lines, view.certain), row.qualified
         assert not view.lines or row.same == view.definitions, row.qualified
         assert sum(group.total for group in view.groups) == view.lines + view.overridden, "every line is in one group"
-        assert view.otherwise == every - row.used - view.overridden, "and what is not counted is the rest"
+        assert (row.overridden, row.may_override) == (view.overridden, view.may_override), row.qualified
+        rest = every - row.used - row.overridden
+        assert (view.otherwise, view.untold) == ((0, rest) if row.is_sole else (rest, 0)), (
+            "what is not counted is the rest"
+        )
         told += bool(view.certain)
+        overridden += row.overridden
+        untold += bool(view.untold)
     assert len(rows) > 40
     assert told > 5
+    assert overridden > 2
+    assert untold
 
 
 def test_classes_and_what_overrides_what(uses: SiteUses) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -41,7 +42,8 @@ from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
 from ptexplore.view.trace.path import MOST, keys_of
 from ptexplore.view.trace.rows import title
-from ptexplore.view.trace.saved import trail_from_json
+from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.view.trace.screen import everything
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
@@ -551,6 +553,59 @@ def test_next_commands_repeat_what_was_typed_and_are_two_at_most() -> None:
         for step in steps:
             assert step.command.startswith("ptexplore trace 'f(a)' --var 'a=torch.ones(3)' --python /x/bin/python -")
             assert step.shows
+
+
+@pytest.mark.parametrize("name", ["path", "operators"])
+@pytest.mark.parametrize("file", FILES)
+def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
+    trail, session = saved(file)
+    (offered,) = (
+        step
+        for step in view(trail, Options(view=name), session).next_steps
+        if step.shows.startswith("all ")  # type: ignore[arg-type]
+    )
+    assert offered.command.endswith("--view tree --full")
+    told = re.match(r"all ([\d,]+) (function calls|steps)$", offered.shows)
+    assert told, offered.shows
+    rows = json.loads(view_to_json(view(trail, Options(view="tree", full=True), session)))["view"]["rows"]
+    listed, around = 0, list[tuple[int, int]]()  # of the rows that a row is in: level, how often they ran
+    for row in rows:
+        while around and around[-1][0] >= row["level"]:
+            around.pop()
+        times = (around[-1][1] if around else 1) * row["times"]
+        around.append((row["level"], times))
+        listed += times * (told[2] == "steps" or row["instructions"] is not None)
+    in_the_file = json.loads(trail_to_json(trail, session))
+    assert listed == sum(told[2] == "steps" or hop["instructions"] is not None for hop in in_the_file["hops"])
+    assert listed == int(told[1].replace(",", ""))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"part": "operator", "op": "aten::add.Tensor"}, "all 2 function calls in add.Tensor"),
+        (
+            {"part": "operator", "op": "add", "cut": "x"},
+            "all 2 function calls in add until the cut",
+        ),
+        ({"part": "forward", "cut": "x"}, "all 2 function calls until the cut"),
+        ({"part": "forward"}, "all 2 function calls"),
+        (None, "all 2 function calls"),
+    ],
+)
+def test_how_much_is_offered_is_said_with_what_it_is_of(more: dict[str, Any] | None, told: str) -> None:
+    trail = a_trail(an_operator(1, instructions=9), an_operator(9), an_operator(19, instructions=9))
+    _, session = saved(FILES[0])
+    assert session is not None
+    seen = next(observation for observation in session.observations if observation.kind == "calls")
+    part = replace(seen, data=seen.data | {"cut": None} | more) if more is not None else None
+    session = replace(session, observations=(part,) if part is not None else ())
+    assert everything(trail, Options(), session).shows == told
+
+
+def test_steps_are_counted_where_nothing_was_stepped() -> None:
+    trail = a_trail(an_operator(1))
+    assert everything(trail, Options(), None).shows == f"all {sum(1 for _ in walk(trail.hops))} steps"
 
 
 def test_the_legend_explains_every_sign_and_word_of_the_view() -> None:

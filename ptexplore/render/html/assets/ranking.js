@@ -28,10 +28,16 @@
     const kept = cut ? word.slice(0, -cut[0].length) + cut[1] : word;
     return Object.hasOwn(SAME, kept) ? SAME[kept] : kept;
   }
-  const stems = (text, stops) => plainWords(text).filter((word) => !stops.has(word)).map(stem);
+  /* The words of view/search/ranking.py::QUERY_WORDS, which search/table.js has. */
+  let stops = new Set(), backends = new Set(), ofKernels = new Set(), forKernels = new Set(), forms = [];
+  function readBy(words) {
+    [stops, backends, ofKernels, forKernels] = [words.stops, words.backends, words.of_kernels, words.for_kernels].map((some) => new Set(some.split(" ")));
+    forms = words.kernel_names.split(" ");
+  }
+  const stems = (text) => plainWords(text).filter((word) => !stops.has(word)).map(stem);
 
-  /* What was typed, understood: a name with what stands before it, or words. `stops` are the words that say nothing. */
-  function read(typed, stops) {
+  /* What was typed, understood: a name with what stands before it, or words. By the words of `readBy`. */
+  function read(typed) {
     const whole = typed.split(/\s+/).filter(Boolean).join(" "), placed = LINE.exec(whole), atLine = placed && FILE.test(whole.slice(0, placed.index)) ? placed : null;
     const text = atLine ? whole.slice(0, atLine.index) : whole, name = text.replace(/(?<!operator)\(.*$|\?+$/g, "").trim() || text;
     const dotted = DOTTED.test(name) && !FILE.test(name), said = plainWords(text), several = text.includes(" ");
@@ -46,15 +52,12 @@
       plain: question || QUESTION.test(text) || (several && QUESTION.test(text.toLowerCase())) };
   }
 
-  const BACKENDS = new Set("cpu cuda mps xpu meta autograd sparse quantized mkldnn nested".split(" "));
-  const OF_KERNELS = new Set("kernel impl out structured ufunc".split(" ")); // words of such a name beside the operator's
-  const KERNEL_WORDS = new Set("kernel kernels implementation impl".split(" ")); // of a query that asks for one
   const BEHIND_KERNELS = 20;
   /* The operator and the backend that words name, and whether they name its kernel: "sparse tensor" is no such thing. */
   function onBackend(pieces) {
-    const rest = pieces.filter((piece) => !KERNEL_WORDS.has(piece)), backends = rest.filter((piece) => BACKENDS.has(piece)), kernel = rest.length < pieces.length;
-    if (rest.length !== 2 || backends.length !== 1 || !(kernel || rest[1] === backends[0])) return ["", "", false];
-    return [rest.find((piece) => piece !== backends[0]), backends[0], kernel];
+    const rest = pieces.filter((piece) => !forKernels.has(piece)), meant = rest.filter((piece) => backends.has(piece)), kernel = rest.length < pieces.length;
+    if (rest.length !== 2 || meant.length !== 1 || !(kernel || rest[1] === meant[0])) return ["", "", false];
+    return [rest.find((piece) => piece !== meant[0]), meant[0], kernel];
   }
 
   /* --- names --- */
@@ -193,8 +196,8 @@
   const wordsOfPath = (path) => path.split("/").flatMap(wordsOf);
   /* Whether a folder is of backends by its words, and not of the one that is asked for. */
   const ofAnotherBackend = (asked, path) => {
-    const backends = wordsOfPath(path).filter((word) => BACKENDS.has(word));
-    return backends.length > 0 && !backends.includes(asked.backend);
+    const named = wordsOfPath(path).filter((word) => backends.has(word));
+    return named.length > 0 && !named.includes(asked.backend);
   };
   /* How many words a name has beside an operator's, if it is named as the kernel for the backend asked for; else 0. */
   function kernelOnABackend(asked, row) {
@@ -203,8 +206,8 @@
     const backend = asked.backend, words = wordsOf(row.name), own = wordsOf(operator);
     const at = words.findIndex((_word, i) => own.every((word, n) => words[i + n] === word));
     const further = at < 0 ? [] : [...words.slice(0, at), ...words.slice(at + own.length)];
-    if (!further.length || !further.every((word) => OF_KERNELS.has(word) || word === backend)) return 0;
-    const named = [...further, ...wordsOfPath(row.path || "")].filter((word) => BACKENDS.has(word));
+    if (!further.length || !further.every((word) => ofKernels.has(word) || word === backend)) return 0;
+    const named = [...further, ...wordsOfPath(row.path || "")].filter((word) => backends.has(word));
     return named.length && named.every((word) => word === backend) ? further.length + (further.includes("kernel") ? 0 : 1) : 0;
   }
   /* nn.Conv2d is torch.nn.Conv2d, F.relu is torch.nn.functional.relu. */
@@ -233,10 +236,10 @@
     return long && (topic.about.some((other) => other.startsWith(word)) || topic.words.some((other) => other.startsWith(word))) ? 1 : 0;
   }
   const same = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
-  function topicFit(asked, topic, weights, stops) {
+  function topicFit(asked, topic, weights) {
     if (topic.names.includes(asked.text)) return [WHOLE, 0];
     if (topic.kind === "d" && asked.operator && ofAnotherBackend(asked, topic.names[0])) return null;
-    topic.said ??= [...topic.names, topic.title].map((text) => stems(text, stops));
+    topic.said ??= [...topic.names, topic.title].map((text) => stems(text));
     if (asked.words.length && topic.said.some((some) => same(some, asked.words))) return [CASE, 0];
     if ((!asked.plain && asked.words.length > 1) || asked.words.some((word) => word.length < 2)) return null;
     const scores = asked.words.map((word) => score(word, topic)), total = scores.reduce((sum, one, i) => sum + one * weights[i], 0);
@@ -278,13 +281,13 @@
   }
 
   /* All that fits, best first, and how it was searched: `rows` are names, `topics` what people wrote. */
-  function ranked(asked, rows, topics, stops) {
+  function ranked(asked, rows, topics) {
     const weights = weightsOf(asked, topics), told = [], by = new Map();
     const put = (key, of, what) => { // a folder that is called so, and is about it too, is one result
       const known = what.kind === "d" ? by.get(of) : undefined;
       if (!known || compared(key, known.key) < 0) by.set(what.kind === "d" ? of : what, { key, family: of, what });
     };
-    let said = topics.map((topic) => [topic, topicFit(asked, topic, weights, stops)]).filter(([, fit]) => fit)
+    let said = topics.map((topic) => [topic, topicFit(asked, topic, weights)]).filter(([, fit]) => fit)
       .map(([topic, fit]) => ({ topic, key: topicKey(asked, fit, topic) }));
     const named = (slipsToo) => rows.map((row) => ({ row, key: entryKey(asked, row, slipsToo) })).filter((one) => one.key);
     let names = named(false);
@@ -315,6 +318,6 @@
   }
   globalThis.ptx ??= {};
   /* How kernels of an operator for a backend are called, or begin. */
-  const kernelNames = ({ operator, backend }) => [`${operator}_kernel`, `${operator}_out_${backend}`, `${operator}_${backend}`, `structured_${operator}_${backend}`];
-  ptx.ranking = { read, askedOperator, kernelNames, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
+  const kernelNames = ({ operator, backend }) => forms.map((form) => form.replace("{operator}", operator).replace("{backend}", backend));
+  ptx.ranking = { readBy, read, askedOperator, kernelNames, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const { load, address, make } = ptx;
-  const { read, parts, lowered, askedOperator, kernelNames, ranked } = ptx.ranking;
+  const { read, parts, lowered, askedOperator, kernelNames, readBy, ranked } = ptx.ranking;
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"]];
   if (document.querySelector("header nav a[href$='traces/index.html']")) KINDS.push(["x", "traces"]);
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
@@ -11,11 +11,11 @@
 
   /* --- data --- */
 
-  let tables = null, stops = new Set(), wanted = 0; // one table a family of shards, each asked; words that say nothing; files of topics
+  let tables = null, wanted = 0; // one table a family of shards, each asked; files of topics
   const shards = new Map(), topics = [];
   ptx.table = (given, words, files) => {
     tables = given.map((one) => new Map(Object.entries(one)));
-    stops = new Set(words.split(" "));
+    readBy(words);
     wanted = files;
   };
   let docs = {}; // what ATen's operators do, by their names without the overload
@@ -72,7 +72,7 @@
   /* All that fits, best first; how it was searched; whether longer beginnings have more. */
   async function search(text, kinds = "") {
     await given();
-    const asked = read(text, stops), terms = new Set([lowered(asked.call), lowered(asked.last)]);
+    const asked = read(text), terms = new Set([lowered(asked.call), lowered(asked.last)]);
     if (topics.length === 0) await Promise.all(["docs", ...Array.from({ length: wanted }, (_, n) => `topics-${n}`)].map((one) => load(address(`search/${one}.js`))));
     if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
     else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
@@ -81,7 +81,7 @@
     if (asked.last.includes(".")) terms.add(lowered(asked.last.split(".")[0]));
     const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));
     const of = (some) => (kinds ? some.filter((one) => kinds.includes(one.kind)) : some);
-    const answer = ranked(asked, of(rows), of(topics), stops), times = new Map();
+    const answer = ranked(asked, of(rows), of(topics)), times = new Map();
     /* A class that a hundred headers declare is shown where it is defined, and twice more. */
     const results = answer.results.map((one) => (asked.line && one.kind === "p" ? { ...one, href: `${one.href}#L${asked.line}` } : one)).filter((one) => {
       const alike = `${one.kind} ${one.context} ${one.names ? one.href : one.name}`;

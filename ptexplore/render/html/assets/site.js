@@ -544,7 +544,7 @@
       const names = one.dataset.list.split(" "), last = names.indexOf(`${one.dataset.tour}#${known.last[one.dataset.tour]}`);
       const next = last < 0 ? "" : [...names.slice(last), ...names].find((name) => !known.done.has(name));
       if (!next) continue;
-      link.href = `${root}tours/${next.replace("#", "/")}.html`;
+      link.href = one.dataset.ways.split(" ")[names.indexOf(next)];
       link.textContent = `Go on: ${$("h2, h3", one.closest("article"))?.textContent}, stop ${names.indexOf(next) + 1}`;
       return;
     }

@@ -41,9 +41,9 @@
     return {
       name, more, used, outsideMore, outside: outside.map(([at, uses]) => ({ ...file(at), uses: pairs(uses) })),
       files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
-      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own, same]) => ({
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own, same, overridden, mayOverride, sole]) => ({
         qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
-        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own, same })),
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own, same, overridden, mayOverride, sole })),
     };
   }
   /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
@@ -123,6 +123,12 @@
       : table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
     return sentence.replace("@", meant);
   }
+  /* As view/search/refs.py::overridden_in_words. */
+  function overriddenBy(row) {
+    if (!row?.overridden) return "";
+    const sure = row.overridden - row.mayOverride, put = (text, n) => text.replace("{}", n.toLocaleString("en"));
+    return put(sure === 1 ? table.overridden.one : table.overridden.many, sure) + (row.mayOverride ? put(table.overridden.may, row.mayOverride) : "");
+  }
   function usesOf(entry, row, kind, name, qualified) {
     const same = row?.same || 1, meant = same > 1 ? table.apart.these.replace("{}", same.toLocaleString("en")) : table.apart.this;
     const fits = (use) => every || !row?.fitting || row.fitting.has(use.spelling);
@@ -159,7 +165,7 @@
       const apart = every ? "" : toldApart(used, row?.sure, meant);
       title.replaceChildren(...(every ? ["Lines with the name ", make("code", {}, name)] : asked));
       told.textContent = every ? `${count(used, "line")} with the name ${name}, whatever each means: ${row.used.toLocaleString("en")} of them may mean ${qualified}`
-        : used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : "no use of that name is indexed";
+        : [used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : row?.overridden ? "" : "no use of that name is indexed", overriddenBy(row)].filter(Boolean).join("; ");
       const section = (heading, wanted) => {
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
         return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
@@ -171,15 +177,15 @@
     draw();
     button.addEventListener("click", () => { every = !every; draw(); });
     const words = [];
-    const rest = row ? entry.used - row.used : 0;
-    if (rest) words.push((rest === 1 ? table.otherwise.one : table.otherwise.many.replace("{}", rest.toLocaleString("en"))) + table.otherwise.why);
+    const rest = row ? entry.used - row.used : 0, left = row ? rest - row.overridden : 0;
+    if (left) words.push(table.otherwise[`${row.sole ? "untold " : ""}${left === 1 ? "one" : "many"}`].replace("{}", left.toLocaleString("en")) + (row.sole ? "" : table.otherwise.why));
     if (!entry || entry.files.some((file) => file.uses.some((use) => !use.resolved))) words.push(table.matched.replace("{}", same > 1 ? table.several.replace("{}", same) : ""));
     const others = new Set((entry?.definitions || []).map((one) => one.qualified));
     others.delete(qualified);
     if (others.size) words.push(`${count(others.size, "other name")} on this site ${others.size === 1 ? "ends" : "end"} in ${name}`);
     if (row?.own) words.push("it is seen in its own file alone");
-    const left = entry ? entry.more[0] + entry.outsideMore[0] : 0;
-    if (left) words.push(`${count(left, "line")} with the name ${left === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
+    const unlisted = entry ? entry.more[0] + entry.outsideMore[0] : 0;
+    if (unlisted) words.push(`${count(unlisted, "line")} with the name ${unlisted === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
     const unread = kind === "v" ? table.values : "cte".includes(kind) ? table.types : ""; // whoever reads the number must know
     return [make("p", { class: "line" }, told, row?.fitting && rest ? button : null), unread ? make("p", { class: "w" }, unread.replace("{}", name)) : null, list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
   }

@@ -1,0 +1,214 @@
+"""What a process that a signal kills says before it ends: what was recorded until then, and where it was.
+
+A handler of C's own, which Python's `signal` and `faulthandler` know nothing of, forks the dying process at the place
+where it dies. The fork has all that was recorded, gives the answer, and ends; the process then dies by its signal as it
+would have. Nothing is done for that as long as nothing dies. Linux only: elsewhere a process that dies says nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+from . import isolate
+from .taken import os, signal, sys, time
+
+# What kills a process and can be noticed; SIGTRAP is what calls are stepped by.
+SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGHUP")
+CLONE = {"x86_64": 56, "aarch64": 220}  # the number of the system call that forks, and nothing else: no lock is taken
+EVERY_CHILD = 0x40000000  # __WALL of Linux: one that tells nobody of its end, too
+ON_STACK, WITH_INFO, ONCE = 0x08000000, 4, -0x80000000  # SA_ONSTACK, SA_SIGINFO, SA_RESETHAND
+OF_PROCESS = 2  # CPUCLOCK_SCHED of Linux: as clock_getcpuclockid(3) makes the clock of a process
+STACK = 4 << 20  # bytes for the handler, where the process's own stack is used up
+PATIENCE = 15_000  # milliseconds that the fork may take
+DEEPEST = 64  # functions of C++ that are told
+OURS, BELOW = isolate.OURS, "guarded"  # whose functions call the traced code, and by which of them
+
+KILLED, EXITING = "signal", "exit"  # what ends a process
+EXIT_NAME = "os._exit"
+
+Tell = Callable[[BaseException], bytes]
+EXIT: Any = os._exit
+
+
+class Ended(BaseException):
+    """What ended a process, in the form of an error: its class has the name of the signal, or of the function.
+
+    `by` says which of the two; `cpp`: the functions of C++ on the stack, innermost first, each as a library's file and
+    an address in it.
+    """
+
+    by: str
+    cpp: Sequence[tuple[str, int]] = ()
+
+
+class _Found(ctypes.Structure):
+    """`Dl_info` of the C library."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+class _Action(ctypes.Structure):
+    """`struct sigaction` of Linux's C library."""
+
+    _fields_ = (
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_ulong * (1024 // 8 // ctypes.sizeof(ctypes.c_ulong))),
+        ("flags", ctypes.c_int),
+        ("restorer", ctypes.c_void_p),
+    )
+
+
+class _Stack(ctypes.Structure):
+    """`stack_t` of Linux."""
+
+    _fields_ = (("begin", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t))
+
+
+class _State:
+    """What the handler needs, made before: it may not take memory from C's own heap, which may be what is broken."""
+
+    process = 0
+    tell: Tell | None = None
+    library: Any = None  # the C library, called without giving up Python's lock: no other thread goes on meanwhile
+    stack: Any = None
+    addresses: Any = (ctypes.c_void_p * DEEPEST)()
+    held: Any = None
+
+
+_state = _State()
+
+
+def _ended(by: str, name: str, frame: FrameType | None) -> Ended:
+    """What ended this process, having left all functions that run, from `frame` on."""
+    error: Ended = type(name, (Ended,), {"by": by})()
+    step: TracebackType | None = None
+    while frame is not None and not (frame.f_code.co_name == BELOW and frame.f_code.co_filename.startswith(OURS)):
+        step = TracebackType(step, frame, frame.f_lasti, frame.f_lineno or 0)
+        frame = frame.f_back
+    return error.with_traceback(step)
+
+
+@contextmanager
+def spoken(tell: Tell) -> Iterator[None]:
+    """Have `tell` give the answer of this process if a signal, or `os._exit`, ends it in this block."""
+    if isolate.is_forked() or not _prepared():
+        yield
+        return
+    library, before = _state.library, []
+    _state.process, _state.tell = os.getpid(), tell
+    action = _Action(ctypes.cast(_HANDLER, ctypes.c_void_p).value, flags=ON_STACK | WITH_INFO | ONCE)
+    stack = _Stack(ctypes.addressof(_state.stack), 0, STACK)
+    of_before = _Stack()
+    library.sigaltstack(ctypes.byref(stack), ctypes.byref(of_before))
+    for name in SIGNALS:
+        number, had = int(getattr(signal, name)), _Action()
+        library.sigaction(number, None, ctypes.byref(had))
+        if had.handler is None:  # the default: to die
+            library.sigaction(number, ctypes.byref(action), None)
+            before.append((number, had))
+    try:
+        yield
+    finally:
+        _state.tell = None
+        for number, had in before:
+            now = _Action()
+            library.sigaction(number, None, ctypes.byref(now))
+            if now.handler == action.handler:
+                library.sigaction(number, ctypes.byref(had), None)
+        if of_before.flags == 2:  # SS_DISABLE: there was none
+            library.sigaltstack(ctypes.byref(of_before), None)
+
+
+def stay_ready() -> None:
+    """Have the handler keep its stack: `faulthandler.enable` puts a small one in its place, and calls it."""
+    if _state.tell is not None:
+        now = _Stack()
+        _state.library.sigaltstack(None, ctypes.byref(now))
+        if now.begin != ctypes.addressof(_state.stack):
+            _state.library.sigaltstack(ctypes.byref(_Stack(ctypes.addressof(_state.stack), 0, STACK)), None)
+
+
+def exits(frame: FrameType) -> None:
+    """`os._exit` is about to be called: the answer is given before it."""
+    tell = _state.tell
+    if tell is None or _state.process != os.getpid():
+        return
+    _state.tell = None
+    _answer(tell, _ended(EXITING, EXIT_NAME, frame))
+
+
+def process_time_ns() -> int:
+    """`time.process_time_ns` of the process that dies, in its fork."""
+    return time.clock_gettime_ns(~_state.process << 3 | OF_PROCESS)
+
+
+def _prepared() -> bool:
+    if not sys.platform.startswith("linux") or platform.machine() not in CLONE:
+        return False
+    if _state.library is None:
+        library = ctypes.PyDLL(None)
+        library.backtrace(ctypes.byref(_state.addresses), 1)  # its first call loads a library
+        _state.library, _state.stack = library, ctypes.create_string_buffer(STACK)
+    return True
+
+
+def _dying(number: int, _info: int, _context: int) -> None:
+    try:
+        sys.setprofile(None)
+        tell, _state.tell = _state.tell, None
+        if tell is not None and os.getpid() == _state.process:
+            _fork(tell, number)
+    finally:
+        _state.library.signal(number, None)  # the default: to die
+        _state.library.kill(os.getpid(), number)
+
+
+_HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(_dying)
+
+
+def _fork(tell: Tell, number: int) -> None:
+    """Have a fork of this process give its answer, and wait until it has."""
+    library = _state.library
+    frame = sys._getframe(1).f_back
+    fork = library.syscall(CLONE[platform.machine()], 0, 0, 0, 0, 0)
+    if fork == 0:
+        try:
+            depth = library.backtrace(ctypes.byref(_state.addresses), DEEPEST)
+            isolate.adopt_answer(_state.process)
+            error = _ended(KILLED, signal.Signals(number).name, frame)
+            error.cpp = list(_places(_state.addresses[at] for at in range(depth)))
+            _answer(tell, error)
+        finally:
+            EXIT(0)
+    waited = 0
+    while fork > 0 and library.waitpid(fork, None, EVERY_CHILD | os.WNOHANG) == 0:
+        if waited > PATIENCE:
+            library.kill(fork, int(signal.SIGKILL))
+            library.waitpid(fork, None, EVERY_CHILD)
+            return
+        library.usleep(1000)
+        waited += 1
+
+
+def _places(addresses: Iterable[int | None]) -> Iterator[tuple[str, int]]:
+    """The library of each address, and the address in it."""
+    for address in addresses:
+        place = _Found()
+        if address and _state.library.dladdr(ctypes.c_void_p(address), ctypes.byref(place)) and place.file:
+            yield os.fsdecode(place.file), address - (place.base or 0)
+
+
+def _answer(tell: Tell, error: Ended) -> None:
+    with contextlib.suppress(BaseException):
+        isolate.put(tell(error))

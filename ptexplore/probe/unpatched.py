@@ -1,0 +1,105 @@
+"""What the recorders need of Python, kept from before the traced code runs: that may replace any of it.
+
+A program may put something else in the place of `len`, `open`, `json.dumps` or `time.time` (a mock, a shim, a fake
+clock), and lower its own limits. While it runs, the recorders' own modules see what `main` and `taken` keep for them,
+and functions of Python's that their hooks call see it by `ours`. Where the traced code is over, and only our answer is
+left to give, what it replaced in the standard library, and what it lowered, is put back for that.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import fcntl
+import functools
+import resource
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from .taken import os, sys
+
+_BUILTINS: dict[str, Any] = dict(vars(builtins))
+SPARE, HIGH = 4, 1000  # descriptors that are kept, and from which number on
+_SHARED = {"sys", "builtins"}  # whose variables are the process's own: sys.stdout, sys.argv
+_LIMITS = ("RLIMIT_NOFILE", "RLIMIT_FSIZE", "RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_STACK")
+
+
+def _is_standard(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names and name not in _SHARED
+
+
+@functools.cache
+def _functions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The functions and classes of Python's own modules, each module's variables first."""
+    kinds = (FunctionType, BuiltinFunctionType, type)
+    standard = (module for name, module in list(sys.modules.items()) if _is_standard(name))
+    modules = [module for module in standard if type(module) is ModuleType]
+    return [
+        (vars(builtins), _BUILTINS),
+        *((vars(m), {name: value for name, value in vars(m).items() if isinstance(value, kinds)}) for m in modules),
+    ]
+
+
+@contextlib.contextmanager
+def ours() -> Iterator[None]:
+    """Where a hook calls functions of Python's or torch's, which look for builtins: those that were there before."""
+    current = vars(builtins)
+    replaced = {name: current[name] for name, value in _BUILTINS.items() if current.get(name, value) is not value}
+    current.update({name: _BUILTINS[name] for name in replaced})
+    try:
+        yield
+    finally:
+        current.update(replaced)
+
+
+_limits: dict[int, int] = {}
+_spare: list[int] = []
+
+
+def keep() -> None:
+    """Remember Python's own functions, the first time, and this process's limits, for `put_back`."""
+    _functions()
+    for name in _LIMITS:
+        number = getattr(resource, name, None)  # not every system has each
+        if number is not None:
+            _limits[number] = resource.getrlimit(number)[0]
+
+
+def keep_spare() -> None:
+    """Open descriptors that can be given up when the traced code has used up all, above those that it gets itself."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    null = os.open(os.devnull, os.O_RDONLY)
+    with contextlib.suppress(OSError):
+        above = min(max(most - 2 * SPARE, 0), HIGH)
+        _spare.extend(fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, above) for _ in range(SPARE))
+    os.close(null)
+
+
+def _give_up_spare() -> None:
+    """Close what was kept for now; a descriptor that the traced code has closed may be one of its own by now."""
+    with contextlib.suppress(OSError):
+        null = os.stat(os.devnull).st_rdev
+        for descriptor in _spare:
+            with contextlib.suppress(OSError):
+                if os.fstat(descriptor).st_rdev == null:
+                    os.close(descriptor)
+    _spare.clear()
+
+
+def put_back() -> None:
+    """Put back the functions and classes that were replaced, and the limits that were lowered, if the system lets.
+
+    Files may be used up as well: as many more as may be can be opened.
+    """
+    _give_up_spare()
+    for variables, values in _functions():
+        for name, value in values.items():
+            if variables.get(name) is not value:
+                variables[name] = value
+    for number, before in _limits.items():
+        soft, hard = resource.getrlimit(number)
+        wanted = hard if number == resource.RLIMIT_NOFILE or before < 0 else before if hard < 0 else min(before, hard)
+        if soft != wanted:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(number, (wanted, hard))

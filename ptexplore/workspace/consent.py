@@ -1,0 +1,199 @@
+"""The one door from a file to the probe: what others wrote runs only after you saw all of it and said yes.
+
+A saved trace, a lab of a tour and the expression of a folder's page come through here, and nowhere else: `capture`
+takes an `AllowedRun`, and of what was read from a file only this module makes one. A yes is remembered by the hash of
+the content (annotations/trust.py): what changed is asked about anew. What came with ptexplore needs no yes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import stat
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from ptexplore.annotations.trust import may_run, remember, trusted
+from ptexplore.capture.allowed import AllowedRun
+from ptexplore.capture.probing import TraceRequest
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.trace import TraceOptions
+from ptexplore.safe_text import revealed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ptexplore.annotations.folders import FolderPage
+    from ptexplore.annotations.records import Lab, Tour
+    from ptexplore.model.trace import Session
+
+_LARGEST = 4 * 1024 * 1024  # bytes of a script that can be shown whole
+_DIGITS = 12  # of a hash, at least, that somebody gives
+
+
+@dataclass(frozen=True, slots=True)
+class NotYours:
+    """Something that would run, and that you did not type. `content` is what a yes is remembered by.
+
+    `origin` names it in words, `hint` is the command that asks. `code` is all that would run, one part after another,
+    each with its name.
+    """
+
+    request: TraceRequest
+    origin: str
+    file: str  # that it stands in
+    content: str  # a sha256
+    code: tuple[tuple[str, str], ...]
+    hint: str
+    shipped: bool = False
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether it came with ptexplore, or you said yes to this very content. Raises PtexploreError."""
+        return self.shipped or self.content in _trusted()
+
+    def lines(self) -> Iterator[str]:
+        """All that would run, in ASCII, each part under its name: nothing is cut, and nothing can hide."""
+        for name, code in self.code:
+            yield f"{name}:"
+            yield from (f"    {line}" for line in revealed(code))
+
+    def allowed(self) -> AllowedRun:
+        """What may run now. Raises PtexploreError where nobody said yes."""
+        if not self.is_allowed:
+            why = f"somebody else may have written it, and you have not said yes (sha256 {self.content})"
+            raise PtexploreError(f"{self.origin} does not run", why, self.hint, USAGE)
+        return AllowedRun(self.request)
+
+    def allow(self) -> AllowedRun:
+        """What may run, since you saw `lines` and said yes; that is remembered. Raises PtexploreError."""
+        try:
+            remember(self.content, self.origin)
+        except OSError as error:
+            raise cannot_keep(error) from error
+        return self.allowed()
+
+    def is_named(self, digits: str) -> bool:
+        """Whether these are the first digits of the content's hash, and enough of them."""
+        return len(digits) >= _DIGITS and self.content.startswith(digits.lower())
+
+
+def cannot_keep(error: OSError) -> PtexploreError:
+    """The error for a yes that cannot be kept."""
+    why = f"{error.strerror or error}: {error.filename}" if error.filename else f"{error.strerror or error}"
+    return PtexploreError("what you allow cannot be kept", why, "set PTEXPLORE_CONFIG to a folder of your own", MISSING)
+
+
+def _trusted() -> dict[str, str]:
+    try:
+        return trusted()
+    except OSError as error:
+        raise cannot_keep(error) from error
+
+
+# --- a saved trace ---
+
+
+def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str) -> NotYours:
+    """What would run if a saved trace ran once more. `asked` says what your command adds: a call to step, a time limit.
+
+    Raises PtexploreError (usage) where the file does not say what ran, or its script cannot be shown.
+    """
+    if session is None or (session.program is not None and session.options.script is None):
+        why = "the file holds no code" if session is None else "it was recorded inside a program, by record()"
+        raise PtexploreError(f"{file} cannot be run again", why, "trace that program itself", USAGE)
+    options = session.options
+    for name, _value in options.variables:
+        if not name.isidentifier():
+            raise PtexploreError(f"{file} cannot be run again", f"{name[:40]!r} is not a name", "", USAGE)
+    request = TraceRequest(
+        **{option.name: getattr(options, option.name) for option in fields(TraceOptions)},
+        expression=session.expression if options.script is None else None,
+        cwd=asked.cwd,
+    )
+    request = replace(
+        request, timeout=asked.timeout, native_most=asked.native_most, native=asked.native,
+        native_op=asked.native_op or options.native_op,
+    )  # fmt: skip
+    code = tuple(_parts(request, file))
+    return NotYours(request, f"the saved trace {file}", file, _hash(code), code, hint)
+
+
+def _parts(request: TraceRequest, file: str) -> Iterator[tuple[str, str]]:
+    """All code of a request, in the order in which it runs."""
+    if request.script is not None:
+        yield f"the script {json.dumps(os.path.abspath(request.script))}", _script(request.script, file)
+    for number, code in enumerate(request.setup, 1):
+        yield f"--setup {number}", code
+    for name, value in request.variables:
+        yield f"--var {json.dumps(name)}", value
+    for context in request.contexts:
+        yield "--with", context
+    if request.expression is not None:
+        yield "the expression", request.expression
+    if request.backward:
+        yield "then", "backward, from its result"
+
+
+def _script(script: str, file: str) -> str:
+    """The text of a script as it lies here now. Raises PtexploreError."""
+    try:
+        descriptor = os.open(script, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(0, "it is no regular file")
+            data = stream.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise OSError(0, f"it is larger than {_LARGEST} bytes")
+        return data.decode("utf-8", "backslashreplace")
+    except (OSError, ValueError) as error:
+        why = f"its script {script[:200]}: {getattr(error, 'strerror', None) or error}"
+        raise PtexploreError(f"{file} cannot be run again", why, "ptexplore trace --script FILE", USAGE) from error
+
+
+def _hash(code: tuple[tuple[str, str], ...]) -> str:
+    return hashlib.sha256(json.dumps(["run", *code]).encode()).hexdigest()
+
+
+# --- what stands in notes: trusted by its file, as labs are ---
+
+
+def of_page(page: FolderPage, request: TraceRequest) -> NotYours:
+    """The expression that a folder's page says to try."""
+    return NotYours(
+        replace(request, expression=page.expression, script=None, setup=(), variables=(), contexts=()),
+        f"the page {page.where.file}", page.where.file, page.sha, (("the expression", page.expression),),
+        f"ptexplore notes trust {shlex.quote(page.where.file)}", page.shipped,
+    )  # fmt: skip
+
+
+def of_lab(tour: Tour, lab: Lab, request: TraceRequest) -> NotYours:
+    """A lab; `request` is what runs for it, with what guards it before."""
+    return NotYours(
+        request, f"the lab {lab.id} of {tour.where.file}", tour.where.file, tour.sha, tuple(_of_lab(lab)),
+        f"ptexplore notes trust {shlex.quote(tour.where.file)}", tour.shipped,
+    )  # fmt: skip
+
+
+def allowed_labs() -> Callable[[Tour], bool]:
+    """A function that says whether the labs of a tour may run, as it is known now. Raises PtexploreError."""
+    known = _trusted()
+    return lambda tour: may_run(tour, known)
+
+
+def _of_lab(lab: Lab) -> Iterator[tuple[str, str]]:
+    written = TraceRequest(
+        expression=lab.run, variables=lab.variables, setup=lab.setup, contexts=lab.contexts, backward=lab.backward
+    )
+    yield from _parts(written, "")
+    if lab.value is not None:
+        yield "compared with", lab.value
+
+
+def code_in(tours: Iterable[Tour], pages: Iterable[FolderPage]) -> list[NotYours]:
+    """All that would run of these tours, notes and pages, as it is shown to who trusts them."""
+    nothing = TraceRequest()
+    labs = (of_lab(tour, lab, nothing) for tour in tours for stop in tour.stops for lab in stop.labs)
+    return [*labs, *(of_page(page, nothing) for page in pages if page.expression)]

@@ -1,0 +1,158 @@
+"""A run that a signal ends, or `os._exit`: what ran until then is kept, and where it was; nothing untrue is said."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness import TARGET, InProcess, Result
+
+pytest.importorskip("torch")
+
+PYTHON = TARGET or sys.executable
+# PyTorch reads a null pointer here: the view has no dict of hooks for its new history.
+HISTORY = "h = torch.zeros(3, requires_grad=True).exp().view(3); h[:].mul_(2)"
+HOOK = f"import torch\n{HISTORY}\n\nh.register_hook(print)\n"
+SCRIPT = """
+import ctypes, os, resource, signal, sys, torch
+
+def ends(how):
+    torch.cos(torch.ones(3))
+    {how}
+
+x = torch.ones(3).sin()
+ends("it")
+"""
+FAULT = """Fatal Python error: Segmentation fault
+
+Current thread 0x01 (most recent call first):
+  File "/x/site-packages/torch/_tensor.py", line 697 in register_hook
+  File "/x/mine.py", line 4 in inner
+  File "/x/mine.py", line 9 in <module>
+"""
+HOW = {
+    "ctypes.string_at(0)": "SIGSEGV",
+    "os.abort()": "SIGABRT",
+    "os.kill(os.getpid(), signal.SIGBUS)": "SIGBUS",
+    "os.kill(os.getpid(), signal.SIGTERM)": "SIGTERM",
+    "import faulthandler; faulthandler.enable(); ctypes.string_at(0)": "SIGSEGV",
+    "os._exit(3)": "os._exit",
+}
+
+
+def told(result: Result) -> dict[str, Any]:
+    """The trace that a command printed, which says by its status that the run did not end well."""
+    assert result.code == 1, result
+    trace: dict[str, Any] = json.loads(result.out)
+    return trace
+
+
+def operators(trace: dict[str, Any]) -> list[str]:
+    """The operators that no other one called, in their order."""
+    hops = {hop["id"]: hop for hop in trace["hops"]}
+
+    def is_inside(hop: dict[str, Any]) -> bool:
+        parent = hops.get(hop["parent"])
+        return parent is not None and (parent["kind"] == "op" or is_inside(parent))
+
+    outer = [hop for hop in hops.values() if hop["kind"] == "op" and not is_inside(hop)]
+    return [hop["name"].partition(".")[0].removeprefix("aten::") for hop in outer]
+
+
+def faults(script: Path) -> list[tuple[int, str]]:
+    """Line and function of each frame that Python's own faulthandler tells, innermost first; [] if nothing dies."""
+    ended = subprocess.run(
+        [PYTHON, "-X", "faulthandler", str(script)], capture_output=True, text=True, check=False, timeout=240
+    )
+    return [(int(line), name) for line, name in re.findall(r'^  File ".*", line (\d+) in (\S+)$', ended.stderr, re.M)]
+
+
+def test_a_null_pointer_of_torchs_own(command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "crash.py"
+    script.write_text(HOOK)
+    told_by_python = faults(script)
+    if not told_by_python:
+        pytest.skip("this torch does not die of it")
+    trace = told(command("trace", "--script", str(script), "--json"))
+    ending = trace["ending"]
+    assert (ending["exception"], ending["by"]) == ("SIGSEGV", "signal")
+    assert [(left["source"]["line"], left["name"]) for left in ending["python"]] == told_by_python
+    assert ending["stack"][0].startswith("torch::autograd::PyFunctionTensorPreHook::PyFunctionTensorPreHook")
+    assert "null pointer" in ending["cause"]["why"]
+    assert operators(trace) == ["zeros", "exp", "view", "slice", "mul_"]
+    shown = command("trace", "--script", str(script)).out
+    assert "the script was killed by SIGSEGV" in shown
+    assert "raised" not in shown
+    trace = told(command("trace", "h.register_hook(print)", "--setup", HISTORY, "--no-native", "--json"))
+    ending = trace["ending"]
+    assert (ending["exception"], ending["stage"]) == ("SIGSEGV", "expression")
+    assert (ending["python"][0]["source"]["line"], ending["python"][0]["name"]) == told_by_python[0]
+    assert ending["stack"][0].startswith("torch::autograd::PyFunctionTensorPreHook::")
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_script_keeps_what_ran(command: InProcess, tmp_path: Path, how: str) -> None:
+    script = tmp_path / "dies.py"
+    script.write_text(SCRIPT.format(how=how))
+    trace = told(command("trace", "--script", str(script), "--json"))
+    ending = trace["ending"]
+    assert ending["exception"] == HOW[how]
+    yours = [(left["source"]["line"], left["name"]) for left in ending["python"] if left["source"]["path"] is None]
+    assert yours == [(6, "ends"), (9, "<module>")]
+    assert operators(trace) == ["ones", "sin", "cos"], "each route once"
+
+
+@pytest.mark.parametrize("how", [how for how in HOW if "import" not in how])
+def test_an_expression_keeps_what_ran(command: InProcess, how: str) -> None:
+    asked = ("trace", f"[torch.ones(3).cos(), {how}]", "--setup", "import ctypes, os, signal", "--no-native", "--json")
+    trace = told(command(*asked))
+    ending = trace["ending"]
+    assert (ending["exception"], ending["stage"]) == (HOW[how], "expression")
+    assert operators(trace) == ["ones", "cos"]
+
+
+def test_a_kill_keeps_what_was_folded(command: InProcess, tmp_path: Path) -> None:
+    """Nothing can be said at that moment: what was kept last is told, and that more may have run."""
+    script = tmp_path / "killed.py"
+    lines = ("import os, torch", "x = torch.ones(3)", "for _ in range(9000):", "    x = torch.sin(x)")
+    script.write_text("\n".join((*lines, "os.kill(os.getpid(), 9)")))
+    trace = told(command("trace", "--script", str(script), "--json"))
+    assert trace["ending"]["exception"] == "SIGKILL"
+    assert any("without a word" in text for text in trace["program"]["cuts"])
+    assert operators(trace) == ["ones", "sin"]
+
+
+def test_it_is_said_to_end_alone_only_where_it_was_tried(command: InProcess, tmp_path: Path) -> None:
+    result = command("trace", "os.kill(os.getpid(), 9)", "--setup", "import os", "--no-native")
+    assert "without recorders it ends the same way" in result.err
+    script = tmp_path / "killed.py"
+    script.write_text("import os\nos.kill(os.getpid(), 9)\n")
+    said = command("trace", "--script", str(script)).err
+    assert "to see whether it ends there too" in said, "a script is not run again"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Segmentation fault (core dumped)", None),
+        ("bash: line 1:  5851 Aborted                 (core dumped) python x.py", None),
+        ("Bus error", None),
+        (
+            FAULT,
+            "/x/mine.py:4",
+        ),
+    ],
+)
+def test_the_text_of_a_death_is_explained(command: InProcess, tmp_path: Path, text: str, line: str | None) -> None:
+    file = tmp_path / "text"
+    file.write_text(text)
+    result = command("explain-error", str(file))
+    assert result.code == 0, result
+    assert "a signal killed the process" in result.out
+    assert line is None or line in result.out

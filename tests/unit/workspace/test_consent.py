@@ -1,0 +1,235 @@
+"""The one door from a file to the probe: what others wrote is shown whole, asked about, remembered by its content."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from ptexplore.annotations import trust
+from ptexplore.annotations.folders import parse
+from ptexplore.capture.probing import TraceRequest, words_of
+from ptexplore.errors import PtexploreError
+from ptexplore.locations import cache_root, trust_file
+from ptexplore.model.program import Program
+from ptexplore.model.trace import Captured, ResultInfo, Session, TorchInfo, TraceOptions
+from ptexplore.safe_text import revealed
+from ptexplore.workspace.consent import NotYours, allowed_labs, of_page, of_trace
+from ptexplore.workspace.opening import check_cache
+
+ASKED = TraceRequest(cwd="/", native=True)
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own folder of what they allowed."""
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path / "config"))
+    return tmp_path / "config"
+
+
+def session(expression: str = "torch.add(a, b)", program: Program | None = None, **options: object) -> Session:
+    return Session(
+        expression, TorchInfo("2.99.0"), (), TraceOptions(**options), Captured(), ResultInfo(), (), program=program
+    )  # fmt: skip
+
+
+def loaded(**options: object) -> NotYours:
+    return of_trace(session(**options), "add.json", ASKED, "ptexplore trace --load add.json --rerun")
+
+
+def test_all_code_of_a_saved_trace_is_shown_before_it_may_run(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import torch\nprint('of the script')\n")
+    found = loaded(
+        setup=("import os; os.system('id')",), variables=(("a", "evil()"),), contexts=("planted()",), backward=True
+    )
+    shown = "\n".join(found.lines())
+    for code in ("os.system('id')", "evil()", "planted()", "torch.add(a, b)", "backward"):
+        assert code in shown
+    assert "print('of the script')" in "\n".join(loaded(script=str(script)).lines())
+    assert not found.is_allowed
+    with pytest.raises(PtexploreError, match="does not run") as caught:
+        found.allowed()
+    assert (caught.value.exit_code, found.content in caught.value.why) == (2, True)
+    assert "--load add.json --rerun" in caught.value.hint
+
+
+def test_a_yes_is_for_the_very_content(tmp_path: Path) -> None:
+    found = loaded(setup=("x = 1",))
+    assert found.allow().request.setup == ("x = 1",)
+    assert loaded(setup=("x = 1",)).is_allowed
+    script = tmp_path / "train.py"
+    script.write_text("x = 1")
+    loaded(script=str(script)).allow()
+    assert loaded(script=str(script)).is_allowed
+    script.write_text("x = 2")
+    others = [
+        loaded(script=str(script)), loaded(setup=("x = 1 ",)), loaded(setup=("x", "= 1")),
+        loaded(variables=(("x", "1"),)), loaded(contexts=("x = 1",)), loaded(expression="x = 1"),
+    ]  # fmt: skip
+    assert not [other for other in others if other.is_allowed]
+
+
+def test_only_enough_digits_of_the_hash_name_it() -> None:
+    found = loaded()
+    assert found.is_named(found.content)
+    assert found.is_named(found.content[:12].upper())
+    for digits in ("", found.content[:11], "0" * 64, f"{found.content}0"):
+        assert not found.is_named(digits)
+
+
+@pytest.mark.parametrize("expression", ["--json", "-x", "--script=/tmp/x.py"])
+def test_no_expression_is_an_option_of_the_command_that_runs_it(expression: str) -> None:
+    word, *_ = words_of(expression, TraceOptions(native=True))
+    assert word == f"({expression})"
+
+
+def test_what_holds_no_code_cannot_be_run_again(tmp_path: Path) -> None:
+    folder, fifo = tmp_path / "folder", tmp_path / "fifo"
+    folder.mkdir()
+    os.mkfifo(fifo)
+    large = tmp_path / "large.py"
+    large.write_bytes(b"#" * (4 * 1024 * 1024 + 1))
+    for script in (folder, fifo, large, tmp_path / "none.py", "/dev/zero", "a\0b"):
+        with pytest.raises(PtexploreError, match="cannot be run again"):
+            loaded(script=str(script))
+    with pytest.raises(PtexploreError, match="cannot be run again"):
+        loaded(variables=(("a = 1; b", "2"),))
+    with pytest.raises(PtexploreError, match="cannot be run again"):
+        of_trace(None, "trail.json", ASKED, "")
+
+
+def test_nothing_can_hide_in_code_that_is_shown() -> None:
+    hidden = "if not __import__('os').system('id')"
+    for gap in (" " * 250, "\u2800" * 1500, "\u3164" * 300, "\u00a0" * 300, "\u3000" * 99, "\t" * 200, "\u200b" * 99):
+        (line,) = revealed(f"torch.add(a, b){gap}{hidden}")
+        assert line.isascii() or gap == " " * 250
+        assert line.startswith("torch.add(a, b)")
+        assert line.endswith(hidden)
+        assert "  " not in line
+    assert revealed("a" + " " * 250 + "b") == ["a⟨250 blanks⟩b"]
+    assert revealed("⟨9 blanks⟩") == [r"\u27e89 blanks\u27e9"], "a count cannot be written by who wrote the code"
+    assert revealed("a" + "\n" * 1500 + "evil()") == ["a", "⟨1499 empty lines⟩", "evil()"]
+    assert revealed("x = 1 # a comment\rimport os") == [r"x = 1 # a comment\rimport os"]
+    assert revealed("\u202etxet") == [r"\u202etxet"]
+    assert revealed("p\u0430ss") == [r"p\u0430ss"], "a letter that looks like another"
+    assert revealed("x\ud800\x1b[31m") == [r"x\ud800\x1b[31m"]
+    assert revealed("def f():\n    return 1\n") == ["def f():", "    return 1", ""]
+    assert revealed(" " * 400 + "evil()") == ["⟨400 blanks⟩evil()"]
+    long = "a+" * 5000 + "a"
+    assert revealed(long) == [long], "nothing is cut"
+
+
+# --- pages of folders ---
+
+PAGE = '---\nfolder: aten\ntitle: "t"\nsummary: "s"\nbaseline: v2.6.0\ntry: {}\n---\nWhat it is for.\n'
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"torch.add(a, b)' + " " * 250 + "if not __import__('os').system('id') else 0\"",
+        '"torch.add(a, b)' + "\u2800" * 1500 + "if not __import__('os').system('id') else 0\"",
+        '"torch.add(a, b)  # two blanks"',
+        '"import os"',
+        '"a + \u0430"',
+        '"' + "a + " * 60 + 'a"',
+        '"a +\\tb"',
+    ],
+)  # fmt: skip
+def test_an_expression_to_try_can_be_read_at_a_glance(code: str) -> None:
+    page, problems = parse(PAGE.format(code).encode(), "notes/folders/map.md")
+    assert page is None or page.expression == ""
+    assert any("try:" in problem.text for problem in problems)
+
+
+def test_a_page_of_a_folder_of_somebody_else_runs_after_a_yes_only() -> None:
+    planted = PAGE.format("torch.add(a, b)").encode()
+    page, _ = parse(planted, "notes/folders/map.md")
+    assert page is not None
+    found = of_page(page, ASKED)
+    assert list(found.lines()) == ["the expression:", "    torch.add(a, b)"]
+    with pytest.raises(PtexploreError, match="does not run"):
+        found.allowed()
+    assert found.allow().request.expression == "torch.add(a, b)"
+    changed, _ = parse(planted + b"\n", "notes/folders/map.md")
+    assert changed is not None
+    assert not of_page(changed, ASKED).is_allowed
+    shipped, _ = parse(planted + b"\n", "annotations/folders/map.md", is_shipped=True)
+    assert shipped is not None
+    assert of_page(shipped, ASKED).is_allowed
+
+
+# --- where a yes is kept ---
+
+
+def test_a_yes_is_kept_in_a_folder_and_a_file_of_ones_own(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = os.umask(0)
+    try:
+        loaded().allow()
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    assert stat.S_IMODE(trust_file().stat().st_mode) == 0o600
+    assert trust_file().is_relative_to(own), "and not in a cache, which others may have made"
+
+
+@pytest.mark.parametrize("mode", [0o622, 0o602])
+def test_what_others_may_write_is_no_yes(own: Path, mode: int) -> None:
+    loaded().allow()
+    trust_file().chmod(mode)
+    if os.geteuid() == 0 and mode == 0o622:
+        os.chown(trust_file(), 0, 12345)
+    with pytest.raises(PtexploreError, match="cannot be kept") as caught:
+        _ = loaded().is_allowed
+    assert "others may write" in caught.value.why
+    with pytest.raises(PtexploreError, match="cannot be kept"):
+        allowed_labs()
+    trust_file().chmod(0o600)
+    own.chmod(0o777)
+    with pytest.raises(OSError, match="others may write"):
+        trust.trusted()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_yes_of_another_user_is_none_and_their_cache_is_refused(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded().allow()
+    os.chown(trust_file(), 12345, 12345)
+    with pytest.raises(PtexploreError, match="cannot be kept") as caught:
+        _ = loaded().is_allowed
+    assert "belongs to somebody else" in caught.value.why
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "planted"))
+    check_cache()  # it is not there yet
+    (tmp_path / "planted").mkdir()
+    check_cache()
+    os.chown(tmp_path / "planted", 12345, 12345)
+    with pytest.raises(PtexploreError, match="another user") as refused:
+        check_cache()
+    assert refused.value.exit_code == 3
+
+
+def test_a_planted_list_in_the_cache_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path))
+    (tmp_path / "trusted-notes.json").write_text(f'{{"format": 1, "trusted": {{"{loaded().content}": "x"}}}}')
+    assert not loaded().is_allowed
+
+
+def test_a_fifo_keeps_nobody_waiting(own: Path) -> None:
+    own.mkdir()
+    os.mkfifo(own / "trusted.json")
+    with pytest.raises(OSError, match="regular"):
+        trust.trusted()
+
+
+def test_a_relative_cache_is_where_the_process_stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PTEXPLORE_CACHE", f"relative/{tmp_path.name}")
+    first = cache_root()
+    assert first == tmp_path / "relative" / tmp_path.name
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert cache_root() == first
