@@ -24,7 +24,7 @@ import ptexplore
 
 OURS = os.path.dirname(str(ptexplore.__file__)) + os.sep
 PATIENCE = 60.0  # seconds for one fork
-FAULTS = (KeyboardInterrupt, MemoryError)
+FAULTS = (KeyboardInterrupt, MemoryError, OSError, RecursionError)
 # Functions that the program itself calls: what is raised before their first `try` reaches it, whatever it is.
 DOORS = {"__init__", "__get__", "__enter__", "_leave", "_end", "_try_to_begin", "_give_up", "is_open"}
 
