@@ -309,7 +309,8 @@ def record(*, native_budget: int | str = 0) -> PublicRecording:
     `recording.trail.program.stepping.reason` says so.
 
     Raises PtexploreError where nothing can be recorded: in a thread that is not the main one, inside of another
-    recording, while another profiler is at work, without a torch that is supported.
+    recording, while another profiler is at work, without a torch that is supported. Where something else fails as it
+    begins (no memory, no file left), your block runs unrecorded: `recording.trail` then raises and says why.
 
     >>> import ptexplore, torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())

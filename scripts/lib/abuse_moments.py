@@ -88,8 +88,9 @@ class Watched:
         self.ran, self.begun = False, False
         self.raised: BaseException | None = None
 
-    def run(self, after: Callable[[], None] = lambda: None) -> None:
+    def run(self, before: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None) -> None:
         try:
+            before()
             with self.recording:
                 self.begun = True
                 work()
@@ -125,22 +126,25 @@ def moment(number: int, delay: float, budget: int) -> str:
     def check() -> str:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGALRM, raising)
-        watched = Watched(budget)
-        if number % 2:
-            came = signal.SIGALRM
-            signal.setitimer(signal.ITIMER_REAL, delay)
-        else:
-            came = signal.SIGINT
-            parent = os.getpid()
-            if os.fork() == 0:
-                time.sleep(delay)
-                os.kill(parent, signal.SIGINT)
-                os._exit(0)
+        watched, came = Watched(budget), signal.SIGALRM if number % 2 else signal.SIGINT
+        reads, writes = os.pipe()
+        parent = os.getpid()
+        if came == signal.SIGINT and os.fork() == 0:
+            os.read(reads, 1)  # not before the fork is made: what is raised in functions at fork is lost
+            time.sleep(delay)
+            os.kill(parent, signal.SIGINT)
+            os._exit(0)
+
+        def start() -> None:
+            if came == signal.SIGALRM:
+                signal.setitimer(signal.ITIMER_REAL, delay)
+            else:
+                os.write(writes, b"1")
 
         def wait() -> None:
             time.sleep(PATIENCE / 4)
 
-        watched.run(wait)
+        watched.run(start, wait)
         expected = Alarm if came == signal.SIGALRM else KeyboardInterrupt
         return watched.wrong() or ("" if isinstance(watched.raised, expected) else f"swallowed: {watched.raised!r}")
 

@@ -15,17 +15,18 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 120  # seconds for one program
 
 BEGIN = """
-import contextlib, importlib, os, signal, sys, threading
+import contextlib, functools, importlib, os, signal, sys, threading
 import torch
 if sys.argv[1] == "recorded":
     import ptexplore
-    R = ptexplore.record
+    R = functools.partial(ptexplore.record, native_budget=int(sys.argv[2]))
 else:
     R = contextlib.nullcontext
 LIMIT = sys.getrecursionlimit()
@@ -100,6 +101,26 @@ PROGRAMS: dict[str, str] = {
     "signals blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\nwith R(): work()\nprint(signal.pthread_sigmask(signal.SIG_BLOCK, []))",
 }  # fmt: skip
 
+VARIANT = ": "  # between a program's name and the way it runs
+BUDGET = 3_000_000  # instructions that may be stepped
+
+
+def _indented(text: str) -> str:
+    return "".join(f" {line}\n" for line in text.splitlines())
+
+
+# The ways each program runs: what its text becomes.
+WAYS: dict[str, Callable[[str], str]] = {
+    "": lambda text: text,
+    "stepped": lambda text: text,
+    "after another recording": lambda text: f"with R(): work()\n{text}",
+    "in a function": lambda text: f"def main():\n{_indented(text)}main()",
+    "while an exception is handled": lambda text: f"try: raise LookupError\nexcept LookupError:\n{_indented(text)}",
+    "in a fork": lambda text: (
+        "child = os.fork()\nif child: os._exit(abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))\n" + text
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -110,8 +131,8 @@ class Ended:
     errors: str
 
 
-def run(text: str, how: str, folder: Path) -> Ended:
-    """Run a program "alone" or "recorded" in a fork of this process, which has imported torch and no recorder."""
+def run(text: str, how: str, budget: int, folder: Path) -> Ended:
+    """Run a program "alone" or "recorded", stepped within a budget, in a fork of this process, which has imported torch and no recorder."""
     file, written = folder / "program.py", [folder / "output", folder / "errors"]
     file.write_text(BEGIN + text + "\n", encoding="utf-8")
     child = os.fork()
@@ -120,7 +141,7 @@ def run(text: str, how: str, folder: Path) -> Ended:
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         os.closerange(3, 256)
         os.chdir(folder)
-        sys.argv = [str(file), how]
+        sys.argv = [str(file), how, str(budget)]
         raise Program(file)
     deadline = time.monotonic() + PATIENCE
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
@@ -147,7 +168,9 @@ def _plain(text: str) -> str:
 def differs(name: str) -> str:
     """How a program's run differs where it is recorded; "" if it does not."""
     folder = tempfile.mkdtemp(prefix="abuse-")
-    alone, recorded = (run(PROGRAMS[name], how, Path(folder)) for how in ("alone", "recorded"))
+    program, _, way = name.partition(VARIANT)
+    text, budget = WAYS[way](PROGRAMS[program]), BUDGET if way == "stepped" else 0
+    alone, recorded = (run(text, how, budget, Path(folder)) for how in ("alone", "recorded"))
     shutil.rmtree(folder, ignore_errors=True)
     told = [f"{what}: {a!r} alone, {b!r} recorded" for what, a, b in (
         ("status", alone.status, recorded.status), ("output", alone.output, recorded.output),
@@ -157,8 +180,9 @@ def differs(name: str) -> str:
 
 
 def names(part: str = "") -> list[str]:
-    """The programs whose name has a part."""
-    return [name for name in PROGRAMS if part in name]
+    """The programs whose name has a part, each in every way."""
+    every = [name + VARIANT * bool(way) + way for way in WAYS for name in PROGRAMS]
+    return [name for name in every if part in name]
 
 
 def main(wanted: list[str]) -> None:
