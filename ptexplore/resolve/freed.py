@@ -25,16 +25,15 @@ CAUSES: Mapping[str, Cause] = {
         "detach {} between the rounds (.detach()), after the backward. " + DETACH,
     ),
     "once": Cause(
-        "a result that was made once went into each round: the first backward freed the graph behind it",
+        "a result that was made once went into each round: an earlier backward freed the graph behind it",
         "make {} anew in each round, where the forward uses it; or detach it (.detach()), if no gradient is to go"
         " through it. retain_graph=True in each backward but the last is right only if no weight is written to in"
         " between",
     ),
     "uses": Cause(
-        "two losses lead through one result, each with a backward of its own: the first backward freed the graph"
-        " behind it",
+        "two losses lead through one result, each with a backward of its own: an earlier one freed the graph behind it",
         "detach {} (.detach()) for the loss that is not to train what made it. Where both are:"
-        " retain_graph=True in the first backward, or one backward of the sum of both losses; no weight may be written"
+        " retain_graph=True in each backward but the last, or one backward of the sum; no weight may be written"
         " to (opt.step()) before the last backward through it",
     ),
     "losses": Cause(
@@ -63,7 +62,8 @@ CASES = Cause(
         ),
         CauseCase(
             "two losses use one result, as in a GAN",
-            "detach it for the loss that is not to train what made it; else retain_graph=True in the first backward",
+            "detach it for the loss that is not to train what made it; else retain_graph=True in each backward but the"
+            " last",
         ),
         CauseCase(
             "two losses of one forward, or one loss twice",
