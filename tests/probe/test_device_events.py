@@ -195,7 +195,7 @@ def test_a_second_run_tells_what_a_device_s_thread_did_apart() -> None:
 def test_a_device_that_no_text_named_is_begun_before_a_second_run(
     monkeypatch: pytest.MonkeyPatch, once: bool, runs: int
 ) -> None:
-    """Of `--once` its launches are not told, and that is said. The third run is the one that is shown: a repeated one."""
+    """Of `--once` its launches are not told, and that is said. Else the third run is shown: a repeated one."""
     asked: list[dict[str, Any]] = []
 
     def forked(_recorder: str, request: dict[str, Any], *_: Any) -> ChildOutcome:
