@@ -21,6 +21,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import mmap
 import operator
 import re
 import site
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
+OF_A_THREAD = 16 << 20  # bytes that must be free before the watcher's thread begins: its stack, and Python's own
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
 STEPPING = 0.25  # the part of a limit of time that may go into stepping: a net, as the budget ends it long before
 EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
@@ -1109,6 +1111,8 @@ class Recorder:
         self.process = os.getpid()
         self._before = sys.getprofile(), threading.getprofile()
         self._find_and_load = BOOTSTRAP._find_and_load
+        # Where that fails the start does, before torch's profiler begins; in the thread Python would tell of it.
+        mmap.mmap(-1, OF_A_THREAD).close()
         self._import = import_function(self._import_begins, self._import_ends, self._find_and_load)
         Recorder.active = self  # from here on there is something to put back
         try:
