@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -61,6 +61,13 @@ _OF_STD = words(
 _OBJECT = re.compile(
     r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*"
 )  # what a use through a variable is written as
+# A declaration: the class, `*` and `&`, and the name; and one whose class is not read (a template's, `auto`).
+_DECLARED = re.compile(
+    r"(?:\A|(?<=[;{}(,])|\bconst\b)\s*(?P<kind>(?:\w+::)*[A-Za-z_]\w*)(?P<sign>[\s&*]+)(?P<name>[A-Za-z_]\w*)\b"
+    r"(?=\s*[;=({,)])"
+)
+_UNREAD = re.compile(r"(?:>|\bauto)[\s&*]+(?P<name>[A-Za-z_]\w*)\b(?=\s*[;=({,):])")
+Declared = Mapping[str, list[tuple[int, str, str]]]  # by name: the line, the class as it is written, the sign
 _STATEMENTS = frozenset(
     {"return", "delete", "else", "throw", "case", "goto", "co_return", "co_yield", "new", "typename"}
 )
@@ -494,6 +501,8 @@ class FileReader:
         self._text = text
         self._lines: list[str] | None = None
         self._scopes: list[str] | None = None
+        self._functions: list[tuple[int, int]] | None = None  # by line: where the innermost one begins and ends
+        self._declared: dict[int, tuple[Declared, Mapping[str, list[int]]]] = {}  # by where a function begins
         self._local: Set[str] | None = None
         self._hidden: dict[str, bool] = {}
 
@@ -546,19 +555,11 @@ class FileReader:
         written = _OBJECT.fullmatch(use.text) if use.kind == "call" and not self._python else None
         if written is None or self._text is None:
             return ""
-        inner = [s for s in self._reader.names.defined(self._path) if s.kind == "function" and not s.declared]
-        around = max((s.begin for s in inner if s.begin <= line <= s.end_line), default=0)
-        if not around:
+        declared, unread = self._declared_around(line)
+        if any(at <= line for at in unread.get(written["object"], ())):
             return ""
-        above = "\n".join(self._text.split("\n")[around - 1 : line])
-        text = COMMENT_OR_STRING.sub(" ", above)
-        name = re.escape(written["object"])
-        if re.search(rf"(?:>|\bauto)[\s&*]+{name}\b\s*[;=({{,):]", text):
-            return ""
-        declared = re.findall(
-            rf"(?:^|[;{{}}(,]|\bconst\b)\s*((?:\w+::)*[A-Za-z_]\w*)([\s&*]+){name}\b\s*[;=({{,)]", text
-        )
-        types = {(kind, "*" in sign) for kind, sign in declared if kind not in _STATEMENTS}
+        of_name = [(kind, sign) for at, kind, sign in declared.get(written["object"], ()) if at <= line]
+        types = {(kind, "*" in sign) for kind, sign in of_name if kind not in _STATEMENTS}
         if len(types) != 1:
             return ""
         kind, is_pointer = types.pop()
@@ -567,6 +568,40 @@ class FileReader:
         last = kind.rpartition("::")[2]
         meant = self._reader.in_scope(SiteUse(last, "type", kind, None, [line]), self._path, self._scope(line), None)
         return meant if meant is not None and self._reader.names.is_class(meant) else ""
+
+    def _declared_around(self, line: int) -> tuple[Declared, Mapping[str, list[int]]]:
+        """What the innermost function around a line declares; and its `auto` and templates, whose class is not read.
+
+        By the name that is declared: the line of each. A function's text is read once.
+        """
+        if self._functions is None:
+            functions = [s for s in self._reader.names.defined(self._path) if s.kind == "function" and not s.declared]
+            self._functions = [(0, 0)] * (max((s.end_line for s in functions), default=0) + 1)
+            for function in sorted(functions, key=lambda s: (s.begin, s.end_line)):  # the innermost begins last
+                count = function.end_line + 1 - function.begin
+                self._functions[function.begin : function.end_line + 1] = [(function.begin, function.end_line)] * count
+        begin, end = self._functions[line] if line < len(self._functions) else (0, 0)
+        if not begin:
+            return {}, {}
+        if begin not in self._declared:
+            self._declared[begin] = self._read_declared(begin, end)
+        return self._declared[begin]
+
+    def _read_declared(self, begin: int, end: int) -> tuple[Declared, Mapping[str, list[int]]]:
+        text = "\n".join(self._text_lines()[begin - 1 : end])
+        text = COMMENT_OR_STRING.sub(lambda found: " " + "\n" * found[0].count("\n"), text)
+        ends = [place.start() for place in re.finditer("\n", text)]
+        declared, unread = defaultdict[str, list[tuple[int, str, str]]](list), defaultdict[str, list[int]](list)
+        for found in _DECLARED.finditer(text):
+            declared[found["name"]].append((begin + bisect_right(ends, found.end()), found["kind"], found["sign"]))
+        for found in _UNREAD.finditer(text):
+            unread[found["name"]].append(begin + bisect_right(ends, found.end()))
+        return declared, unread
+
+    def _text_lines(self) -> list[str]:
+        if self._lines is None:
+            self._lines = (self._text or "").split("\n")
+        return self._lines
 
     def _read_python(self, use: SiteUse) -> Reading:
         before = use.text[: -len(use.name)]
@@ -580,11 +615,9 @@ class FileReader:
         return Reading(meant.places[0].definition.qualified)
 
     def _given(self, name: str, line: int) -> Arguments | None:
-        if self._lines is None:
-            self._lines = (self._text or "").split("\n")
-        if not 0 < line <= len(self._lines):
+        lines = self._text_lines()
+        if not 0 < line <= len(lines):
             return None
-        lines = self._lines
         return arguments_given(lines[line - 1], lambda: "\n".join(lines[line : line + 40]), name)
 
     def _scope(self, line: int) -> str:
