@@ -243,5 +243,5 @@ def _too_slow(timeout: float, running: str) -> PtexploreError:
     if running == "import torch":
         why = f"it took more than {IMPORT_TIMEOUT:g} s"
         return PtexploreError("torch was not imported in time", why, "is the disk that holds it slow?", FAILED)
-    why = f"{running} was stopped, and what ran in its process group"
+    why = f"{running} was stopped, with what it had started: the {timeout:g} s of all runs together were over"
     return Stopped(f"the expression did not end within {timeout:g} s", why, "--timeout S gives it longer", FAILED)

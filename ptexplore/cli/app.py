@@ -155,7 +155,9 @@ def _check_platform() -> None:
 def _told(error: Exception) -> PtexploreError:
     """The three parts of any error."""
     if isinstance(error, PtexploreError):
-        return error
+        # What is written into the cache needs the current folder, too, for a process of its own.
+        lost = _without_folder() if isinstance(error.__cause__, FileNotFoundError) else None
+        return lost or error
     if isinstance(error, OSError):
         return _without_folder() or _from_os(error)
     # Python says no more than that it has no lock where there is no memory for one.

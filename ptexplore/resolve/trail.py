@@ -52,8 +52,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             is_script = context.session.program is not None
             for text in sentences(record_of(observation, LeftRunning).processes, is_script=is_script):
                 context.findings.append(Finding(kind, text))
-        elif kind == "table":
-            op = record_of(observation, ChangedTable).op
+        elif kind == "table" and context.store.operator(op := record_of(observation, ChangedTable).op) is not None:
             text = f"{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
             context.findings.append(Finding("registrations-changed", text))
     return claims

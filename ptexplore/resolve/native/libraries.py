@@ -69,7 +69,8 @@ def _entries(
         elif calls:
             whose = f"{part.op}: " if part.event is not None else ""
             known = f"in the tree are {len(frames)} that may be these by their names"
-            text = f"{whose}{library} tells of {len(calls)} calls, in a run of its own; {known}"
+            counted = f"{len(calls)} call{'s' if len(calls) > 1 else ''}"
+            text = f"{whose}{library} tells of {counted}, in a run of its own; {known}"
             context.findings.append(Finding("libraries", f"{text}: which is which is not known"))
     return entries
 
@@ -99,15 +100,20 @@ def _primitives(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
 
 
 def _functions(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
-    """The outermost calls of MKL's functions, in order, each with its name as MKL writes it."""
+    """The calls of MKL's functions from outside of MKL, in order, each with its name as MKL writes it.
+
+    MKL tells of no call of its own inside another: what `DftiCommitDescriptor` calls is named as a function of BLAS may
+    be ("commit"), and is none.
+    """
     pending = list(claims)[::-1]
     while pending:
         claim = pending.pop()
         native = claim.hop.native
-        function = _FUNCTION.fullmatch(claim.hop.name) if native is not None and native.third_party in _MKL else None
+        is_mkls = native is not None and native.third_party in _MKL
+        function = _FUNCTION.fullmatch(claim.hop.name) if is_mkls else None
         if function is not None:
             yield claim, "FFT" if function[3] else (function[1] or function[2]).upper()
-        else:
+        elif not is_mkls:
             pending += reversed(claim.children)
 
 

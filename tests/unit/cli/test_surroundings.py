@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.cli.app import main
-from ptexplore.errors import USAGE
+from ptexplore.errors import USAGE, cache_errors
 from ptexplore.render.terminal.console import PIPE_WIDTH, make_console
 
 
@@ -25,6 +25,25 @@ def test_a_folder_that_was_deleted_is_named(
     told = capsys.readouterr().err
     assert "the current folder is not there" in told
     assert str(gone) in told
+    os.chdir(tmp_path)
+
+
+def test_a_folder_that_was_deleted_is_named_where_the_cache_has_no_index_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process that is started to make the index asks for the current folder, too."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    def index(arguments: list[str]) -> int:
+        with cache_errors("the index cannot be written", tmp_path / "index.sqlite"):
+            return len(os.getcwd())
+
+    monkeypatch.setattr("ptexplore.cli.app._run", index)
+    assert main(["notes", "check"]) == USAGE
+    assert "the current folder is not there" in capsys.readouterr().err
     os.chdir(tmp_path)
 
 

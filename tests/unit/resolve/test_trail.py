@@ -39,10 +39,16 @@ TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mi
 def test_what_a_recorder_reports(
     small: Small, kind: str, data: Mapping[str, Any], expected: tuple[str, str] | None
 ) -> None:
-    context = small.context(session(more=[("native", kind, data)]))
+    context = small.context(session(more=[("native", kind, data)]), Rows(operators=[operator("aten::a() -> ()")]))
     claims = (claim("op", "aten::a"),)
     assert report(context, claims) == claims, "claims pass through"
     assert [(one.kind, one.text) for one in context.findings] == ([expected] if expected else [])
+
+
+def test_an_operator_that_the_catalogue_never_had_has_no_changed_registrations(small: Small) -> None:
+    context = small.context(session(more=[("ops", "table", {**TABLE, "op": "my::foo"})]))
+    report(context, ())
+    assert context.findings == []
 
 
 @pytest.mark.parametrize(
