@@ -107,7 +107,15 @@ class PublicRecording:  # `ptexplore.Recording`
 
     @property
     def is_open(self) -> bool:
-        """Whether it goes on."""
+        """Whether it goes on.
+
+        >>> import ptexplore
+        >>> with ptexplore.record() as recording:
+        ...     recording.is_open
+        True
+        >>> recording.is_open
+        False
+        """
         return self._recorder is not None
 
     def __enter__(self) -> PublicRecording:

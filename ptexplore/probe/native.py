@@ -41,8 +41,8 @@ WARM_UPS = max(passes.WARM_UPS)  # runs before the stepped one
 NET = 0.8  # of the time that a pass has: what is stepped then ends, so that what there is by then is not lost
 # Instructions, and those of them that the trap flag steps, some ten times as slowly: a million takes a second, or ten.
 # No limit is a time: what is stepped must not depend on how busy the machine is.
-WHOLE = 1_500_000, 100_000  # of a whole expression; beyond it one operator call is stepped
-OPERATOR = 3_000_000, 250_000  # of an operator call
+WHOLE = 1_500_000, 600_000  # of a whole expression; beyond it one operator call is stepped
+OPERATOR = 3_000_000, 500_000  # of an operator call
 ASKED = 3_000_000, 1_000_000  # of one that was asked for, and of the first call of all
 FURTHER = 2_000_000  # of all further calls together: after as many none is begun
 ROWS = 1 << 20  # rows of the log: 64 MB

@@ -37,7 +37,8 @@ def test_a_folder_that_is_gone(cli: Cli, tmp_path: Path) -> None:
     command = f"cd {gone} && rmdir {gone} && exec {cli.python} -m ptexplore trace 'torch.add(a, b)' --json"
     done = subprocess.run(["sh", "-c", command], env=cli.environment(), capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode in (0, 1, 3)
+    assert done.returncode == 2
+    assert f"{gone} was deleted" in done.stderr
 
 
 # --- which Python -------------------------------------------------------------------------------

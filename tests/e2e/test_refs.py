@@ -98,7 +98,7 @@ def test_something_that_nothing_uses(mini_here: Searching) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["zzz", "a::zzz", "a.*b", "x" * 5000, "\x1b[2J", "%", "::", ".", "'; DROP TABLE ref", "é", "a\nb"]
+    "name", ["zzz", "a::zzz", "a.*b", "x" * 900, "\x1b[2J", "%", "::", ".", "'; DROP TABLE ref", "é", "a\nb"]
 )
 def test_what_is_not_there(mini_here: Searching, name: str) -> None:
     mini_here("refs", "--", name).three_parts(1)
