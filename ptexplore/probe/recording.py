@@ -55,6 +55,8 @@ RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 OF_A_THREAD = 16 << 20  # bytes that must be free before the watcher's thread begins: its stack, and Python's own
+OF_A_PROFILE = 16 << 20  # and before torch's profiler does
+BEGINS = 10.0  # seconds in which the watcher's thread begins
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
 STEPPING = 0.25  # the part of a limit of time that may go into stepping: a net, as the budget ends it long before
 EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
@@ -1017,9 +1019,23 @@ class Recorder:
         if not self.is_over:
             sys.setprofile(self._hook)
 
-    def _watch(self) -> None:
-        with suppress(MemoryError):  # of which Python would tell standard error
+    def _start_to_watch(self) -> None:
+        """Start the watcher's thread, and wait until it runs: without memory it fails where Python tells of it."""
+        mmap.mmap(-1, OF_A_THREAD).close()
+        self._watched.acquire()
+        runs = _thread.allocate_lock()
+        runs.acquire()
+        # No object of `threading`, in whose list the program would see it.
+        self._watcher = _thread.start_new_thread(self._watch, (runs,))
+        if not runs.acquire(timeout=BEGINS):
+            raise RuntimeError("the watcher's thread did not begin")
+
+    def _watch(self, runs: _thread.LockType) -> None:
+        try:
+            runs.release()
             self._watch_on()
+        except MemoryError:  # Python would tell standard error. No `suppress`: its end is a call, which needs memory
+            pass
 
     def _watch_on(self) -> None:
         """Ask for a tick where the profile function is not called.
@@ -1029,6 +1045,8 @@ class Recorder:
         """
         asked = over = 0
         while not self._watched.acquire(timeout=TICK):
+            if not self.began:  # the recorder is still being put in place
+                continue
             self._end_in_time()
             while self.held_back:
                 signal.pthread_kill(self._main, self.held_back.pop())
@@ -1114,8 +1132,6 @@ class Recorder:
         self.process = os.getpid()
         self._before = sys.getprofile(), threading.getprofile()
         self._find_and_load = BOOTSTRAP._find_and_load
-        # Where that fails the start does, before torch's profiler begins; in the thread Python would tell of it.
-        mmap.mmap(-1, OF_A_THREAD).close()
         self._import = import_function(self._import_begins, self._import_ends, self._find_and_load)
         Recorder.active = self  # from here on there is something to put back
         try:
@@ -1123,13 +1139,12 @@ class Recorder:
             self._throws.on()
         except NoNotes as error:
             self._no_throws = str(error)
-        self._profile = self._new_profile()
+        # What may fail comes before torch's profiler, which may crash where it ends without memory.
         thread = self._new_thread()
+        self._start_to_watch()
+        mmap.mmap(-1, OF_A_PROFILE).close()
+        self._profile = self._new_profile()
         BOOTSTRAP._find_and_load = self._import
-        self.began = time.perf_counter_ns()
-        self._watched.acquire()
-        # No object of `threading`, in whose list the program would see it.
-        self._watcher = _thread.start_new_thread(self._watch, ())
         threading.setprofile(self._hook)
         self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
         if frame is not None:
@@ -1234,6 +1249,8 @@ class Recorder:
         self._profile = None
         for profile in begun.values():
             if api.is_profiling():
+                with suppress(Exception):  # a marker is closed before the profiler that it began under ends
+                    self._close_all()
                 with suppress(RuntimeError, AssertionError), api.quiet_profiler():
                     profile.__exit__(None, None, None)
 

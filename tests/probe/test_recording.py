@@ -1200,3 +1200,18 @@ def test_a_profiler_of_the_program_s_that_outlives_the_recording_stays_on() -> N
     torch.exp(torch.ones(2))
     profile.__exit__(None, None, None)
     assert {"aten::sin", "aten::exp"} <= {event.name for event in profile.function_events}
+
+
+def test_a_start_whose_watcher_does_not_begin_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails before torch's profiler begins, and another recording works."""
+    monkeypatch.setattr(recorder(), "BEGINS", 0.01)
+    before = held()
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder()._thread, "start_new_thread", lambda *_: 0)
+        seen = recorder().Recorder()
+        with pytest.raises(RuntimeError, match="watcher"):
+            seen.start()
+    assert held() == before
+    assert seen._starting is None
+    monkeypatch.undo()
+    assert not recorded(lambda: torch.neg(torch.ones(2))).cuts
