@@ -55,6 +55,8 @@ RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
 THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 OF_A_THREAD = 16 << 20  # bytes that must be free before the watcher's thread begins: its stack, and Python's own
+OF_A_PROFILE = 16 << 20  # and before torch's profiler does
+BEGINS = 10.0  # seconds in which the watcher's thread begins
 FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
 STEPPING = 0.25  # the part of a limit of time that may go into stepping: a net, as the budget ends it long before
 EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
@@ -887,11 +889,14 @@ class Recorder:
         try:
             with api.quiet_profiler():
                 profile.__exit__(None, None, None)
+            self._starting = None  # another profiler that is on later is the program's
             if self.clock.stop():
                 self._cut(clock.CUT)
             self._fold.take(profile, self._marks, self.root, self._workers)
-        except Exception as error:  # memory ran out, as under a limit
+        except BaseException as error:  # memory ran out, as under a limit
             self._failed_at(error)
+            if not isinstance(error, Exception):
+                raise
 
     def _workers(self) -> Path:
         """The path of what ran in threads that have no function of Python's: those that torch computes with."""
@@ -1014,9 +1019,23 @@ class Recorder:
         if not self.is_over:
             sys.setprofile(self._hook)
 
-    def _watch(self) -> None:
-        with suppress(MemoryError):  # of which Python would tell standard error
+    def _start_to_watch(self) -> None:
+        """Start the watcher's thread, and wait until it runs: without memory it fails where Python tells of it."""
+        mmap.mmap(-1, OF_A_THREAD).close()
+        self._watched.acquire()
+        runs = _thread.allocate_lock()
+        runs.acquire()
+        # No object of `threading`, in whose list the program would see it.
+        self._watcher = _thread.start_new_thread(self._watch, (runs,))
+        if not runs.acquire(timeout=BEGINS):
+            raise RuntimeError("the watcher's thread did not begin")
+
+    def _watch(self, runs: _thread.LockType) -> None:
+        try:
+            runs.release()
             self._watch_on()
+        except MemoryError:  # Python would tell standard error. No `suppress`: its end is a call, which needs memory
+            pass
 
     def _watch_on(self) -> None:
         """Ask for a tick where the profile function is not called.
@@ -1026,6 +1045,8 @@ class Recorder:
         """
         asked = over = 0
         while not self._watched.acquire(timeout=TICK):
+            if not self.began:  # the recorder is still being put in place
+                continue
             self._end_in_time()
             while self.held_back:
                 signal.pthread_kill(self._main, self.held_back.pop())
@@ -1111,8 +1132,6 @@ class Recorder:
         self.process = os.getpid()
         self._before = sys.getprofile(), threading.getprofile()
         self._find_and_load = BOOTSTRAP._find_and_load
-        # Where that fails the start does, before torch's profiler begins; in the thread Python would tell of it.
-        mmap.mmap(-1, OF_A_THREAD).close()
         self._import = import_function(self._import_begins, self._import_ends, self._find_and_load)
         Recorder.active = self  # from here on there is something to put back
         try:
@@ -1120,13 +1139,12 @@ class Recorder:
             self._throws.on()
         except NoNotes as error:
             self._no_throws = str(error)
-        self._profile = self._new_profile()
+        # What may fail comes before torch's profiler, which may crash where it ends without memory.
         thread = self._new_thread()
+        self._start_to_watch()
+        mmap.mmap(-1, OF_A_PROFILE).close()
+        self._profile = self._new_profile()
         BOOTSTRAP._find_and_load = self._import
-        self.began = time.perf_counter_ns()
-        self._watched.acquire()
-        # No object of `threading`, in whose list the program would see it.
-        self._watcher = _thread.start_new_thread(self._watch, ())
         threading.setprofile(self._hook)
         self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
         if frame is not None:
@@ -1231,6 +1249,8 @@ class Recorder:
         self._profile = None
         for profile in begun.values():
             if api.is_profiling():
+                with suppress(Exception):  # a marker is closed before the profiler that it began under ends
+                    self._close_all()
                 with suppress(RuntimeError, AssertionError), api.quiet_profiler():
                     profile.__exit__(None, None, None)
 
@@ -1596,6 +1616,7 @@ class Fold:
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
         """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
+        self._drop_halves()
         self._marks, self._root = marks, root
         self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
@@ -1616,25 +1637,33 @@ class Fold:
                 for trees, path, sets in self._parted(by_thread[thread], thread, main, workers):
                     self._walk(trees, path, sets)
         finally:
-            self._work, self._recorders = api.NO_WORK, api.ForwardThreads(None)  # which hold the profile
+            sys.setrecursionlimit(limit)
             if collects:
                 gc.enable()
-            sys.setrecursionlimit(limit)
+            self._work, self._recorders = api.NO_WORK, api.ForwardThreads(None)  # which hold the profile
         self._place_saved()
         self.digest.update("".join(self._names).encode(errors="replace"))
-        self.met += len(self._names)
-        self._names.clear()
+        self.met, self._names = self.met + len(self._names), []
         if self.stepping is not None:
             self.stepping.folded()
-        packed = self._packer.compress(struct.pack(f"<{len(self._order)}I", *self._order))
-        self._count += len(self._order)
-        if packed:
-            self._packed.append(packed)
-        self._order.clear()
+        self._pack()
         for sequences in self._by_thread.values():
             if len(sequences) > 1 << 20:
                 sequences.clear()
         self.engine.forget()
+
+    def _drop_halves(self) -> None:
+        """Drop what a fold that was interrupted left half made: a row, or a kind, that has no key."""
+        del self.rows[len(self._rows) :], self.kinds[len(self._kinds) :]
+        self._reading, self._stepped_now = {}, None
+
+    def _pack(self) -> None:
+        """Pack the order of what was folded: all of it in one step, so that an exception leaves what was there."""
+        packer = self._packer.copy()
+        packed = packer.compress(struct.pack(f"<{len(self._order)}I", *self._order))
+        self._packer, self._packed, self._count, self._order = (
+            packer, [*self._packed, packed] if packed else self._packed, self._count + len(self._order), []
+        )  # fmt: skip
 
     def _parted(
         self, roots: list[Any], thread: int, main: int | None, workers: Callable[[], Path]
@@ -1792,11 +1821,20 @@ class Fold:
 
     def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> int:
         """One operator call, or one node that the engine ran, with all that it called: the number of its row."""
-        event = call[0]
-        order = self._order
-        position = len(order)
-        order.append(END)
+        position = len(self._order)
         outer = self._seen, self._first, self._python, self._read, self._device
+        try:
+            self._order.append(END)
+            return self._counted(call, path, sets, site, position)
+        except BaseException:
+            del self._order[position:]  # it is counted whole, or not at all
+            raise
+        finally:
+            self._seen, self._first, self._python, self._read, self._device = outer
+
+    def _counted(self, call: Call, path: Path, sets: int, site: Any, position: int) -> int:
+        """Count a call for its row, whose number goes to that place of the order."""
+        event = call[0]
         self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
         self._device = []
         path.hot = True
@@ -1810,23 +1848,23 @@ class Fold:
         shape = self.kinds[kind].shapes.get(tuple(sizes))
         key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
         number = self._rows.get(key)
+        took = event.duration_time_ns - (self._imported - imported)
         if number is None:
-            number = self._rows[key] = len(self.rows)
-            self.rows.append(Row(read=self._read))
-        row = self.rows[number]
-        row.calls += 1
-        row.time += event.duration_time_ns - (self._imported - imported)
-        row.python += self._python
-        if self._device:
-            row.device = list(map(operator.add, row.device, self._device)) if row.device else self._device
-        order[position] = number
+            number = len(self.rows)
+            self.rows.append(Row(1, took, self._python, device=self._device, read=self._read))
+            self._rows[key] = number
+        else:
+            row = self.rows[number]
+            device = list(map(operator.add, row.device, self._device)) if row.device else self._device
+            calls, took, python = row.calls + 1, row.time + took, row.python + self._python
+            row.calls, row.time, row.python, row.device = calls, took, python, device
+        self._order[position] = number
         if self.stepping is not None and call[2] != events.LAUNCH:
             self._tell_stepping(self.stepping, key, number, path, event, site)
         if self._seen:
             least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
             for seen in self._seen:
                 self._sequences[seen] = number, seen - least, ended
-        self._seen, self._first, self._python, self._read, self._device = outer
         return number
 
     def _maker(self, event: Any, sequence: int) -> tuple[int, int, int] | None:
@@ -1918,8 +1956,9 @@ class Fold:
             if type_ == "op":
                 told = [events.recorded_input(value) for value in inputs]
                 first |= {"overload": overload, "counted": counted, "inputs": told}
-            number = self._kinds[key] = len(self.kinds)
+            number = len(self.kinds)
             self.kinds.append(Kind(first, inside, type_ in NODES))
+            self._kinds[key] = number
         return number, sequence
 
     def _launch(self, name: str, through: str | None, took: int) -> int:
@@ -1928,9 +1967,10 @@ class Fold:
         key = (events.LAUNCH, name, through)
         number = self._kinds.get(key)
         if number is None:
-            number = self._kinds[key] = len(self.kinds)
+            number = len(self.kinds)
             first = {"type": events.LAUNCH, "name": name, "through": through}
             self.kinds.append(Kind(first, (), is_node=False))
+            self._kinds[key] = number
         return number
 
     def _overload(self, event: Any, path: Path) -> str | None:
@@ -2047,6 +2087,7 @@ class Fold:
                 self.kept["saved_elsewhere"] -= size
 
     def told(self, paths: list[Path]) -> dict[str, Any]:
+        self._drop_halves()
         packed = b"".join(self._packed) + self._packer.copy().flush()  # it can be asked for again
         routes: dict[Any, int] = {}
         represents: dict[int, Any] = {}  # by route what stands for it among those that were stepped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import importlib
 import sys
 import threading
@@ -1106,3 +1107,111 @@ def test_functions_that_call_each_other_are_one_row_each_and_rows_add_up() -> No
     assert rows["_odd"].operators == rows["_helper"].operators == right["_helper"]
     for part in root.walk():
         assert sum(inner.time for inner in part.parts) <= part.time <= root.time
+
+
+class Interrupted:
+    """Raises where the fold's own functions first come to one line, `wanted`; `places` are the lines that they ran."""
+
+    def __init__(self, wanted: str, fault: type[BaseException]) -> None:
+        fold = vars(recorder().Fold)
+        names = ("take", "_walk", "_unit", "_counted", "_met_before", "_kind", "_shape", "_pack", "_drop_halves")
+        self.codes = {fold[name].__code__ for name in names}
+        self.wanted, self.fault = wanted, fault
+        self.places: dict[str, None] = {}
+
+    def __call__(self, frame: Any, event: str, _argument: object) -> Any:
+        if frame.f_code not in self.codes:
+            return None
+        place = f"{frame.f_code.co_name}:{frame.f_lineno}"
+        if event == "line" and place not in self.places:
+            self.places[place] = None
+            if place == self.wanted:
+                raise self.fault("injected")
+        return self
+
+
+def folded(seen: Any) -> None:
+    """Fold what ran until now, without the profile function, as where that function does it."""
+    sys.setprofile(None)
+    try:
+        seen._slice()
+    finally:
+        sys.setprofile(seen._hook)
+
+
+def interrupted_at(wanted: str, fault: type[BaseException]) -> tuple[Interrupted, Program]:
+    """A recording with three folds, of which the second is interrupted at a line."""
+    limit = sys.getrecursionlimit()
+    seen, lines = recorder().Recorder(), Interrupted(wanted, fault)
+    x = torch.ones(3, requires_grad=True)
+    seen.start()
+    try:
+        torch.neg(x)
+        folded(seen)
+        (torch.sin(x) + torch.sin(x[:2]).sum()).sum().backward()
+        torch.autograd.grad(torch.cos(x).sum(), x)
+        sys.settrace(lines)
+        with contextlib.suppress(fault):
+            folded(seen)
+        sys.settrace(None)
+        torch.exp(x)
+        torch.neg(x)
+    finally:
+        sys.settrace(None)
+        seen.stop()
+        sys.setrecursionlimit(limit)  # raised at the very line that sets it, it stays
+    return lines, program_of(seen.told())
+
+
+@pytest.mark.parametrize("fault", [MemoryError, KeyboardInterrupt])
+def test_a_fold_that_is_interrupted_at_any_line_keeps_what_it_had(fault: type[BaseException]) -> None:
+    """A row is whole or is not there: what ran before and after is told, and the order can be read."""
+
+    def called(program: Program) -> list[str]:
+        """The operators that Python called, in order; the order must be readable."""
+        return [unit[0][1].name for unit in units(program) if unit]
+
+    whole, program = interrupted_at("", fault)
+    assert not program.cuts
+    assert {"aten::sin", "aten::cos"} < set(called(program))
+    assert len(whole.places) > 100
+    collects = gc.isenabled()
+    for place in whole.places:
+        lines, program = interrupted_at(place, fault)
+        if collects:
+            gc.enable()  # as with the limit
+        assert place in lines.places
+        assert flaw_of(program) is None, place
+        names = called(program)
+        assert names[0] == "aten::neg", place
+        assert names[-2:] == ["aten::exp", "aten::neg"], place
+        assert any("recording failed" in cut for cut in program.cuts), place
+        assert all(call.calls for call in program.calls), place
+
+
+def test_a_profiler_of_the_program_s_that_outlives_the_recording_stays_on() -> None:
+    profile = torch.autograd.profiler.profile()
+
+    def run() -> None:
+        profile.__enter__()
+        torch.sin(torch.ones(2))
+
+    recorded(run)
+    torch.exp(torch.ones(2))
+    profile.__exit__(None, None, None)
+    assert {"aten::sin", "aten::exp"} <= {event.name for event in profile.function_events}
+
+
+def test_a_start_whose_watcher_does_not_begin_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails before torch's profiler begins, and another recording works."""
+    monkeypatch.setattr(recorder(), "BEGINS", 0.01)
+    before = held()
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder()._thread, "start_new_thread", lambda *_: 0)
+        seen = recorder().Recorder()
+        with pytest.raises(RuntimeError, match="watcher"):
+            seen.start()
+    assert held() == before
+    assert seen._starting is None
+    monkeypatch.undo()
+    assert not recorded(lambda: torch.neg(torch.ones(2))).cuts
