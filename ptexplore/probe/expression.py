@@ -346,6 +346,7 @@ class Namespace:
         if self.request.get("sample") is not None:
             self._seed()
             self._sample()
+            self._before.update((entry["name"], self.values[entry["name"]]) for entry in self.bound)  # not --setup's
         self.seed_numpy()
         self._drawn.put_back(self._seed_number)
         self._give(tree)

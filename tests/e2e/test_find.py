@@ -127,7 +127,7 @@ def test_kinds_and_limits(mini_here: Searching) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["zzzqqq", "at::native::zzzqqq", "%", "\x1b[2J", "é", "x" * 5000, "::", ".", "a\nb", "'"]
+    "query", ["zzzqqq", "at::native::zzzqqq", "%", "\x1b[2J", "é", "x" * 900, "::", ".", "a\nb", "'"]
 )
 def test_nothing_fits(mini_here: Searching, query: str) -> None:
     mini_here("find", "--json", "--", query).three_parts(1)
