@@ -7,11 +7,14 @@ the content (annotations/trust.py): what changed is asked about anew. What came 
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import io
 import json
 import os
 import shlex
 import stat
+import tokenize
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session
 
 _LARGEST = 4 * 1024 * 1024  # bytes of a script that can be shown whole
+_AS_SHOWN = ("utf-8", "utf-8-sig", "ascii")  # codings of a script in which Python reads what is shown
 _DIGITS = 12  # of a hash, at least, that somebody gives
 
 
@@ -147,8 +151,14 @@ def _script(script: str, file: str) -> str:
             data = stream.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise OSError(0, f"it is larger than {_LARGEST} bytes")
-        return data.decode("utf-8", "backslashreplace")
-    except (OSError, ValueError) as error:
+        lines = data.replace(b"\r\n", b"\n").replace(
+            b"\r", b"\n"
+        )  # as Python ends them, which looks there for a coding
+        encoding = codecs.lookup(tokenize.detect_encoding(io.BytesIO(lines).readline)[0]).name
+        if encoding not in _AS_SHOWN:
+            raise ValueError(f"it says that it is written in {encoding}, and only UTF-8 is shown as it would run")
+        return data.decode("utf-8-sig")
+    except (OSError, ValueError, SyntaxError) as error:
         why = f"its script {script[:200]}: {getattr(error, 'strerror', None) or error}"
         raise PtexploreError(f"{file} cannot be run again", why, "ptexplore trace --script FILE", USAGE) from error
 
