@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,26 @@ def test_a_yes_is_for_the_very_content(tmp_path: Path) -> None:
         loaded(variables=(("x", "1"),)), loaded(contexts=("x = 1",)), loaded(expression="x = 1"),
     ]  # fmt: skip
     assert not [other for other in others if other.is_allowed]
+
+
+def test_a_yes_is_for_how_it_runs_too() -> None:
+    loaded().allow()
+    options: list[dict[str, object]] = [
+        {"grad": True}, {"once": True}, {"seed": 3}, {"native_op": "add.Tensor#2"}, {"first": True}, {"twice": True},
+        {"again": True}, {"vary": True}, {"backward": True},
+    ]  # fmt: skip
+    for option in options:
+        other = loaded(**option)
+        assert not other.is_allowed, option
+        assert next(iter(option)) in "\n".join(other.lines()), option
+    assert {o.name for o in fields(TraceOptions)} == {name for option in options for name in option} | {
+        "script", "variables", "setup", "contexts",  # each is a part of its own
+        "timeout", "native", "native_most",  # your own command says these
+    }  # fmt: skip
+    own = loaded(timeout=1e9, native=False, native_most=10**12)
+    assert own.is_allowed
+    request = own.allowed().request
+    assert (request.timeout, request.native, request.native_most) == (ASKED.timeout, ASKED.native, ASKED.native_most)
 
 
 def test_only_enough_digits_of_the_hash_name_it() -> None:
