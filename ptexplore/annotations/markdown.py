@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _EMPTY_LINES = re.compile(r"\n[ \t]*\n")
-_BRACKETS = 200  # of a paragraph: each may open a link, and is looked for to the end of it
+_BRACKETS = 100  # of a paragraph: each may open a link, and is looked for to the end of it
 _SCHEMES = ("http", "https")
 PICTURES = (".svg", ".png")
 _TITLED = re.compile(r"(.*)\{#([^{}]*)\}\s*")

@@ -73,7 +73,7 @@ def test_size() -> None:
 @pytest.mark.parametrize("end", ["\n\n", "\n \t\n"])
 def test_the_brackets_of_a_paragraph_are_limited(mark: str, end: str) -> None:
     """Markdown looks for the end of each to the end of the paragraph."""
-    assert tokens((mark * 200 + end) * 3)
-    for text in (mark * 201, mark * 150 + "\n\u00a0\n" + mark * 51):
+    assert tokens((mark * 100 + end) * 3)
+    for text in (mark * 101, mark * 75 + "\n\u00a0\n" + mark * 26):
         with pytest.raises(ValueError, match="brackets"):
             tokens(f"before{end}{text}{end}after")
