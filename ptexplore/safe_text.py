@@ -59,12 +59,13 @@ def revealed(code: str) -> list[str]:
     """Code that somebody else wrote, as lines in which nothing can hide: all of it, in ASCII.
 
     Every other character is written as Python's escape for it, so that no letter that looks like another, no blank of
-    another script and no mark that turns text can deceive. Long runs of blanks and of empty lines are counted: none
-    can push what follows off the screen. A count stands between ⟨ and ⟩, which nothing else here can.
+    another script and no mark that turns text can deceive. A backslash of the code is doubled: what has a single one is
+    such an escape. A carriage return alone ends a line, as it does for Python. Long runs of blanks and of empty lines
+    are counted: none can push what follows off the screen. A count stands between ⟨ and ⟩, which nothing else here can.
     """
     lines: list[str] = []
     empty = 0
-    for line in [*code.replace("\r\n", "\n").split("\n"), None]:
+    for line in [*code.replace("\r\n", "\n").replace("\r", "\n").split("\n"), None]:
         if line is not None and not line.strip(" "):
             empty += 1
             continue
@@ -82,6 +83,8 @@ _DEEP = 40  # blanks of an indent
 
 
 def _plain(letter: str) -> str:
+    if letter == "\\":
+        return "\\\\"
     return letter if " " <= letter <= "~" else letter.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 

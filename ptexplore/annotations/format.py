@@ -215,7 +215,7 @@ def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
 def _tokens(reading: _Reading, end: int) -> list[Token]:
     length = 0
     for number, line in enumerate(reading.lines[end:], end + 1):
-        length = length + len(line) + 1 if line.strip() else 0
+        length = length + len(line) + 1 if line.strip(" \t") else 0  # no other blank ends one
         if length > _LONGEST:
             reading.problem(number, f"there are more than {_LONGEST:,} characters without an empty line")
             return []

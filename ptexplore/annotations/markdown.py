@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+_EMPTY_LINES = re.compile(r"\n[ \t]*\n")
+_BRACKETS = 100  # of a paragraph: each may open a link, and is looked for to the end of it
 _SCHEMES = ("http", "https")
 PICTURES = (".svg", ".png")
 _TITLED = re.compile(r"(.*)\{#([^{}]*)\}\s*")
@@ -52,9 +54,14 @@ def _cleaned(tokens: list[Token]) -> list[Token]:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text` with HTML and every link told apart, for `troubles`."""
+    """The tokens of `text` with HTML and every link told apart, for `troubles`.
+
+    Raises ValueError for a paragraph of too many brackets.
+    """
     reading = parser(html=True)
     reading.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
+    if any(paragraph.count("[") > _BRACKETS for paragraph in _EMPTY_LINES.split(text)):
+        raise ValueError(f"more than {_BRACKETS} brackets [ without an empty line")
     return reading.parse(text)
 
 

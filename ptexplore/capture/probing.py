@@ -27,10 +27,12 @@ class TraceRequest(TraceOptions):
     """One expression or script, and all that decides how it runs. `timeout` is in seconds, for all runs together.
 
     `native` asks for the native pass, `native_op` ("add.Tensor#2") for one operator call to be stepped in it.
+    `script_sha256` is of the bytes of a script that were shown: the probe runs no others.
     """
 
     expression: str | None = None
     cwd: str = "/"
+    script_sha256: str | None = None
 
 
 def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:

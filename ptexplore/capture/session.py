@@ -23,6 +23,11 @@ MAX_VALUES = 20_000_000  # and its values: 300,000 hops of a native trace have 2
 MAX_DIGITS = 21  # in a row: an address has 20, 1e-4 / 3 is written with 4 zeros and 17 digits behind its point
 _AS_ZEROS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))  # every digit, and blanks for all else
 _TOO_MANY = b"0" * (MAX_DIGITS + 1)
+MAX_TEXT = 256 * 1024  # bytes of one text: an expression is laid out, and a command line holds half of this
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_QUOTE = re.compile(
+    rb'[^\\]"', re.DOTALL
+)  # the end or the beginning of a text: inside of one, a backslash is before it
 _TEXTS_AND_DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"|[0-9]{%d}' % (MAX_DIGITS + 1), re.DOTALL)
 MAX_DEPTH = 24  # lists and objects within one another, in one observation
 WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
@@ -121,6 +126,12 @@ def costs_too_much(data: bytes) -> str | None:
         return f"it has {lists:,} lists and objects, and at most {MAX_LISTS:,} are read"
     if values > MAX_VALUES:
         return f"it has {values:,} values, and at most {MAX_VALUES:,} are read"
+    # A longer text covers a whole window, in which no quote ends one. So does a long list of numbers: then all is read.
+    windows = range(0, len(data) - MAX_TEXT // 2 + 1, MAX_TEXT // 2)
+    if any(_QUOTE.search(data, at, at + MAX_TEXT // 2) is None for at in windows) and any(
+        match.end() - match.start() - 2 > MAX_TEXT for match in _TEXT.finditer(data)
+    ):
+        return f"it has a text of more than {MAX_TEXT:,} bytes"
     return None
 
 

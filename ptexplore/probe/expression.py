@@ -15,7 +15,7 @@ import symtable
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -105,7 +105,7 @@ def read(request: dict[str, Any]) -> ast.Expression | None:
     """The tree of the expression that is asked for; None for a script. Raises Refused where it is no Python."""
     if request.get("script") is None:
         return parse(request["expression"], "the expression")
-    check_script(request["script"])
+    check_script(request["script"], request.get("script_sha256"))
     return None
 
 
@@ -120,12 +120,14 @@ def _refused(error: SyntaxError, source: str, label: str) -> Refused:
     return Refused("statements", f"{label} is {noun}, not one expression")
 
 
-def check_script(script: str) -> None:
-    """Raises Refused for a file that cannot be read or is no Python."""
+def check_script(script: str, sha256: str | None = None) -> CodeType:
+    """The code of a script, read once. Raises Refused for one that cannot be read, is no Python or has other bytes."""
     try:
         with open(script, "rb") as file:
             source = file.read()
-        compile(source, script, "exec")
+        if sha256 is not None and hashlib.sha256(source).hexdigest() != sha256:
+            raise Refused("script", "the script is no longer as it was shown: it changed since then")
+        return compile(source, script, "exec", dont_inherit=True)
     except SyntaxError as error:
         where = (error.lineno or 1, error.offset or 1)
         text = source.decode(errors="replace")

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from types import CodeType
 from typing import Any
 
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
 from .catalogue import place_of
-from .expression import Namespace, Refused, check_attributes, parse, read, text_of
+from .expression import Namespace, Refused, check_attributes, check_script, parse, read, text_of
 from .raising import Raised
 from .values import describe, type_name
 
@@ -158,7 +159,9 @@ def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None)
     tree = read(request)
     names = _names(request, tree, before)
     if tree is None:
-        return Pass(recorder, request, names, lambda: _script(request["script"]))
+        shown = request.get("script_sha256")  # the very bytes that were shown run: they are not read again after this
+        code = check_script(request["script"], shown) if shown is not None else None
+        return Pass(recorder, request, names, lambda: _script(request["script"], code))
     check_attributes(tree, names.values)
     code = compile(tree, frames.EXPRESSION, "eval")
     running = Pass(recorder, request, names, lambda: eval(code, names.values))
@@ -188,14 +191,20 @@ def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | 
     return names
 
 
-def _script(script: str) -> None:
-    """Run a script as Python would: its folder first on sys.path, its name __main__, no arguments."""
+def _script(script: str, code: CodeType | None = None) -> None:
+    """Run a script as Python would: its folder first on sys.path, its name __main__, no arguments.
+
+    `code` is of the script, where no other may run: it is run as `runpy` runs what it reads from the file.
+    """
     sys.argv = [script]
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
     spawning = sys.modules.get("multiprocessing.process")  # torch has loaded it, in a folder of ours
     if spawning is not None:
         spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # from where a spawned process loads the script
-    runpy.run_path(script, run_name="__main__")
+    if code is None:
+        runpy.run_path(script, run_name="__main__")
+    else:
+        runpy._run_module_code(code, None, "__main__", pkg_name="", script_name=script)  # type: ignore[attr-defined]
 
 
 Told = Callable[[dict[str, Any], dict[str, list[dict[str, Any]]]], dict[str, Any]]

@@ -7,11 +7,14 @@ the content (annotations/trust.py): what changed is asked about anew. What came 
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import io
 import json
 import os
 import shlex
 import stat
+import tokenize
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session
 
 _LARGEST = 4 * 1024 * 1024  # bytes of a script that can be shown whole
+_AS_SHOWN = ("utf-8", "utf-8-sig", "ascii")  # codings of a script in which Python reads what is shown
 _DIGITS = 12  # of a hash, at least, that somebody gives
 
 
@@ -117,14 +121,21 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
         request, timeout=asked.timeout, native_most=asked.native_most, native=asked.native,
         native_op=asked.native_op or options.native_op,
     )  # fmt: skip
-    code = tuple(_parts(request, file))
+    script = _script(request.script, file) if request.script is not None else b""
+    if request.script is not None:
+        request = replace(request, script_sha256=hashlib.sha256(script).hexdigest())
+    code = tuple(_parts(replace(request, native_op=options.native_op), script.decode("utf-8-sig")))
     return NotYours(request, f"the saved trace {file}", file, _hash(code), code, hint)
 
 
-def _parts(request: TraceRequest, file: str) -> Iterator[tuple[str, str]]:
-    """All code of a request, in the order in which it runs."""
+# Of a request: what its other parts show, and what your own command says, never a file.
+_TOLD_ELSEWHERE = ("script", "variables", "setup", "contexts", "backward", "timeout", "native", "native_most")
+
+
+def _parts(request: TraceRequest, script: str = "") -> Iterator[tuple[str, str]]:
+    """All code of a request, in the order in which it runs, and how it runs; `script` is the script's text."""
     if request.script is not None:
-        yield f"the script {json.dumps(os.path.abspath(request.script))}", _script(request.script, file)
+        yield f"the script {json.dumps(os.path.abspath(request.script))}", script
     for number, code in enumerate(request.setup, 1):
         yield f"--setup {number}", code
     for name, value in request.variables:
@@ -135,10 +146,14 @@ def _parts(request: TraceRequest, file: str) -> Iterator[tuple[str, str]]:
         yield "the expression", request.expression
     if request.backward:
         yield "then", "backward, from its result"
+    given = ((option, getattr(request, option.name)) for option in fields(TraceOptions))
+    how = [f"{o.name} = {value!r}" for o, value in given if o.name not in _TOLD_ELSEWHERE and value != o.default]
+    if how:
+        yield "run with", "\n".join(how)
 
 
-def _script(script: str, file: str) -> str:
-    """The text of a script as it lies here now. Raises PtexploreError."""
+def _script(script: str, file: str) -> bytes:
+    """The bytes of a script as it lies here now, which are UTF-8. Raises PtexploreError."""
     try:
         descriptor = os.open(script, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
@@ -147,8 +162,15 @@ def _script(script: str, file: str) -> str:
             data = stream.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise OSError(0, f"it is larger than {_LARGEST} bytes")
-        return data.decode("utf-8", "backslashreplace")
-    except (OSError, ValueError) as error:
+        lines = data.replace(b"\r\n", b"\n").replace(
+            b"\r", b"\n"
+        )  # as Python ends them, which looks there for a coding
+        encoding = codecs.lookup(tokenize.detect_encoding(io.BytesIO(lines).readline)[0]).name
+        if encoding not in _AS_SHOWN:
+            raise ValueError(f"it says that it is written in {encoding}, and only UTF-8 is shown as it would run")
+        data.decode("utf-8-sig")
+        return data
+    except (OSError, ValueError, SyntaxError) as error:
         why = f"its script {script[:200]}: {getattr(error, 'strerror', None) or error}"
         raise PtexploreError(f"{file} cannot be run again", why, "ptexplore trace --script FILE", USAGE) from error
 
@@ -187,7 +209,7 @@ def _of_lab(lab: Lab) -> Iterator[tuple[str, str]]:
     written = TraceRequest(
         expression=lab.run, variables=lab.variables, setup=lab.setup, contexts=lab.contexts, backward=lab.backward
     )
-    yield from _parts(written, "")
+    yield from _parts(written)
     if lab.value is not None:
         yield "compared with", lab.value
 

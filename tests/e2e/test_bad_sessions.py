@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ptexplore.capture.allowed import AllowedRun
+from ptexplore.workspace.consent import NotYours
 from tests.harness import THOROUGH, Cli, InProcess, Result
 
 pytestmark = pytest.mark.e2e
@@ -212,4 +214,32 @@ def test_a_saved_trace_runs_after_a_yes_to_all_of_it(command: InProcess, saved: 
     planted["session"]["options"]["setup"][0] += " "
     Path("planted.json").write_text(json.dumps(planted))
     command("trace", "--load", "planted.json", "--rerun", "--no-native").three_parts(USAGE)
+    assert not mark.exists()
+
+
+def test_only_the_bytes_of_a_script_that_were_shown_run(
+    command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be written anew between the question and the run, which may be long."""
+    script, mark = tmp_path / "train.py", tmp_path / "ran"
+    text = f"\ufeffimport sys\nopen({str(mark)!r}, 'a').write(f'{{__name__}} {{__file__}} {{sys.argv}}')\n"
+    script.write_text(text, encoding="utf-8")
+    assert command("trace", "--script", str(script), "--save", "script.json").code == 0
+    typed = mark.read_text()
+    again = ("trace", "--load", "script.json", "--rerun")
+    sha = command(*again).three_parts(USAGE).err.rsplit("--trust ", 1)[1].split()[0]
+    mark.unlink()
+    ran = command(*again, "--trust", sha)
+    assert (ran.code, mark.read_text()) == (0, typed), "as Python runs a script that is typed"
+    mark.unlink()
+
+    def rewritten(found: NotYours) -> AllowedRun:
+        script.write_text(text + "pass\n", encoding="utf-8")
+        return allowed(found)
+
+    allowed = NotYours.allowed
+    monkeypatch.setattr(NotYours, "allowed", rewritten)
+    refused = command(*again)
+    assert refused.code != 0
+    assert "changed" in refused.err, refused
     assert not mark.exists()

@@ -14,7 +14,8 @@ from ptexplore.errors import BROKEN, USAGE, PtexploreError
 from ptexplore.safe_text import clean_document
 
 FILE = "ptexplore.toml"
-_LARGEST = 1 << 20  # bytes; such a file has a few lines
+_LARGEST = 64 * 1024  # bytes; such a file has a few lines
+_DOTS = 500  # of a line: the reader takes the square of them, in time and memory, where they are a key's
 _KEYS = ("archive-sha256", "editor", "notes", "ref", "site")
 _SITE = ("title", "url")
 # The address at which each editor opens a file at a line. The project's file may come from others, and each place of
@@ -91,6 +92,8 @@ def _load(file: Path) -> dict[str, Any] | None:
             raw = stream.read(_LARGEST + 1)
         if len(raw) > _LARGEST:
             raise ValueError(f"it is larger than {_LARGEST} bytes")
+        if any(line.count(b".") > _DOTS for line in raw.split(b"\n")):
+            raise ValueError(f"a line of it has more than {_DOTS} dots")
         return dict(clean_document(tomllib.loads(raw.decode("utf-8"))))
     except (OSError, ValueError, RecursionError) as error:
         if file.name != FILE and not (isinstance(error, OSError) and error.errno in BROKEN):

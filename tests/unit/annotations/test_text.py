@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.annotations.format import LARGEST, decode
+from ptexplore.annotations.markdown import tokens
 from ptexplore.annotations.records import Unreadable
 
 TEXT = "---\nid: x\n{}---\n\n张量有步幅\n"
@@ -66,3 +67,13 @@ def test_a_word_in_the_body_declares_nothing() -> None:
 def test_size() -> None:
     with pytest.raises(Unreadable, match="the limit"):
         decode(b"x" * (LARGEST + 1))
+
+
+@pytest.mark.parametrize("mark", ["[", "![", "a [b] "])
+@pytest.mark.parametrize("end", ["\n\n", "\n \t\n"])
+def test_the_brackets_of_a_paragraph_are_limited(mark: str, end: str) -> None:
+    """Markdown looks for the end of each to the end of the paragraph."""
+    assert tokens((mark * 100 + end) * 3)
+    for text in (mark * 101, mark * 75 + "\n\u00a0\n" + mark * 26):
+        with pytest.raises(ValueError, match="brackets"):
+            tokens(f"before{end}{text}{end}after")

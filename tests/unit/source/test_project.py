@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,21 @@ def test_another_address_is_refused(tmp_path: Path, editor: str) -> None:
     with pytest.raises(PtexploreError) as wrong:
         find_project(tmp_path)
     assert "editor" in wrong.value.message
+
+
+@pytest.mark.parametrize("name", ["ptexplore.toml", "pyproject.toml"])
+@pytest.mark.parametrize("text", ["a" + ".a" * 20_000 + " = 1\n", "[a" + ".a" * 501 + "]\n", "# long\n" * 10_000])
+def test_what_costs_much_to_read_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    """Its reader took the square of a key's dots: 1.6 GB for 40 KB."""
+    read: list[str] = []
+    monkeypatch.setattr("tomllib.loads" if sys.version_info >= (3, 11) else "tomli.loads", read.append)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    if name == "pyproject.toml":
+        assert find_project(tmp_path) is None or not find_project(tmp_path).file.is_relative_to(tmp_path)  # type: ignore[union-attr]
+    else:
+        with pytest.raises(PtexploreError, match="cannot be read") as caught:
+            find_project(tmp_path)
+        assert caught.value.exit_code == USAGE
+    assert not read

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -517,3 +518,14 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pyte
             save_trace(tmp_path / "x.json", a_trail(), None)
         assert "could not be loaded again" in raised.value.why
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("long", ["a", '\\"', "\\\\", "0,"])
+def test_one_text_is_limited(long: str) -> None:
+    """The layout of an expression of twelve million characters took half a minute."""
+    most = MAX_TEXT // len(long)
+    for before in ("", "x" * 1000, '", "' * 40_000):
+        fits = f'["{before}", "{long * most}", [{"1," * MAX_TEXT}2]]'
+        assert costs_too_much(fits.encode()) is None
+        refused = costs_too_much(f'["{before}", "{long * most}aa", [{"1," * MAX_TEXT}2]]'.encode())
+        assert refused == "it has a text of more than 262,144 bytes"

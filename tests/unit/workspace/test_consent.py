@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,26 @@ def test_a_yes_is_for_the_very_content(tmp_path: Path) -> None:
     assert not [other for other in others if other.is_allowed]
 
 
+def test_a_yes_is_for_how_it_runs_too() -> None:
+    loaded().allow()
+    options: list[dict[str, object]] = [
+        {"grad": True}, {"once": True}, {"seed": 3}, {"native_op": "add.Tensor#2"}, {"first": True}, {"twice": True},
+        {"again": True}, {"vary": True}, {"backward": True},
+    ]  # fmt: skip
+    for option in options:
+        other = loaded(**option)
+        assert not other.is_allowed, option
+        assert next(iter(option)) in "\n".join(other.lines()), option
+    assert {o.name for o in fields(TraceOptions)} == {name for option in options for name in option} | {
+        "script", "variables", "setup", "contexts",  # each is a part of its own
+        "timeout", "native", "native_most",  # your own command says these
+    }  # fmt: skip
+    own = loaded(timeout=1e9, native=False, native_most=10**12)
+    assert own.is_allowed
+    request = own.allowed().request
+    assert (request.timeout, request.native, request.native_most) == (ASKED.timeout, ASKED.native, ASKED.native_most)
+
+
 def test_only_enough_digits_of_the_hash_name_it() -> None:
     found = loaded()
     assert found.is_named(found.content)
@@ -101,6 +122,32 @@ def test_what_holds_no_code_cannot_be_run_again(tmp_path: Path) -> None:
         of_trace(None, "trail.json", ASKED, "")
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"# coding: utf-7\n", b"\n# -*- coding: unicode_escape -*-\n", b"\r# coding: utf-7\n",
+        b"# a\r# coding: utf-7\r",
+        b"\xef\xbb\xbf# coding: latin-1\n", b"# coding: latin-1\n", b"# coding: no-such\n", b"\xff\xfe", b"# \xe9\n",
+    ],
+)  # fmt: skip
+def test_a_script_that_would_be_read_otherwise_than_it_is_shown_does_not_run(tmp_path: Path, start: bytes) -> None:
+    script = tmp_path / "train.py"
+    script.write_bytes(start + b"# harmless +AAo-evil()\n")
+    with pytest.raises(PtexploreError, match="cannot be run again") as caught:
+        loaded(script=str(script))
+    assert caught.value.why
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "start", ["", "# coding: utf-8\n", "# coding: us-ascii\n", "# coding: utf8\n", "\ufeff", "\ufeff# coding: utf-8\n"]
+)
+def test_a_script_in_utf_8_is_shown(tmp_path: Path, start: str) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(f"{start}x = 1\n", encoding="utf-8")
+    assert "    x = 1" in list(loaded(script=str(script)).lines())
+
+
 def test_nothing_can_hide_in_code_that_is_shown() -> None:
     hidden = "if not __import__('os').system('id')"
     for gap in (" " * 250, "\u2800" * 1500, "\u3164" * 300, "\u00a0" * 300, "\u3000" * 99, "\t" * 200, "\u200b" * 99):
@@ -112,7 +159,8 @@ def test_nothing_can_hide_in_code_that_is_shown() -> None:
     assert revealed("a" + " " * 250 + "b") == ["a⟨250 blanks⟩b"]
     assert revealed("⟨9 blanks⟩") == [r"\u27e89 blanks\u27e9"], "a count cannot be written by who wrote the code"
     assert revealed("a" + "\n" * 1500 + "evil()") == ["a", "⟨1499 empty lines⟩", "evil()"]
-    assert revealed("x = 1 # a comment\rimport os") == [r"x = 1 # a comment\rimport os"]
+    assert revealed("x = 1 # a comment\rimport os") == ["x = 1 # a comment", "import os"], "Python ends a line there"
+    assert revealed(r"x = '\r\u0430'") == [r"x = '\\r\\u0430'"], "an escape of the code is none of ours"
     assert revealed("\u202etxet") == [r"\u202etxet"]
     assert revealed("p\u0430ss") == [r"p\u0430ss"], "a letter that looks like another"
     assert revealed("x\ud800\x1b[31m") == [r"x\ud800\x1b[31m"]
