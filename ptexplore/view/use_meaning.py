@@ -589,13 +589,15 @@ class FileReader:
 
     def _read_declared(self, begin: int, end: int) -> tuple[Declared, Mapping[str, list[int]]]:
         text = "\n".join(self._text_lines()[begin - 1 : end])
-        text = COMMENT_OR_STRING.sub(lambda found: " " + "\n" * found[0].count("\n"), text)
+        text = COMMENT_OR_STRING.sub(lambda declaration: " " + "\n" * declaration[0].count("\n"), text)
         ends = [place.start() for place in re.finditer("\n", text)]
         declared, unread = defaultdict[str, list[tuple[int, str, str]]](list), defaultdict[str, list[int]](list)
-        for found in _DECLARED.finditer(text):
-            declared[found["name"]].append((begin + bisect_right(ends, found.end()), found["kind"], found["sign"]))
-        for found in _UNREAD.finditer(text):
-            unread[found["name"]].append(begin + bisect_right(ends, found.end()))
+        for declaration in _DECLARED.finditer(text):
+            declared[declaration["name"]].append(
+                (begin + bisect_right(ends, declaration.end()), declaration["kind"], declaration["sign"])
+            )
+        for declaration in _UNREAD.finditer(text):
+            unread[declaration["name"]].append(begin + bisect_right(ends, declaration.end()))
         return declared, unread
 
     def _text_lines(self) -> list[str]:
