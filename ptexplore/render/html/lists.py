@@ -116,7 +116,8 @@ def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: 
         namespace, rest = operator_names(name)
         spaces[namespace].append((rest, url))
     order = sorted(spaces, key=lambda space: (-len(spaces[space]), space))
-    urls = apart(order, namespace_url)
+    pages = apart(order, namespace_url)
+    urls = {space: pages[space] for space in order}
     listed = [
         (space, url, f"{len(spaces[space]):,} operator{'s' * (len(spaces[space]) != 1)}") for space, url in urls.items()
     ]
