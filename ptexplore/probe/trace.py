@@ -132,7 +132,7 @@ def _warmed(
     if passed is None or request["once"] or request.get("first"):
         return outcome, request
     imported = int(passed[2] or 0)
-    limit = float(request["timeout"])
+    limit = 0.4 * float(request["timeout"])  # all runs share it: where this one never ends, the first is shown
     whys = []
     for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
         for warm_ups in passes.WARM_UPS[imported > 0 :]:
