@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -14,31 +14,41 @@ from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
+from ptexplore.render.html.trace_rows import bar, line_of, lines_of, row_parts, title_of
+from ptexplore.render.html.trace_steps import Steps, write_steps
 from ptexplore.view.site.site import Site, between
 from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TrailView, percent
 from ptexplore.view.trace.rows import stops_to_read
-from ptexplore.view.trace.screen import stepped
 from ptexplore.view.trace.views import view
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
-    from ptexplore.view.line import Line
+    from ptexplore.render.html.trace_rows import RowParts
 
-_BAR = 48  # pixels
 _OPEN = 3  # levels that are open when the page is
+# Levels within one another. A level is three elements, and browsers nest 512 (what is deeper they put beside it); and
+# each is set in by some pixels, which site.css makes few below the twelfth.
+_NESTED = 40
+_Further = Callable[[TraceRow, int], str]
 
 
-def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str) -> Markup:
-    """The nested rows of a trace, on the page `url`; if instructions were counted, with a bar for what each costs."""
-    show = places(site, url, {info.name: info for info in trail.trees})
-    cards = {
-        hop.id: escaped(between(url, site.operators[hop.op]))
-        for hop in walk(trail.hops)
-        if hop.kind == "op" and hop.op and hop.op in site.operators
-    }
+def tree(
+    site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str, steps: Steps
+) -> Markup:
+    """The nested rows of a trace, on the page `url`; if instructions were counted, with a bar for what each costs.
+
+    What a row has inside that is not shown here leads to the pages of all `steps`.
+    """
+
+    def further(row: TraceRow, inside: int) -> str:
+        if not (inside or row.inside or row.hidden):
+            return ""
+        what = f"{inside:,} row{'s' if inside > 1 else ''} inside" if inside else "what is inside"
+        where = escaped(between(url, steps.url_of(row.hop)))
+        return f'<div class=place><a href="{where}">{what}, among all steps</a></div>'
+
     out: list[str] = []
-    whole = stepped(trail, session) if shown.counted else 0
-    unrolled(_rows(out, shown.rows, _Parts(show, cards, whole), 0))
+    unrolled(_rows(out, shown.rows, row_parts(site, trail, session, shown, url), further, 0))
     return Markup("".join(out))
 
 
@@ -81,67 +91,23 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
 def _share(row: ScreenRow) -> str:
     if row.share is None:
         return ""
-    return f"<span class=cost>{_bar(row.share)}<span>{percent(row.share)}</span></span>"
+    return f"<span class=cost>{bar(row.share)}<span>{percent(row.share)}</span></span>"
 
 
-def _bar(share: float) -> str:
-    """A bar for a share: of the whole, and of that the part."""
-    bar = f'<svg width="{_BAR}" height="8" aria-hidden="true"><rect width="{_BAR}" height="8"/>'
-    return bar + f'<rect class="of" width="{min(1, share) * _BAR:.1f}" height="8"/></svg>'
-
-
-class _Parts(NamedTuple):
-    """What rows are made with: places, the cards of operators by hop, the instructions of the whole trace."""
-
-    show: Shown
-    cards: dict[int, str]
-    whole: int
-
-
-def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -> Unrolling[None]:
+def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _Further, depth: int) -> Unrolling[None]:
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
-        out.append(f"<li data-hop={row.hop} data-kind={row.kind} data-status={row.status}>")
-        title, lines = _title(row, parts.whole), "".join(_line(line, parts.show) for line in row.lines)
-        if row.hop in parts.cards:  # below the title, which opens and closes: what is pressed there must be one thing
-            lines = f'<div class=place><a href="{parts.cards[row.hop]}">the operator\'s card</a></div>{lines}'
-        if row.children:
+        out.append(f'<li data-hop={row.hop} data-kind="{escaped(row.kind)}" data-status={row.status}>')
+        title, lines = title_of(row, parts.whole), lines_of(row, parts)
+        if row.children and depth < _NESTED:
             out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
-            yield _rows(out, row.children, parts, depth + 1)
+            yield _rows(out, row.children, parts, further, depth + 1)
             out.append("</details>")
         else:
-            out.append(f"<div class=leaf>{title}</div>{lines}")
+            inside = sum(row.times for row in walk(row.children))
+            out.append(f"<div class=leaf>{title}</div>{lines}{further(row, inside)}")
         out.append("</li>\n")
     out.append("</ul>\n")
-
-
-def _title(row: TraceRow, whole: int) -> str:
-    parts = [_cost(row, whole)] if whole else []
-    for span in row.heading(counted=bool(whole)):
-        text = escaped(span.text.strip())
-        if span.style == "title" or (span.text == row.title and not span.style):
-            parts.append(f"<code>{text}</code>")
-        elif span.style in ("inside", "below"):
-            parts.append(f"<span class=w>{text}{' frames inside' if span.style == 'inside' else ''}</span>")
-        elif span.style not in ("hop", "count"):
-            parts.append(f"<span class={span.style}>{text}</span>")
-    return " ".join(parts)
-
-
-def _cost(row: TraceRow, whole: int) -> str:
-    """A bar for the share of the trace's instructions that a row has with all that is below it, and their number."""
-    if row.instructions is None:
-        return "<span class=cost></span>"
-    share = row.instructions / whole
-    return f"<span class=cost>{_bar(share)}<span>{percent(share)}</span><span>{row.instructions:,}</span></span>"
-
-
-def _line(line: Line, show: Shown) -> str:
-    after = f" <span class=note>{escaped(line.after)}</span>" if line.after else ""
-    if line.ref is None:
-        return f"<div class={line.style}>{escaped(line.text)}{after}</div>"
-    also = f" · {show(line.also.ref, line.also.text)}" if line.also is not None and line.also.ref is not None else ""
-    return f"<div class=place>{show(line.ref, line.text)}{also}{after}</div>"
 
 
 @dataclass
@@ -174,12 +140,13 @@ class Traces:
         for name, trail, session in self.given:
             shown, url = view(trail, Options(view="tree"), session), self.url(name)
             first = view(trail, Options(), session)
+            steps = write_steps(self.site, self.out, name, trail, session, url)
             stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
                 first=first, table=table(self.site, trail, first, url),
-                tree=tree(self.site, trail, session, shown, url),
-                ending=Markup("".join(_line(line, self._places(trail, url)) for line in shown.ending)),
+                tree=tree(self.site, trail, session, shown, url, steps), steps=steps,
+                ending=Markup("".join(line_of(line, self._places(trail, url)) for line in shown.ending)),
                 left=shown.left_out,
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip

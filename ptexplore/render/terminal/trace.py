@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.explain import Explanation
     from ptexplore.view.trace.page import TraceRow, TrailView
 
-GUIDES, CUT = 120, "⋯ "  # columns: of rows that are deeper only the nearest guides are drawn
+GUIDES = 120  # columns, and half of what the terminal has: of rows that are deeper only the nearest guides are drawn
 COUNTS = "instr"  # the heading of the column of instructions
 
 
@@ -36,12 +36,14 @@ class _Tree:
 
     def draw(self, rows: Sequence[TraceRow]) -> None:
         """Rows with guides two columns wide: traces nest deeply, and a path must fit beside them."""
-        pending = [(row, "", number == len(rows) - 1) for number, row in enumerate(rows)][::-1]
+        most = min(GUIDES, max(self.console.width // 4, 6) * 2)
+        pending = [(row, "", 0, number == len(rows) - 1) for number, row in enumerate(rows)][::-1]
         while pending:
-            row, guide, last = pending.pop()
-            inner = guide + ("  " if last else "│ ")
-            inner = f"{CUT}{inner[2 - GUIDES :]}" if len(inner) > GUIDES else inner
-            hanging = " " * self.column + inner + ("│ " if row.children else "  ")
+            row, guides, level, last = pending.pop()
+            inner = (guides + ("  " if last else "│ "))[-most:]
+            cut = f"⋯{level} " if level * 2 > most else ""
+            guide = cut + guides[len(cut) :]
+            hanging = " " * self.column + (cut and " " * len(cut)) + inner[len(cut) :] + ("│ " if row.children else "  ")
             heading = row.heading(counted=self.column > 0)
             title = drawn(span for span in heading if span.style != "count")  # which has a column of its own
             lines = [drawn(line.spans, self.locate) for line in row.lines]
@@ -52,7 +54,9 @@ class _Tree:
             for line in lines:
                 folded(self.console, line, hanging, hanging + "  ")
             inside = row.children
-            pending += [(child, inner, number == len(inside) - 1) for number, child in enumerate(inside)][::-1]
+            pending += [
+                (child, inner, level + 1, number == len(inside) - 1) for number, child in enumerate(inside)
+            ][::-1]
 
     def beside(self, row: TraceRow, place: Text, room: int) -> Text | None:
         """A row's first place, for the room that is left beside its title; None where it does not fit.

@@ -43,7 +43,7 @@ _SIGN = 4  # columns of the sign of a node that folds, and of the edge
 WIDE = 120  # columns: a narrower screen has the rows alone
 KEPT = 8  # files that are kept open
 _LEAST = ("quit", "trail", "fetch", "palette", "full", "step", "leave")  # keys that the last line leaves out first
-LEVELS = 200  # of a tree's nodes: Textual draws them by recursion
+LEVELS = 200  # of a tree's nodes at the most: Textual draws them by recursion
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
 
 
@@ -95,6 +95,8 @@ class TrailTree(Tree[Node]):
         self.trail = trail
         self.session = session
         self.shown: ViewName = suited(trail, Options())
+        self.levels = LEVELS  # that nodes are within one another: the guides of more would take the whole screen
+        self._deepest = 0  # level of a row that was made
         self._left = 0
 
     def on_mount(self) -> None:
@@ -104,6 +106,7 @@ class TrailTree(Tree[Node]):
         """Every hop, or the readable ones, or the rows of another view."""
         self.full = full
         self.page = view(self.trail, Options(full=full, view="tree" if full else self.shown), self.session)
+        self.levels, self._deepest = levels_for(self.app.size.width), 0
         self.clear()
         self._left = OPENED
         if self.page.view == "tree":
@@ -111,6 +114,17 @@ class TrailTree(Tree[Node]):
         else:
             self._add_table(self.page.table)
         self.root.expand()
+
+    def resized(self) -> bool:
+        """Build a deep tree anew where a screen of another width has room for more or fewer levels."""
+        levels = levels_for(self.app.size.width)
+        if self._deepest <= min(levels, self.levels):
+            self.levels = levels
+            return False
+        if levels == self.levels:
+            return False
+        self.build(full=self.full)
+        return True
 
     def _add_table(self, rows: Iterable[ScreenRow]) -> None:
         """Rows with a level each, as nodes within each other."""
@@ -128,30 +142,36 @@ class TrailTree(Tree[Node]):
             around.append((row.level, node))
 
     def _add(self, parent: TreeNode[Node], rows: Iterable[TraceRow]) -> None:
-        """Add rows, and those in them while there is room; the deepest stand beside the one that they are in."""
-        pending = [(parent, _depth(parent), row) for row in rows][::-1]
+        """Add rows, and those in them while there is room; the deepest stand beside the one that they are in.
+
+        Those say their level. `depth` is that of the node, `level` that of the row.
+        """
+        first = _depth(parent)
+        pending = [(parent, first, first, row) for row in rows][::-1]
         while pending:
-            parent, depth, row = pending.pop()
+            parent, depth, level, row = pending.pop()
+            self._deepest = max(self._deepest, level)
+            deep = [Span(f"⋯{level} ", "dim")] if level > self.levels else []
             beside = [Span("  "), *row.beside.spans] if row.beside is not None else []
             places = [line.ref for line in row.lines if line.ref is not None]
-            spans = [*row.heading(counted=self.page.counted), *beside]
+            spans = [*deep, *row.heading(counted=self.page.counted), *beside]
             node = parent.add(label(spans), Node(places, spans, row))
-            node.allow_expand = bool(row.further or row.candidates or (row.children and depth < LEVELS))
+            node.allow_expand = bool(row.further or row.candidates or (row.children and depth < self.levels))
             self._left -= 1
             if self._left > 0 and node.allow_expand:
                 self._fill_lines(node, row)
                 node.expand()
-            if depth >= LEVELS:
-                pending += [(parent, depth, child) for child in reversed(row.children)]
+            if depth >= self.levels:
+                pending += [(parent, depth, level + 1, child) for child in reversed(row.children)]
             elif self._left > 0:
-                pending += [(node, depth + 1, child) for child in reversed(row.children)]
+                pending += [(node, depth + 1, level + 1, child) for child in reversed(row.children)]
 
     def _fill(self, node: TreeNode[Node]) -> None:
         row = node.data.row if node.data is not None else None
         if not isinstance(row, TraceRow) or node.children:
             return
         self._fill_lines(node, row)
-        if _depth(node) <= LEVELS:
+        if _depth(node) <= self.levels:
             self._add(node, row.children)
 
     def _fill_lines(self, node: TreeNode[Node], row: TraceRow) -> None:
@@ -207,6 +227,12 @@ class TrailTree(Tree[Node]):
             node.collapse()
         else:
             self.action_cursor_parent()
+
+
+def levels_for(width: int) -> int:
+    """How many levels a screen of that width nests: their guides take at most half of what the tree has of it."""
+    tree = width // 2 if width >= WIDE else width
+    return min(max(tree // 4, 6), LEVELS)
 
 
 def _depth(node: TreeNode[Node]) -> int:
@@ -294,8 +320,11 @@ class TrailScreen(Screen[None]):
         self._show_facts()
 
     def on_resize(self, event: events.Resize) -> None:
-        """The source has room beside wide trees only."""
+        """The source has room beside wide trees only, and deep levels beside their guides."""
         del event
+        node = self._node
+        if self.tree_of_hops.resized() and node is not None and node.row is not None and node.row.hop is not None:
+            self.call_after_refresh(self.go_to, node.row.hop)
         self._follow(self._node)
 
     @property

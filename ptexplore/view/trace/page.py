@@ -60,13 +60,6 @@ class TraceRowFacts:
     inside: int = 0
     frames: int = 1
 
-
-@dataclass(frozen=True, slots=True)
-class TraceRow(TraceRowFacts):
-    """One shown hop, with the rows inside it."""
-
-    children: tuple[TraceRow, ...] = ()
-
     def heading(self, *, counted: bool) -> tuple[Span, ...]:
         """Its first line: name, what it is, how it is known, its number, its instructions, what is not shown of it.
 
@@ -88,6 +81,13 @@ class TraceRow(TraceRowFacts):
         if self.hidden:
             spans.append(Span(f"  +{self.hidden} below", "below"))
         return tuple(spans)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow(TraceRowFacts):
+    """One shown hop, with the rows inside it."""
+
+    children: tuple[TraceRow, ...] = ()
 
     @property
     def beside(self) -> Line | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -25,6 +26,7 @@ from ptexplore.view.trace.stacks import stacks_of
 from ptexplore.view.trace.views import view, view_to_json
 
 LEVELS = 5000
+COUNT = 6  # columns of the instructions of a row
 PLACE = SourceRef(None, None, None, "unknown", reason="outside torch: <--setup>")
 Make = Callable[[int, tuple[Hop, ...]], Hop]
 
@@ -106,7 +108,22 @@ def test_a_deep_tree_is_drawn() -> None:
     print_trail(console, page, lambda ref: None)
     printed = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert sum(f"[{number}]" in line for line in printed for number in (LEVELS, LEVELS + 1)) == 2
-    assert max(map(len, printed)) < 200  # guides do not grow with each level
+    assert max(map(len, printed)) <= 120  # guides do not grow with each level
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 300])
+def test_half_of_a_line_is_left_for_what_is_deep(width: int) -> None:
+    """Each row has its name beside its guides, and behind the last guides its level."""
+    page = view(trail(nested(300, other_functions)), Options(view="tree", full=True))
+    console = Console(file=io.StringIO(), width=width)
+    print_trail(console, page, lambda ref: None)
+    printed = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    for number in range(1, 301):
+        row = next(line for line in printed if f" f{number}()" in line)[COUNT:]
+        assert row.index(f"f{number}()") <= max(width // 2, 12) + 2
+        level = re.match(r"⋯(\d+) ", row)
+        assert level is None or int(level[1]) == number - 1
+        assert level is not None or row.index("└") == (number - 1) * 2
 
 
 def test_saved_and_loaded() -> None:

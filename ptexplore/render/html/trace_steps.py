@@ -1,0 +1,85 @@
+"""The pages with all steps of a saved trace: flat, in reading order, so that no browser has to nest what is deep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.render.html.pages import render
+from ptexplore.render.html.source_markup import escaped
+from ptexplore.render.html.trace_rows import RowParts, lines_of, row_parts, title_of
+from ptexplore.view.site.site import Site
+from ptexplore.view.trace.page import LeveledRow, Options, leveled
+from ptexplore.view.trace.views import view
+
+if TYPE_CHECKING:
+    from ptexplore.render.html.output import Output
+
+ROWS = 2000  # of one page
+INDENTED = 30  # levels that are set in; what is deeper says its level
+_AROUND = 8  # rows that a page names of those that its first row is inside of
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The pages with all steps of a trace: their URLs, how many rows they have, and the place of each hop."""
+
+    urls: Sequence[str]
+    count: int
+    places: dict[int, str]
+
+    @property
+    def first(self) -> str:
+        """The first of the pages."""
+        return self.urls[0]
+
+    def url_of(self, hop: int) -> str:
+        """Where a hop's row is; of a hop that has none of its own, where the row before it is."""
+        return self.places.get(hop, self.first)
+
+
+def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Session | None, back: str) -> Steps:
+    """Write all steps of the trace `name`, whose own page is `back`."""
+    shown = view(trail, Options(view="tree", full=True), session)
+    rows = leveled(shown).rows
+    parted = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)] or [()]
+    # A folder for each trace, which holds nothing but these pages: no two names can meet.
+    urls = [f"steps/{name}/{number}.html" for number in range(1, len(parted) + 1)]
+    around: list[LeveledRow] = []  # the rows that the next one may be inside of
+    own: dict[int, str] = {}
+    for number, (url, some) in enumerate(zip(urls, parted, strict=True)):
+        parts = row_parts(site, trail, session, shown, url)
+        inside = [row for row in around if some and row.level < some[0].level]
+        page = render(
+            site, "steps.html", url, kind="trace", id=name, title=f"{trail.expression}: all steps", view=shown,
+            back=back, urls=urls, number=number, count=len(rows),
+            inside=[(row.title, own[row.hop]) for row in inside[-_AROUND:]], outer=len(inside[:-_AROUND]),
+            rows=Markup("".join(_row(row, parts) for row in some)),
+        )  # fmt: skip
+        out.write(url, page)
+        for row in some:
+            del around[row.level :]
+            around.append(row)
+            own[row.hop] = f"{url}#h{row.hop}"
+    return Steps(urls, len(rows), _every_place(trail, own, urls[0]))
+
+
+def _every_place(trail: Trail, own: dict[int, str], first: str) -> dict[int, str]:
+    """The place of every hop: several equal ones have one row, that of the first of them."""
+    places: dict[int, str] = {}
+    last = first
+    for hop in walk(trail.hops):
+        last = own.get(hop.id, last)
+        places[hop.id] = last
+    return places
+
+
+def _row(row: LeveledRow, parts: RowParts) -> str:
+    level = f"<span class=w>level {row.level}</span> " if row.level > INDENTED else ""
+    title = f"<div class=leaf>{level}{title_of(row, parts.whole)}</div>"
+    indent = min(row.level, INDENTED)
+    return f'<li id=h{row.hop} data-level={indent} data-kind="{escaped(row.kind)}">{title}{lines_of(row, parts)}</li>\n'
