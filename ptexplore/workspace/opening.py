@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError, cache_errors
-from ptexplore.locations import cache_root, catalogue_file, index_file, lock_file, read_ahead_file
+from ptexplore.locations import cache_root, catalogue_file, generated_dir, index_file, lock_file, read_ahead_file
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.atlas import Atlas
 from ptexplore.source.fetch.checkouts import choose, current, extensions, is_in_place
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from ptexplore.source.listing import Listed
     from ptexplore.view.health import CheckoutHealth
 
-_FIRST = "first run with this torch: regenerating its C++ and reading its dispatcher"
+_FIRST = "first run with this torch: {}"
+_ANEW = "the catalogue of this torch is damaged, or of another ptexplore: {}"
+_GENERATE, _READ = "regenerating its C++ and reading its dispatcher", "reading its dispatcher"
 
 Watch = Callable[[str], AbstractContextManager[Progress]]  # shows progress under a title while something is built
 
@@ -95,6 +97,15 @@ def open_catalogue(runtime: Runtime) -> Store | None:
         return None
 
 
+def why_built(runtime: Runtime, catalogue: Path) -> str:
+    """Why the generated C++ or the catalogue is made, and what that takes."""
+    if generated.find(runtime) is not None:
+        return (_ANEW if catalogue.exists() else _FIRST).format(_READ)
+    if runtime.build != "source" and generated_dir(runtime.inputs_key).exists():
+        return DAMAGED
+    return _FIRST.format(_GENERATE)
+
+
 def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     """Regenerate the C++ and read the dispatcher, side by side."""
     from concurrent.futures import ThreadPoolExecutor
@@ -113,7 +124,7 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
         hint = "set PTEXPLORE_CACHE to a folder that can be written to"
         why = f"{error.strerror or error}: {target.parent}"
         raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
-    with FileLock(lock_file(target)), watch(_FIRST) as progress:
+    with FileLock(lock_file(target)), watch(why_built(runtime, target)) as progress:
         folder = generated.find(runtime)
         catalogue = open_catalogue(runtime)
         if catalogue is not None and folder is not None:

@@ -203,6 +203,18 @@ def _other_manifest(folder: Path) -> None:
     (folder / generated.MANIFEST).write_text(json.dumps(manifest | {"format": 99}))
 
 
+def _fewer_rows(folder: Path) -> None:
+    manifest = json.loads((folder / generated.MANIFEST).read_text())
+    (folder / generated.MANIFEST).write_text(json.dumps(manifest | {"files": {UFUNC: manifest["files"][UFUNC]}}))
+
+
+def _row_and_file_gone(folder: Path) -> None:
+    manifest = json.loads((folder / generated.MANIFEST).read_text())
+    del manifest["files"][UFUNC]
+    (folder / generated.MANIFEST).write_text(json.dumps(manifest))
+    (folder / UFUNC).unlink()
+
+
 def _file_gone(folder: Path) -> None:
     (folder / UFUNC).unlink()
 
@@ -213,7 +225,10 @@ def _file_cut(folder: Path) -> None:
 
 UFUNC = "build/aten/src/ATen/UfuncCPU_add.cpp"  # it holds a class that inherits from TensorIteratorBase
 INHERITS = ("refs", "TensorIteratorBase", "--tree", "runtime", "--kind", "inherits")
-DAMAGES = [_empty_manifest, _cut_manifest, _no_manifest, _other_manifest, _file_gone, _file_cut]
+DAMAGES = [
+    _fewer_rows, _empty_manifest, _cut_manifest, _no_manifest, _other_manifest, _row_and_file_gone, _file_gone,
+    _file_cut,
+]  # fmt: skip
 
 
 @pytest.mark.slow

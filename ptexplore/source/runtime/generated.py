@@ -55,6 +55,9 @@ _TIMEOUT = 300.0  # seconds; a run takes about seven
 _USUAL_FILES = 110  # files both children write together; only the progress bar depends on it
 
 
+FIRST_RUN = "first run only"
+WAS_DAMAGED = "what was there is damaged, or of another ptexplore"
+
 Callback = Callable[[str], None]
 Folders = tuple[str, ...]  # canonical paths
 
@@ -68,10 +71,12 @@ class GeneratorError(Exception):
 
 
 @contextlib.contextmanager
-def run_generators(runtime: Runtime, out: Path, progress: Progress) -> Iterator[Iterator[Folders]]:
+def run_generators(
+    runtime: Runtime, out: Path, progress: Progress, why: str = FIRST_RUN
+) -> Iterator[Iterator[Folders]]:
     """Write the generated C++ of `runtime` and torchgen's model below `out`, while the block runs.
 
-    The value gives the folders of each generator when it has ended; it has to be asked to its end. Raises
+    `why` is said beside the progress. The value gives the folders of each generator when it has ended; it has to be asked to its end. Raises
     GeneratorError, and OSError when `out` cannot be written.
     """
     runs = [
@@ -79,12 +84,13 @@ def run_generators(runtime: Runtime, out: Path, progress: Progress) -> Iterator[
         (_Run("ATen", "aten", _flags(runtime)), ("build/aten/src/ATen",)),
     ]
     done: list[str] = []
+    step = f"regenerating the generated C++ ({why})"
 
     def wrote(file: str) -> None:
         done.append(file)
-        progress.step("regenerating the generated C++ (first run only)", min(len(done) / _USUAL_FILES, 0.99))
+        progress.step(step, min(len(done) / _USUAL_FILES, 0.99))
 
-    progress.step("regenerating the generated C++ (first run only)", 0.0)
+    progress.step(step, 0.0)
     threads = [threading.Thread(target=run.work, args=(runtime, out, wrote), daemon=True) for run, _ in runs]
 
     def ended() -> Iterator[Folders]:
@@ -227,17 +233,35 @@ def find(runtime: Runtime) -> Path | None:
 
 
 def is_complete(target: Path) -> bool:
-    """Whether `target` holds every file its manifest lists, each of the size listed there."""
+    """Whether `target` holds the files its manifest lists and no others, each of the size listed there.
+
+    A file that the manifest does not list shows that rows of the manifest are gone. Rows that are gone with their files
+    are known by the manifest's own hash of its rows, which those of before 0.1.0 lack.
+    """
     try:
         manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
         files = manifest["files"]
         return (
             manifest["format"] == FORMAT
             and bool(files)
+            and manifest.get("hash", _hash_of(files)) == _hash_of(files)
             and all((target / name).stat().st_size == size for name, (size, _sha) in files.items())
+            and _files_in(target) == {MANIFEST, *files}
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _files_in(target: Path) -> set[str]:
+    """The files below a folder, by their path from there."""
+    return {
+        os.path.relpath(os.path.join(folder, name), target) for folder, _, names in os.walk(target) for name in names
+    }
+
+
+def _hash_of(files: dict[str, Any]) -> str:
+    """What tells these rows of a manifest from any others."""
+    return hashed(json.dumps(files, sort_keys=True).encode())
 
 
 def hashed(data: bytes) -> str:
@@ -283,7 +307,8 @@ def _building(runtime: Runtime, target: Path, progress: Progress) -> Iterator[Ma
             shutil.rmtree(left_over, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        with run_generators(runtime, aside, progress) as parts:
+        why = WAS_DAMAGED if target.exists() else FIRST_RUN
+        with run_generators(runtime, aside, progress, why) as parts:
             yield Making(aside, parts)
             for _ in parts:
                 pass  # the block need not have waited for all
@@ -306,6 +331,7 @@ def _put_in_place(runtime: Runtime, aside: Path, target: Path) -> None:
         "version": runtime.version,
         "git_version": runtime.git_version,
         "inputs_key": runtime.inputs_key,
+        "hash": _hash_of(files),
         "files": files,
     }
     (aside / AIDS).mkdir(exist_ok=True)

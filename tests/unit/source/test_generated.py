@@ -6,9 +6,10 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,11 @@ from ptexplore.source.progress import Progress
 from ptexplore.source.runtime import generated
 from ptexplore.source.runtime.generated import Folders, GeneratorError, run_generators
 from ptexplore.source.tree import runtime_tree
+from ptexplore.workspace.opening import why_built
 
 RUNTIME = Runtime("python", "3.11", "/none/torch", "2.99", "abc", "wheel", "/none", "/none", (), "key", "inputs")
 FILE = "build/aten/src/ATen/RegisterCPU_0.cpp"
+OTHER = "build/aten/src/ATen/RegisterCPU_1.cpp"
 
 
 class Generators:
@@ -30,12 +33,15 @@ class Generators:
         self.runs = 0
         self.failure: Exception | None = None
         self.seconds = 0.0
+        self.why = ""
 
     @contextlib.contextmanager
-    def __call__(self, runtime: Runtime, out: Path, progress: Progress) -> Iterator[Iterator[Folders]]:
+    def __call__(self, runtime: Runtime, out: Path, progress: Progress, why: str) -> Iterator[Iterator[Folders]]:
         self.runs += 1
+        self.why = why
         (out / FILE).parent.mkdir(parents=True)
         (out / FILE).write_text("half")
+        (out / OTHER).write_text("other\n")
         yield self.ended(out)
 
     def ended(self, out: Path) -> Iterator[Folders]:
@@ -71,7 +77,10 @@ def test_made_once_and_kept(generators: Generators, cache: Path) -> None:
     assert (folder / FILE).read_text() == "whole text\n"
     assert left(cache) == ["inputs", "inputs.lock"]
     manifest = json.loads((folder / generated.MANIFEST).read_text())
-    assert manifest["files"] == {FILE: [11, generated.hashed((folder / FILE).read_bytes())]}
+    assert manifest["files"] == {
+        FILE: [11, generated.hashed((folder / FILE).read_bytes())],
+        OTHER: [6, generated.hashed((folder / OTHER).read_bytes())],
+    }
     assert manifest["git_version"] == "abc"
 
 
@@ -106,24 +115,63 @@ def test_finding_writes_nothing(cache: Path) -> None:
     assert not cache.exists()
 
 
-@pytest.mark.parametrize("damage", ["file gone", "file cut", "manifest gone", "manifest broken", "another format"])
+def _rows(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a manifest says."""
+    manifest = json.loads((folder / generated.MANIFEST).read_text())
+    change(manifest)
+    (folder / generated.MANIFEST).write_text(json.dumps(manifest))
+
+
+def _without_a_file(folder: Path) -> None:
+    """A file went, and the row that says there was one."""
+    (folder / FILE).unlink()
+    _rows(folder, lambda manifest: manifest["files"].pop(FILE))
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a file is gone": lambda folder: (folder / FILE).unlink(),
+    "a file is cut": lambda folder: (folder / FILE).write_text("who"),
+    "a file is a folder": lambda folder: ((folder / FILE).unlink(), (folder / FILE).mkdir()),
+    "a further file": lambda folder: (folder / "build/aten/src/ATen/More.cpp").write_text(""),
+    "a further folder's file": lambda folder: ((folder / "more").mkdir(), (folder / "more/More.cpp").write_text("")),
+    "the manifest is gone": lambda folder: (folder / generated.MANIFEST).unlink(),
+    "the manifest is empty": lambda folder: (folder / generated.MANIFEST).write_text(""),
+    "the manifest is cut": lambda folder: (folder / generated.MANIFEST).write_text('{"files": ['),
+    "the manifest is no object": lambda folder: (folder / generated.MANIFEST).write_text("[]"),
+    "the manifest is a number": lambda folder: (folder / generated.MANIFEST).write_text("7"),
+    "the manifest is not UTF-8": lambda folder: (folder / generated.MANIFEST).write_bytes(b"\xff"),
+    "another format": lambda folder: _rows(folder, lambda manifest: manifest.update(format=99)),
+    "no format": lambda folder: _rows(folder, lambda manifest: manifest.pop("format")),
+    "no files": lambda folder: _rows(folder, lambda manifest: manifest.pop("files")),
+    "an empty list": lambda folder: _rows(folder, lambda manifest: manifest["files"].clear()),
+    "a list in place of rows": lambda folder: _rows(folder, lambda manifest: manifest.update(files=[FILE])),
+    "a row without a hash": lambda folder: _rows(folder, lambda manifest: manifest["files"].update({FILE: 11})),
+    "a row is gone": lambda folder: _rows(folder, lambda manifest: manifest["files"].pop(FILE)),
+    "a row and its file are gone": _without_a_file,
+    "a row has another hash": lambda folder: _rows(folder, lambda manifest: manifest["files"].update({FILE: [11, ""]})),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_made_good(generators: Generators, damage: str) -> None:
     folder = generated.ensure(RUNTIME)
-    manifest = folder / generated.MANIFEST
-    if damage == "file gone":
-        (folder / FILE).unlink()
-    elif damage == "file cut":
-        (folder / FILE).write_text("who")
-    elif damage == "manifest gone":
-        manifest.unlink()
-    elif damage == "manifest broken":
-        manifest.write_text('{"files": [')
-    else:
-        manifest.write_text(json.dumps({"format": 99, "files": {FILE: 11}}))
+    assert generators.why == "first run only"
+    DAMAGES[damage](folder)
     assert generated.find(RUNTIME) is None
-    assert generated.ensure(RUNTIME) == folder
+    assert generated.ensure(RUNTIME) == folder == generated.find(RUNTIME)
     assert generators.runs == 2
+    assert generators.why.startswith("what was there is damaged")
     assert (folder / FILE).read_text() == "whole text\n"
+    assert sorted(file.name for file in (folder / FILE).parent.iterdir()) == ["RegisterCPU_0.cpp", "RegisterCPU_1.cpp"]
+
+
+def test_a_manifest_without_its_own_hash_is_read(generators: Generators) -> None:
+    """It was written by a ptexplore that kept none."""
+    folder = generated.ensure(RUNTIME)
+    _rows(folder, lambda manifest: manifest.pop("hash"))
+    assert generated.find(RUNTIME) == folder
+    _rows(folder, lambda manifest: manifest["files"].pop(FILE))
+    assert generated.find(RUNTIME) is None
 
 
 def test_a_file_of_the_same_size_with_other_text_is_never_shown(generators: Generators) -> None:
@@ -238,3 +286,16 @@ def test_a_source_build_uses_its_own_build_folder(tmp_path: Path) -> None:
     (tmp_path / "build/aten/src/ATen/RegisterSchema.cpp").write_text("x")
     (tmp_path / "torch/csrc/autograd/generated").mkdir(parents=True)
     assert generated.ensure(runtime) == generated.find(runtime) == tmp_path
+
+
+def test_why_it_is_made_is_said(generators: Generators, cache: Path) -> None:
+    """The title of the progress: a first run only where it is one."""
+    catalogue = cache / "catalogue.sqlite"
+    assert why_built(RUNTIME, catalogue).startswith("first run with this torch: regenerating")
+    folder = generated.ensure(RUNTIME)
+    assert why_built(RUNTIME, catalogue) == "first run with this torch: reading its dispatcher"
+    catalogue.write_bytes(b"")
+    assert why_built(RUNTIME, catalogue).startswith("the catalogue of this torch is damaged, or of another ptexplore")
+    (folder / FILE).unlink()
+    assert "is damaged" in why_built(RUNTIME, catalogue)
+    assert "first run" not in why_built(RUNTIME, catalogue)
