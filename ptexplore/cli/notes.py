@@ -176,10 +176,10 @@ def _pin(lock: LockChange, *, agreed: bool) -> bool:
 
 
 def _agreed(shown: str) -> bool:
-    if not sys.stdin.isatty():
-        return False
-    print(f"write {shown}? [y/N] ", end="", flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    from ptexplore.render.terminal.consent import answer, can_ask
+
+    sys.stdout.flush()  # the difference that is asked about
+    return can_ask() and answer(f"write {shown}? [y/N] ") in ("y", "yes")
 
 
 def trust_notes(

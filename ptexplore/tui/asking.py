@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -184,8 +185,14 @@ class Ask(ModalScreen[str | None]):
         self.dismiss(self.query_one(Input).value)
 
 
+SETTLED = 0.5  # seconds that the last line of what would run is on the screen before a key answers
+
+
 class ConsentScreen(ModalScreen[bool]):
-    """All that would run of what somebody else wrote. `y` is a yes only once its last line was on the screen."""
+    """All that would run of what somebody else wrote. `y` is a yes only once its last line was on the screen.
+
+    A `y` that was typed before, or pasted with what led here, is none.
+    """
 
     DEFAULT_CSS = """
     ConsentScreen { align: center middle; }
@@ -205,6 +212,7 @@ class ConsentScreen(ModalScreen[bool]):
         super().__init__()
         self._origin = origin
         self._lines = lines
+        self._read_at: float | None = None  # when the last line came on the screen
 
     def compose(self) -> ComposeResult:
         """What it is, over all of its code."""
@@ -218,12 +226,22 @@ class ConsentScreen(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         self._say("y runs it and remembers your yes, for this very content. Anything else is no.")
-
-    @property
-    def is_read(self) -> bool:
-        """Whether the last line is on the screen, or was scrolled to."""
         code = self.query_one(VerticalScroll)
-        return code.scroll_offset.y >= code.max_scroll_y
+        self.watch(code, "scroll_y", self._look_later, init=False)
+        self._look_later()
+
+    def on_resize(self) -> None:
+        """Other lines may be on the screen."""
+        self._look_later()
+
+    def _look_later(self) -> None:
+        self.call_after_refresh(self._look)
+
+    def _look(self) -> None:
+        """Note when the last line came on the screen, or was scrolled to: once it was painted."""
+        code = self.query_one(VerticalScroll)
+        if self._read_at is None and code.size.height and code.scroll_offset.y >= code.max_scroll_y:
+            self._read_at = time.monotonic()
 
     def action_further(self) -> None:
         """The next lines."""
@@ -231,10 +249,12 @@ class ConsentScreen(ModalScreen[bool]):
 
     def action_agree(self) -> None:
         """Yes, if all of it was read."""
-        if self.is_read:
-            self.dismiss(True)
-        else:
+        if self._read_at is None:
             self._say("there is more below: space shows it, and y is a yes only at its end")
+        elif time.monotonic() < self._read_at + SETTLED:
+            self._say("that y came too soon to be an answer: read it, then press y once more")
+        else:
+            self.dismiss(True)
 
     def _say(self, text: str) -> None:
         self.query_one("#left", Static).update(Content.styled(text, "$text-warning"))

@@ -1,9 +1,15 @@
-"""Show all that would run of what somebody else wrote, page by page, and ask for a yes."""
+"""Show all that would run of what somebody else wrote, page by page, and ask for a yes.
+
+Only what is typed after a question stands on the screen answers it. What was typed ahead, or pasted, is thrown away.
+"""
 
 from __future__ import annotations
 
+import os
+import select
 import shutil
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from ptexplore.safe_text import clean, clean_lines
@@ -12,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _LEAST = 5  # lines of a page
+_QUIET = 0.2  # seconds without a key, before a question is put: what is pasted comes in pieces
+_PATIENCE = 5.0  # seconds: of a keyboard that is not quiet by then no answer is taken
 
 
 def show_code(lines: Iterable[str]) -> None:
@@ -34,9 +42,9 @@ def agreed(origin: str, lines: Sequence[str], question: str) -> bool:
     for first in range(0, len(rows), room):
         print("\n".join(rows[first : first + room]), file=sys.stderr)
         left = len(rows) - first - room
-        if left > 0 and _answer(f"-- {left} more lines: Enter shows them, n is no ") not in ("", "y", "yes"):
+        if left > 0 and answer(f"-- {left} more lines: Enter shows them, n is no ") not in ("", "y", "yes"):
             return False
-    return _answer(f"\n{question} [y/N] ") in ("y", "yes")
+    return answer(f"\n{question} [y/N] ") in ("y", "yes")
 
 
 def _folded(line: str, width: int) -> list[str]:
@@ -48,6 +56,40 @@ def _folded(line: str, width: int) -> list[str]:
     return rows
 
 
-def _answer(question: str) -> str:
+def answer(question: str) -> str | None:
+    """What is typed after the question stands there, in small letters; None where nothing of that kind came."""
+    if not _forget_typed_ahead():
+        print("input goes on coming: no answer is taken from it", file=sys.stderr)
+        return None
     print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower()
+    return _line().strip().lower()
+
+
+def _forget_typed_ahead() -> bool:
+    """Throw away what was typed before the question, until nothing comes; False where it does not end."""
+    import termios
+
+    terminal, end = sys.stdin.fileno(), time.monotonic() + _PATIENCE
+    try:
+        termios.tcflush(terminal, termios.TCIFLUSH)
+        while select.select([terminal], [], [], _QUIET)[0]:
+            if time.monotonic() > end:
+                return False
+            os.read(terminal, 4096)
+    except OSError:  # the terminal is gone
+        return False
+    return True
+
+
+def _line() -> str:
+    """One line, read from the descriptor itself: a buffer of Python's may hold what came before the question."""
+    line = b""
+    while not line.endswith(b"\n"):
+        try:
+            more = os.read(sys.stdin.fileno(), 1)
+        except OSError:
+            return ""
+        if not more:
+            return ""  # Ctrl-D
+        line += more
+    return line.decode("utf-8", "replace")

@@ -377,7 +377,11 @@ def test_the_expression_of_a_page_runs_after_all_of_it_was_seen(library, drive, 
         await pilot.press("y")
         await pilot.pause(0.2)
         assert isinstance(app.screen, ConsentScreen), "the end was not on the screen yet"
-        await pilot.press(*["space"] * 30)
+        monkeypatch.setattr("ptexplore.tui.asking.SETTLED", 1000.0)
+        await pilot.press(*["space"] * 30, "y")
+        await until(pilot, lambda: "too soon" in screen(app))
+        assert isinstance(app.screen, ConsentScreen), "pasted keys answer nothing"
+        monkeypatch.setattr("ptexplore.tui.asking.SETTLED", 0.0)
         await pilot.press("y" if agrees else "enter")
         await until(pilot, lambda: not isinstance(app.screen, ConsentScreen))
         await pilot.pause(0.3)
@@ -388,6 +392,29 @@ def test_the_expression_of_a_page_runs_after_all_of_it_was_seen(library, drive, 
 
     drive("", reading, size=(60, 12))
     assert len(ran) == (2 if agrees else 0)
+
+
+def test_a_key_that_was_typed_before_the_question_is_no_answer(library, drive, tmp_path, monkeypatch):
+    """Short code is on the screen at once: what was typed ahead arrives in the moment in which it comes."""
+    monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path / "config"))
+    monkeypatch.setattr("ptexplore.tui.asking.SETTLED", 1000.0)  # however slow this machine is
+    text = '---\nfolder: aten\ntitle: "t"\nsummary: "s"\nbaseline: v2.6.0\ntry: torch.add(a, b)\n---\nWhat it is.\n'
+    page, _ = parse(text.encode(), "notes/folders/map.md")
+    ran = []
+    library.trace = lambda run, job: ran.append(run) or (trail(), None, run)
+
+    async def reading(app, pilot):
+        app.post_message(Trace(page))
+        await pilot.press(*"yyyy")
+        await until(pilot, lambda: isinstance(app.screen, ConsentScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: "torch.add(a, b)" in screen(app))
+        assert isinstance(app.screen, ConsentScreen)
+        await pilot.press("n")
+        await pilot.pause(0.3)
+
+    drive("", reading)
+    assert ran == []
 
 
 def test_a_hostile_program_is_only_text_in_every_view(drive):
