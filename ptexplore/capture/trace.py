@@ -174,9 +174,11 @@ def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
 
 def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a probe tells of where C++ threw, as an observation's data; None for what C++ did not throw."""
-    from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
+    from ptexplore.capture.native.thrown import raised, thrown  # numpy, only where it is needed
 
     data = thrown(str(told["text"]), symbols_dir())
+    if data is None and "raised" in told:
+        data = raised(told["raised"], str(told["text"]), symbols_dir())
     return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
 
 

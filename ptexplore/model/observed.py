@@ -383,14 +383,20 @@ class RaisedError(Recorded, frozen=True):
 
 
 class ThrownError(Recorded, frozen=True):
-    """Where C++ threw an error, as torch keeps it with each; of an expression's from a run of its own."""
+    """Where C++ threw an error, as torch keeps it with most; of an expression's from a run of its own.
+
+    Of an error that torch keeps no line with, that run saw which function called one that raises (`by`).
+    """
 
     message: str  # the error's own words
-    function: str  # the function that threw, without its scope
-    file: str  # as the binary names it
-    line: Count  # the line in it
+    function: str  # the function that threw, without its scope; with it where `by` is told
+    file: str = ""  # as the binary names it; empty where it keeps none
+    line: Count | None = None  # the line in it
     stack: tuple[CppFunction, ...] = ()  # the functions of C++ that it left, innermost first
     elsewhere: bool = False  # whether another process of the program threw it, which has a stack of its own
+    by: str = ""  # what it called: `PyErr_SetString` of Python, `throw` of C++; empty where torch keeps the line
+    type: str = ""  # where it threw: the class of what it threw
+    raiser: CppFunction | None = None  # the function, where `by` is told: of any library
 
 
 class PythonPlace(Struct, frozen=True):

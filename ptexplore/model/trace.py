@@ -468,6 +468,7 @@ class Ending:
     module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
     further: int = 0  # how many more Python functions it left, outermost of all, that are not told
     by: EndedBy = "error"  # what ended the run; of a signal `exception` is its name, and `stack` what ran as it came
+    how: str = ""  # how `function` raised it, where torch keeps no line with it: `by PyErr_SetString`
     freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
 
 

@@ -661,6 +661,85 @@ copied:
 """
 
 
+_GETTID = 186
+
+
+def raise_note(notes: int, number: int, watched: int, backtrace: int, *, has_words: bool) -> str:
+    """Note a call of a function that raises, and go on to it: one of Python's PyErr_ functions, or __cxa_throw of C++.
+
+    At `notes` is how many notes there were, and one NOTE further they begin. `number` says which function it is, at
+    `watched`. Its first two arguments are kept where `error_note` has names, and the thread's number where that has the
+    process's; if the second one is text (`has_words`), the text too, without its end at NUL. PyErr_Format takes any
+    number of arguments: all registers that may hold one of them are as they were (it takes no floating-point number).
+    """
+    words = f"""
+    mov rdi, rbx
+    add rdi, {N_WORDS}
+copy:
+    cmp rcx, {NOTED_WORDS}
+    je copied
+    movzx r8, byte ptr [rsi]
+    cmp r8, 0
+    je copied
+    mov byte ptr [rdi], r8b
+    add rsi, 1
+    add rdi, 1
+    add rcx, 1
+    jmp copy
+copied:
+"""
+    return f"""
+    push rbp
+    mov rbp, rsp
+    push rdi
+    push rsi
+    push rdx
+    push rcx
+    push rbx
+    sub rsp, 24  ; the stack is aligned to 16 now
+    mov [rsp], r8
+    mov [rsp + 8], r9
+    movabs rbx, {notes}
+    movabs rax, 1
+    lock xadd [rbx], rax
+    mov [rsp + 16], rax
+    and rax, {NOTES - 1}
+    shl rax, {NOTE_BITS}
+    add rbx, {NOTE}
+    add rbx, rax
+    mov qword ptr [rbx + {N_DONE}], 0
+    mov qword ptr [rbx + {N_FUNCTION}], {number}
+    mov [rbx + {N_FILE}], rdi
+    mov [rbx + {N_LINE}], rsi
+    movabs rcx, 0
+    {words if has_words else ""}
+    mov [rbx + {N_LENGTH}], rcx
+    movabs rax, {_GETTID}
+    syscall
+    mov [rbx + {N_PROCESS}], rax
+    mov rdi, rbx
+    add rdi, {N_STACK}
+    movabs rsi, {NOTED_DEPTH}
+    movabs rax, {backtrace}
+    call rax
+    mov [rbx + {N_DEPTH}], rax
+    mov rax, [rsp + 16]
+    add rax, 1
+    mov [rbx + {N_DONE}], rax
+    mov r8, [rsp]
+    mov r9, [rsp + 8]
+    add rsp, 24
+    pop rbx
+    pop rcx
+    pop rdx
+    pop rsi
+    pop rdi
+    pop rbp
+    movabs rax, {watched}
+    jmp rax
+"""
+
+
 def unwinding(begin: int, size: int) -> bytes:
     """How to unwind through `error_note` (DWARF 5, 6.4): an .eh_frame with one function that keeps a frame in rbp."""
     rsp, rbp, returned = 7, 6, 16

@@ -18,7 +18,7 @@ import re
 import struct
 import sys
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,17 +108,13 @@ def _python_type(named: re.Match[bytes]) -> bytes:
     return b"torch.%b%b%bTensor" % (b"cuda." if backend == b"CUDA" else b"", b"sparse." if sparse else b"", kind)
 
 
-class ThrowLog:
-    """The notes, made once in a process. `on` and `off` put entries of jump tables there and back."""
+class JumpTables:
+    """Entries of all libraries' jump tables that lead to code of ours first, between `on` and `off`.
 
-    _made: ThrowLog | None = None
+    `hooks` are the functions that are watched, by their name in the tables, and where the code of ours for each begins.
+    """
 
-    @classmethod
-    def of_this_process(cls) -> ThrowLog:
-        """That of this process. Raises NoNotes where there can be none."""
-        if cls._made is None:
-            cls._made = cls()
-        return cls._made
+    skipped: tuple[bytes, ...] = ()  # how the names of libraries begin whose own calls are not watched
 
     def __init__(self) -> None:
         if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
@@ -138,27 +134,38 @@ class ThrowLog:
         self._put: list[tuple[int, int, bool]] = []
         self._registered = False
         self._since = 0
-        name, constructor, counted = self._constructor()
-        self._names = re.compile(name.format("[12]").encode() + rb"\0")
-        self._known: dict[tuple[bytes, int], list[int]] = {}  # the entries of a library
-        self._hook = self._place(constructor, _address(backtrace), counted)
+        self._known: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {}  # the entries of a library, with the names
+        self._hooks: dict[bytes, int] = {}
+        self._unwinding: list[int] = []
+        placed: dict[str, int] = {}
+        for name, program in self._programs(_address(backtrace)).items():
+            placed[program] = placed.get(program) or self._place(program)
+            self._hooks[name] = placed[program]
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
+        if self._mprotect(ctypes.c_void_p(begin), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC):
+            raise NoNotes("the system gives no memory that can be executed")
+
+    def _programs(self, backtrace: int) -> dict[bytes, str]:
+        """What runs first, by the name of the function. Raises NoNotes where this torch or Python has none of them."""
+        raise NotImplementedError
 
     def on(self) -> None:
         """Note errors from here on."""
         self._since = self._count()
         if not self._registered:
-            self._register(ctypes.c_void_p(self._unwinding))
+            for unwinding in self._unwinding:
+                self._register(ctypes.c_void_p(unwinding))
             self._registered = True
         try:
             writable = _writable_spans()
         except OSError as error:
             raise NoNotes(f"errors cannot be noted here: {error}") from error
-        for entry in self._entries():
-            before = ctypes.c_uint64.from_address(entry).value
-            if before != self._hook:
+        for entry, name in self._entries():
+            before, hook = ctypes.c_uint64.from_address(entry).value, self._hooks[name]
+            if before != hook:
                 is_locked = bisect_right(writable, entry) % 2 == 0
                 self._put.append((entry, before, is_locked))  # known before it is set: to put it back does no harm
-                if not self._set(entry, self._hook, is_locked=is_locked):
+                if not self._set(entry, hook, is_locked=is_locked):
                     self._put.pop()
 
     def off(self) -> None:
@@ -169,7 +176,100 @@ class ThrowLog:
             self._put.pop()
         if self._registered:
             self._registered = False
-            self._deregister(ctypes.c_void_p(self._unwinding))
+            for unwinding in self._unwinding:
+                self._deregister(ctypes.c_void_p(unwinding))
+
+    def _count(self) -> int:
+        return int(ctypes.c_uint64.from_address(self._begin).value)
+
+    def _frames_of(self, stack: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """Of each address that a call returns to: the library, and the address in it, of one byte before."""
+        for address in stack:
+            place, library = _Address(), ctypes.POINTER(_Library)()
+            told = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
+            if told and bool(library) and library.contents.name:
+                yield os.fsdecode(library.contents.name), address - 1 - library.contents.bias
+
+    # --- the jump tables ---
+
+    def _libraries(self) -> Iterator[Any]:
+        library = ctypes.cast(self._process._handle, ctypes.POINTER(_Library))
+        while bool(library):
+            yield library.contents
+            library = library.contents.next
+
+    def _entries(self) -> Iterator[tuple[int, bytes]]:
+        """The addresses of the entries of jump tables that lead to functions that are watched, each with its name."""
+        for library in self._libraries():
+            if os.path.basename(library.name or b"").startswith(self.skipped or (b"\0",)):
+                continue
+            key = library.name, library.bias
+            if key not in self._known:
+                self._known[key] = list(self._entries_of(library))
+            yield from self._known[key]
+
+    def _entries_of(self, library: Any) -> Iterator[tuple[int, bytes]]:
+        table = dict(_dynamic(library))
+        if JMPREL not in table or not table.keys() >= {STRTAB, SYMTAB, STRSZ, PLTRELSZ}:
+            return
+        names = _memory(table[STRTAB], table[STRSZ])
+        pattern = re.compile(b"(" + b"|".join(map(re.escape, self._hooks)) + rb")\0")
+        wanted = {name.start(): name[1] for name in pattern.finditer(names)}
+        if not wanted:
+            return
+        words = _memory(table[JMPREL], table[PLTRELSZ]).cast("I")
+        symbols = words[3::RELOCATION].tolist()
+        known = _memory(table[SYMTAB], 4 * SYMBOL * (max(symbols, default=0) + 1))
+        named = re.compile(b"(?=" + b"|".join(re.escape(struct.pack("<I", name)) for name in wanted) + b")")
+        ours = {
+            at.start() // (4 * SYMBOL): wanted[struct.unpack_from("<I", known, at.start())[0]]
+            for at in named.finditer(known)
+            if at.start() % (4 * SYMBOL) == 0
+        }
+        for number in (number for number, symbol in enumerate(symbols) if symbol in ours):
+            low, high = words[number * RELOCATION], words[number * RELOCATION + 1]
+            yield library.bias + (low | high << 32), ours[symbols[number]]
+
+    def _set(self, entry: int, target: int, *, is_locked: bool) -> bool:
+        """Have an entry lead elsewhere, whether or not its page can be written to; whether that could be done."""
+        page = entry & -mmap.PAGESIZE
+        if is_locked and self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, WRITABLE):
+            return False
+        ctypes.c_uint64.from_address(entry).value = target
+        if is_locked:
+            self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, mmap.PROT_READ)
+        return True
+
+    def _place(self, program: str) -> int:
+        """Put code, and what tells how to unwind through it, into memory that is made executable; its address."""
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(self._code)) + self._code.tell()
+        note = code.assemble(program)[0]
+        try:
+            self._code.write(note + bytes(-len(note) % 8))
+            self._unwinding.append(begin + len(note) + -len(note) % 8)
+            unwinding = code.unwinding(begin, len(note))
+            self._code.write(unwinding + bytes(-len(unwinding) % 8))
+        except ValueError as error:
+            raise NoNotes("the code that notes does not fit") from error
+        return begin
+
+
+class ThrowLog(JumpTables):
+    """The notes of c10::Error, made once in a process. `on` and `off` put entries of jump tables there and back."""
+
+    _made: ThrowLog | None = None
+
+    @classmethod
+    def of_this_process(cls) -> ThrowLog:
+        """That of this process. Raises NoNotes where there can be none."""
+        if cls._made is None:
+            cls._made = cls()
+        return cls._made
+
+    def _programs(self, backtrace: int) -> dict[bytes, str]:
+        name, constructor, counted = self._constructor()
+        note = code.error_note(self._begin, constructor, backtrace, counted_strings=counted)
+        return {name.format(number).encode(): note for number in (1, 2)}
 
     def told(self, text: str) -> dict[str, Any] | None:
         """Who threw an error with this text, as an observation's data: the last that C++ made with these words, if any.
@@ -188,44 +288,10 @@ class ThrowLog:
             note = next((note for note in others if b": %b\n" % note.in_python in encoded + b"\n"), None)
         if note is None:
             return None
-        stack = "".join(self._frames_of(note)) if note.process == own else ""
+        frames = enumerate(self._frames_of(note.stack) if note.process == own else ())
+        stack = "".join(f"#{number} ?? from {library}:{address}\n" for number, (library, address) in frames)
         place = f"Exception raised from {note.function} at {note.file}:{note.line} (most recent call first):\n"
         return {"text": f"{text}\n{place}{stack}"[:TEXT_LIMIT], "elsewhere": note.process != own}
-
-    # --- the notes ---
-
-    def _count(self) -> int:
-        return int(ctypes.c_uint64.from_address(self._begin).value)
-
-    def _notes_made(self) -> Iterator[Note]:
-        """The notes since the log is on, in order."""
-        count = self._count()
-        for number in range(max(self._since, count - code.NOTES), count):
-            begin = code.NOTE * (1 + number % code.NOTES)
-            data = self._notes[begin : begin + code.NOTE]
-            done, function, file, line, process, length, depth = struct.unpack_from("<7Q", data)
-            if done == number + 1:
-                stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
-                words = data[code.N_WORDS : code.N_WORDS + min(length, code.NOTED_WORDS)]
-                place = _text_at(function), _text_at(file), line & 0xFFFFFFFF
-                yield Note(number, process, words, length, *place, stack[OWN_FRAMES:])
-
-    def _frames_of(self, note: Note) -> Iterator[str]:
-        """The stack as torch writes it: a library and an address in it, one before that which the call returns to."""
-        for number, address in enumerate(note.stack):
-            place, library = _Address(), ctypes.POINTER(_Library)()
-            told = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
-            if told and bool(library) and library.contents.name:
-                name = os.fsdecode(library.contents.name)
-                yield f"#{number} ?? from {name}:{address - 1 - library.contents.bias}\n"
-
-    # --- the jump tables ---
-
-    def _libraries(self) -> Iterator[Any]:
-        library = ctypes.cast(self._process._handle, ctypes.POINTER(_Library))
-        while bool(library):
-            yield library.contents
-            library = library.contents.next
 
     def _constructor(self) -> tuple[str, int, bool]:
         """The constructor's symbol with a hole, its address, and whether strings are the older ABI's."""
@@ -239,51 +305,18 @@ class ThrowLog:
                 return MAKES_ERRORS + string, _address(function), bool(counted)
         raise NoNotes("this torch makes its errors in another way")
 
-    def _entries(self) -> Iterator[int]:
-        """The addresses of the entries of all libraries' jump tables that lead to the constructor."""
-        for library in self._libraries():
-            key = library.name, library.bias
-            if key not in self._known:
-                self._known[key] = list(self._entries_of(library))
-            yield from self._known[key]
-
-    def _entries_of(self, library: Any) -> Iterator[int]:
-        table = dict(_dynamic(library))
-        if JMPREL not in table or not table.keys() >= {STRTAB, SYMTAB, STRSZ, PLTRELSZ}:
-            return
-        names = _memory(table[STRTAB], table[STRSZ])
-        wanted = {name.start() for name in self._names.finditer(names)}
-        if not wanted:
-            return
-        words = _memory(table[JMPREL], table[PLTRELSZ]).cast("I")
-        symbols = words[3::RELOCATION].tolist()
-        known = _memory(table[SYMTAB], 4 * SYMBOL * (max(symbols, default=0) + 1))
-        named = re.compile(b"(?=" + b"|".join(re.escape(struct.pack("<I", name)) for name in wanted) + b")")
-        ours = {at.start() // (4 * SYMBOL) for at in named.finditer(known) if at.start() % (4 * SYMBOL) == 0}
-        for number in (number for number, symbol in enumerate(symbols) if symbol in ours):
-            low, high = words[number * RELOCATION], words[number * RELOCATION + 1]
-            yield library.bias + (low | high << 32)
-
-    def _set(self, entry: int, target: int, *, is_locked: bool) -> bool:
-        """Have an entry lead elsewhere, whether or not its page can be written to; whether that could be done."""
-        page = entry & -mmap.PAGESIZE
-        if is_locked and self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, WRITABLE):
-            return False
-        ctypes.c_uint64.from_address(entry).value = target
-        if is_locked:
-            self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, mmap.PROT_READ)
-        return True
-
-    def _place(self, constructor: int, backtrace: int, counted: bool) -> int:
-        """Put the code, and what tells how to unwind through it, into memory that can be executed."""
-        begin = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
-        note = code.assemble(code.error_note(self._begin, constructor, backtrace, counted_strings=counted))[0]
-        self._code.write(note + bytes(-len(note) % 8))
-        self._unwinding = begin + self._code.tell()
-        self._code.write(code.unwinding(begin, len(note)))
-        if self._mprotect(ctypes.c_void_p(begin), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise NoNotes("the system gives no memory that can be executed")
-        return begin
+    def _notes_made(self) -> Iterator[Note]:
+        """The notes since the log is on, in order."""
+        count = self._count()
+        for number in range(max(self._since, count - code.NOTES), count):
+            begin = code.NOTE * (1 + number % code.NOTES)
+            data = self._notes[begin : begin + code.NOTE]
+            done, function, file, line, process, length, depth = struct.unpack_from("<7Q", data)
+            if done == number + 1:
+                stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
+                words = data[code.N_WORDS : code.N_WORDS + min(length, code.NOTED_WORDS)]
+                place = _text_at(function), _text_at(file), line & 0xFFFFFFFF
+                yield Note(number, process, words, length, *place, stack[OWN_FRAMES:])
 
 
 def _address(function: Any) -> int:

@@ -47,6 +47,9 @@ _MODIFIED = re.compile(
     r"has been modified by an inplace operation: \[([^\]]{0,1000}\]?)\](?:, which is output ([0-9]{1,9}) of (\w+),)? "
     r"is at version ([0-9]{1,9}); expected version ([0-9]{1,9})"
 )
+_LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_CONVERSION = re.compile(r"%[-+ #0-9.*hlzjt]*[A-Za-z]|\{\}|\\.")  # printf's, fmt's, and what is written escaped
+WORDS = 12  # characters that are hardly a message's by chance
 CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\s*\Z")
 # What `read_message` looks for, in words.
 LOOKED_FOR = (
@@ -309,6 +312,33 @@ def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
                 return source.ref(path, line, confirmed=True)
             why = _THROWS_NOTHING
     return recorded(lookup.tree, path, line, False, why)
+
+
+def raised_by(lookup: Lookup, definition: SourceRef, by: str, message: str) -> SourceRef | None:
+    """The line in a function's text that raised a message by calling `by`; None if the text does not show it.
+
+    A statement shows it that has constant words of the message; so does the only call, if it has no words of its own
+    and those of the message are in the function.
+    """
+    if definition.path is None or definition.line is None:
+        return None
+    text = Text(definition.path, "\n".join(lookup.lines(definition)))
+    calls = [call.start() for call in re.finditer(rf"\b{re.escape(by)}\b(?!\s+python_error\b)", text.bare)]
+    words = {call: _constant_words(text.code[call : text.bare.find(";", call)]) for call in calls}
+    held = [call for call in calls if any(part in message for part in words[call])]
+    if len(calls) == 1 and not words[calls[0]] and any(part in message for part in _constant_words(text.code)):
+        held = calls
+    if len(held) != 1:
+        return None
+    line = definition.line + text.line(held[0]) - 1
+    url = f"{definition.url.partition('#')[0]}#L{line}" if definition.url else None
+    return replace(definition, line=line, end_line=None, url=url)
+
+
+def _constant_words(code: str) -> list[str]:
+    """What is said in C++ text's literals whatever is filled in, as far as it is long enough to tell texts apart."""
+    literals = (literal[1] for literal in _LITERAL.finditer(code))
+    return [part for literal in literals for part in _CONVERSION.split(literal) if len(part) >= WORDS]
 
 
 def condition_at(lookup: Lookup, thrown: SourceRef) -> str:

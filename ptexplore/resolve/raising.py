@@ -52,6 +52,7 @@ from ptexplore.resolve.error_message import (
     handed_on,
     missing_kernel,
     modified_tensor,
+    raised_by,
     thrown_at,
     with_writes,
 )
@@ -77,6 +78,8 @@ OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone make
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 RAISED = "an exception left this call: which kernels of the operator that raised were come to is not known"
+TORCHS = ("libtorch", "libc10")  # how the libraries' names begin
+UNSEEN = "not known: no function of torch's C++ was seen to raise it (Python itself, or a builtin, may have)"
 ON_STACK = "C++'s stack held it when the error was thrown"
 
 
@@ -99,11 +102,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
-    source = (
-        thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
-        if thrown is not None
-        else _raised_in_python(context, raised, python)
-    )
+    source = _raised_at(context, thrown) if thrown is not None else _raised_in_python(context, raised, python)
     tensors = list(_tensors(operator)) if operator is not None else []
     missing = _missing(context, raised.message, claims, operator, call)
     freed = next(iter(records(context.session.observations, "freed", FreedNode)), None)
@@ -115,6 +114,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         message=raised.message,
         source=source,
         function=thrown.function if thrown is not None else "",
+        how=_how(thrown) if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
         call=call.source if call is not None else None,
         given=_given(tensors, _untold(operator) if operator is not None else {}),
@@ -583,6 +583,17 @@ def _described(tensor: RecordedTensor) -> str:
 # --- where it was thrown ---
 
 
+def _raised_at(context: Context, thrown: ThrownError) -> SourceRef:
+    """The line that threw in C++; of an error that keeps none, the line or the function that its words stand in."""
+    if thrown.line is not None:
+        return thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
+    raiser = thrown.raiser
+    if raiser is None or not raiser.library.startswith(TORCHS):
+        return unknown(f"a function of {raiser.library if raiser is not None else 'a library'}, which is not torch's")
+    definition = Sites(context.lookup).named(parse(raiser.name), Linkage("", raiser.unit, False, raiser.library))
+    return raised_by(context.lookup, definition, thrown.by, thrown.message) or definition
+
+
 def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[LeftFunction]) -> SourceRef:
     """The line of Python that was at work in the innermost function that the error left."""
     if raised.frames and raised.frames[-1].file != EXPRESSION and _is_told(context, raised.frames[-1]):
@@ -591,7 +602,7 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
         return unknown(f"outside torch: {raised.frames[-1].file}", None, raised.frames[-1].line)
     if context.session.options.once:
         return unknown("not known: --once, and no second run was asked where C++ threw it")
-    return unknown("the expression itself, or a builtin that it calls: torch keeps no line of C++ with it")
+    return unknown(UNSEEN)
 
 
 def _is_told(context: Context, frame: LeftFrame) -> bool:
@@ -639,6 +650,9 @@ def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> t
     if raised.by != "error":
         return ("the functions that ran as the process ended were read at that moment",)
     if thrown is not None:
+        if thrown.by:
+            raiser = f"{thrown.function}, or a function that was compiled into it, raised it {_how(thrown)}"
+            return (f"torch keeps no line of C++ with it; one more run watched which function raises: {raiser}",)
         kept = "torch keeps with each error of its C++ the function, file and line that throw it"
         where = ", in another process of the program" if thrown.elsewhere else ""
         told = "they were noted when it was made" if context.session.program is not None else "one more run told them"
@@ -650,6 +664,11 @@ def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> t
     if context.session.options.once:
         return ("--once: no second run was asked where C++ threw it",)
     return ("no line of torch's C++ is kept with it",)
+
+
+def _how(thrown: ThrownError) -> str:
+    """How a function raised an error that torch keeps no line with; "" for any other."""
+    return f"by throwing {thrown.type}" if thrown.type else f"by {thrown.by}" if thrown.by else ""
 
 
 # --- who wrote to a saved tensor ---

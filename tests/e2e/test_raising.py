@@ -95,10 +95,9 @@ def test_the_line_that_threw_and_the_operator_that_was_left(
     exception, function, path, operator = CASES[expression]
     ending = ending_of(command, expression, "--no-native")
     if expression in WITHOUT_LINE and torch_version().startswith("2.6"):
-        function, path = "", None
+        assert ending["how"].startswith("by throwing "), "its own class, of which only the function is known"
+        return
     assert (ending["exception"], ending["function"], ending["source"]["path"]) == (exception, function, path)
-    if path is None:
-        return  # without C++'s stack, which operator was left is not told either
     ops = [hop["op"] for hop in left(ending) if hop["kind"] == "op"]
     if operator == "aten::addmm" and not ops:
         pytest.fail(str(left(ending)))
@@ -111,6 +110,51 @@ def test_the_line_that_threw_and_the_operator_that_was_left(
         assert ending["source"]["precision"] == "registered"
     else:
         assert ending["source"]["precision"] == "unknown"
+
+
+REFUSING = """
+class Refusing(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+    @staticmethod
+    def __new__(cls, t):
+        return torch.Tensor._make_subclass(cls, t)
+class NoFunction:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+"""
+PARSER = "torch::handle_torch_function_no_python_arg_parser"
+
+
+@pytest.mark.parametrize("options", [(), ("--no-native",)])
+@pytest.mark.parametrize("expression", ["Refusing(torch.ones(2)).sum()", "torch.add(NoFunction(), 1)"])
+def test_an_error_that_cpp_set_by_a_function_of_pythons_is_cpps(
+    command: InProcess, expression: str, options: tuple[str, ...]
+) -> None:
+    """python_arg_parser.cpp calls PyErr_SetString and throws python_error; gdb stops in that function."""
+    ending = ending_of(command, expression, "--setup", REFUSING, *options)
+    assert (ending["exception"], ending["function"], ending["how"]) == ("TypeError", PARSER, "by PyErr_SetString")
+    assert f"{PARSER}(" in ending["stack"][0]
+    if "Refusing" in expression:
+        assert left(ending)[0]["name"] == PARSER
+        assert "aten::sum" in [hop["op"] for hop in left(ending)]
+    shown = command("trace", expression, "--setup", REFUSING, *options, env={"COLUMNS": "160"})
+    assert f"raised in     {PARSER}, by PyErr_SetString" in shown.out
+    assert "or a builtin" not in shown.out
+    assert "returned NotImplemented: - tensor subclass <class" in " ".join(shown.out.split()), (
+        "the list that the words end before is in them"
+    )
+
+
+def test_an_error_that_no_cpp_of_torchs_raised_is_said_to_be_unknown(command: InProcess) -> None:
+    """`len` is Python's; the numbers of a hook's own error are its line's."""
+    ending = ending_of(command, "len(5)", "--no-native")
+    assert (ending["function"], ending["how"], ending["source"]["precision"]) == ("", "", "unknown")
+    assert ending["source"]["reason"].startswith("not known: ")
+    numpy = ending_of(command, "np.zeros(2).reshape(3)", "--setup", "import numpy as np", "--no-native")
+    assert "which is not torch's" in numpy["source"]["reason"], numpy["source"]
 
 
 def test_no_step_is_shown_that_was_not_come_to(command: InProcess) -> None:

@@ -29,6 +29,8 @@ stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.w
         machine_code.profile_function(0x1234_5678_9ABC),
         machine_code.error_note(0x7F12_3456_7890, 0x1234_5678_9ABC, 0x1234_5678_9ABC, counted_strings=False),
         machine_code.error_note(0x7F12_3456_7890, 0x1234_5678_9ABC, 0x1234_5678_9ABC, counted_strings=True),
+        machine_code.raise_note(0x7F12_3456_7890, 3, 0x1234_5678_9ABC, 0x1234_5678_9ABC, has_words=True),
+        machine_code.raise_note(0x7F12_3456_7890, 4, 0x1234_5678_9ABC, 0x1234_5678_9ABC, has_words=False),
     ],
     ids=[
         "handler",
@@ -39,6 +41,8 @@ stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.w
         "profile function",
         "note of an error",
         "note with strings of the older ABI",
+        "note of what raises with text",
+        "note of what raises",
     ],
 )
 def test_machine_code_reads_back_as_written(program: str) -> None:

@@ -66,7 +66,7 @@ def in_thread(call):
 
 IN_TEXT = "\\nException raised from "
 log = throws.ThrowLog.of_this_process()
-entries = list(log._entries())
+entries = [entry for entry, _ in log._entries()]
 words = lambda: [throws.ctypes.c_uint64.from_address(entry).value for entry in entries]
 try:
     eval("torch.ones(2).view(7)")  # binds what is bound late
@@ -74,7 +74,8 @@ except RuntimeError as error:
     before = str(error)
 was = words()
 log.on()
-told = {"entries": len(entries), "late": log.told(before), "on": [word != log._hook for word in words()], "cases": []}
+is_off = [word not in log._hooks.values() for word in words()]
+told = {"entries": len(entries), "late": log.told(before), "on": is_off, "cases": []}
 for expression in EXPRESSIONS:
     try:
         eval(expression)

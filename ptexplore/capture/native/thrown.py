@@ -1,4 +1,4 @@
-"""Where C++ threw an error, read from the text that torch gives it with TORCH_SHOW_CPP_STACKTRACES=1.
+"""Where C++ threw an error, read from the text that torch gives it with TORCH_SHOW_CPP_STACKTRACES=1, or from notes.
 
 Source of the form: c10::Error::compute_what of c10/util/Exception.cpp, and torch/csrc/profiler/unwind for the stack,
 whose places are a library and an address in it while TORCH_DISABLE_ADDR2LINE is set.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from msgspec import to_builtins
 
 from ptexplore.capture.failures import without_stack
 from ptexplore.capture.native.symbols import Elf, NotElf, demangle
+from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import CppFunction
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
@@ -24,6 +25,9 @@ _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
 OURS = ("libtorch", "libc10")  # the libraries whose functions are told
 CALL_BACK = ("libgomp", "libiomp", "libomp", "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
+HANDS_ON = "std::__exception_ptr::exception_ptr"  # among the parameters of what makes an error of C++ one of Python's
+THROW = "throw"
+STANDARD = ("libstdc++", "libc++")  # functions such as std::__throw_out_of_range throw for their callers
 _CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
 
 
@@ -44,6 +48,37 @@ def thrown(text: str, cache: Path) -> dict[str, Any] | None:
         "line": int(raised[3]),
         "stack": stack,
     }
+
+
+def raised(told: Mapping[str, Any], message: str, cache: Path) -> dict[str, Any] | None:
+    """The data of an observation "thrown" about an error that torch keeps no line with; None if it is not known.
+
+    `told` is what the probe noted (probe/raises.py). What hands an error of C++ to Python takes it as an exception_ptr;
+    then the last one that was thrown before is that error.
+    """
+    by, places = str(told["by"]), told["places"]
+    raiser = _raiser(places, cache)
+    if raiser is not None and HANDS_ON in raiser.name:
+        by, places = THROW, told.get("thrown", ())
+        raiser = _raiser(places, cache)
+    if raiser is None or not raiser.name:
+        return None
+    data = {"message": message, "function": parse(raiser.name).plain, "by": by, "raiser": to_builtins(raiser)}
+    if by == THROW:
+        data["type"] = demangle(f"_Z{told['type']}")
+    return {**data, "stack": [to_builtins(function) for function in stack_at(places, cache)]}
+
+
+def _raiser(places: Sequence[tuple[str, int]], cache: Path) -> CppFunction | None:
+    """The innermost function on a stack that is none of C++'s own library; None if its library tells no names."""
+    place = next((place for place in places if not os.path.basename(place[0]).startswith(STANDARD)), None)
+    if place is None:
+        return None
+    try:
+        function = Elf(place[0], cache).at(place[1])
+    except (OSError, NotElf):
+        return None
+    return CppFunction(function.library, demangle(function.mangled), function.unit)
 
 
 def _functions(text: str, cache: Path) -> Iterator[CppFunction]:

@@ -80,11 +80,32 @@ def _operator(
         seen = Seen(context, sites, stepped, "forward")
         wanted = _wanted(stepped, claims) or _nesting_alike(seen, stepped, claims)
     if wanted is None:
-        text = f"{stepped.calls.op} was stepped, and which of the calls here that is cannot be told"
+        why = _why_not_placed(stepped, claims, is_program=context.session.program is not None)
+        text = f"{stepped.calls.op} was stepped, but no row has what ran in it: {why}"
         findings.append((Finding("cut", text), None))
         return claims
     joined = _joined(context, Seen(context, sites, stepped, wanted.hop.phase), (wanted,), findings)
     return _replaced(claims, wanted, joined)
+
+
+STEP_ALL = "with a --native-budget that has room for all of it, and no --native-op, each call of this thread has rows"
+
+
+def _why_not_placed(stepped: SteppedPart, claims: tuple[Claim, ...], *, is_program: bool) -> str:
+    """Why nothing tells which call here was stepped, and what to do about it."""
+    if is_program:
+        return "it is none of the calls that are shown"
+    base = str(stepped.calls.op).partition(".")[0]
+    called = [claim for claim in walk(claims) if claim.hop.kind == "op" and claim.event.name == f"aten::{base}"]
+    if len({claim.event.thread for claim in called}) > 1:
+        why = "several threads call it, in an order that is not known"
+    elif stepped.calls.of is not None and len(called) != stepped.calls.of:
+        why = f"its run called {base} {stepped.calls.of} times, the run here {len(called)} times"
+    elif stepped.calls.number is None:
+        why = f"{base} was entered another number of times than calls were recorded, so its number is not known"
+    else:
+        why = f"there is no such call among the {len(called)} here"
+    return f"{why}; {STEP_ALL}"
 
 
 def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:

@@ -46,7 +46,8 @@ AS_STRIDED = "AsStridedBackward0"
 
 def first_words(message: str) -> str:
     """What an error says first: up to where it goes on with what is true of every such error."""
-    text = message.strip().split("\n\n")[0]
+    paragraphs = message.strip().split("\n\n")
+    text = " ".join(paragraphs[: 1 + paragraphs[0].endswith(":")])  # which a list follows
     text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # what is told below, and torch's advice
     title, explained, explanation = text.partition("\n  Explanation: ")  # of Dynamo's
     if explained:
@@ -213,6 +214,8 @@ def _thrown(ending: Ending) -> Iterator[Line]:
             yield Line("text", f"{'in C++' if not number else '':12}  {name}", indent=1)
         if len(ending.stack) > CPP:
             yield Line("text", f"{'':12}  … {len(ending.stack) - CPP} more: --explain error", indent=1)
+    elif ending.how:  # what raised may have been compiled into the function
+        yield Line("place", f"raised in     {ending.function}, {ending.how}", ending.source, indent=1)
     elif ending.function:
         yield Line("place", f"thrown by     {ending.function}", ending.source, indent=1)
     elif not ending.python:

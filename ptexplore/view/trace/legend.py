@@ -21,6 +21,7 @@ _OF_ROWS = {
     "operator call… in": "operators that Python, or a node, calls in it, without those that operators make",
     "no operator seen in it": "no operator call was recorded in it, or in what it called: a helper; a few operators, "
     "as those that mark ranges for the profiler, are never recorded",
+    "any order": "the row is for several steps, which ran before, between or behind the rows beside it",
     "no operator seen in them": "so many helpers of one function as one row, which has the name of the costliest",
     "functorch's own kernel": "one that is asked before any transform; it calls other operators",
     "one kernel for all keys": "CompositeImplicitAutograd, here one that calls no other operator",

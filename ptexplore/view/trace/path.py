@@ -45,12 +45,13 @@ OUTLINE = 0.7  # of the rows: what the order of the calls may take before the co
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
 ALL, BEFORE_CUT = "all instructions", "the instructions before the cut"
-SHARES = "share: of {}, callees included; self: without the rows inside it"
+SHARES = "share: of {}, callees included; self: without the rows inside it, so with calls that have no row"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
+ANY_ORDER = "any order"  # a row for several steps has one place, and they ran before or behind it
 CALLS_ITSELF = "each call inside the one before"
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
@@ -106,6 +107,7 @@ class _Step:
     opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
     kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
     shape: int = -1  # equal steps have the same number
+    hops: list[int] = field(default_factory=list)  # the hops that its row is for; of a row "… more" with all in them
 
     @property
     def is_kept(self) -> bool:
@@ -125,7 +127,7 @@ def path_view(
     maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
-    rows = tuple(_with_own(list(_flat(steps, 0)), maker.whole))
+    rows = tuple(_with_own([row for row, _ in _flat(steps, 0)], maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
         told = left_here(trail.ending)
@@ -139,7 +141,7 @@ def path_view(
         next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=_left_out(rows, maker),
+        left_out=_left_out(rows, maker, maker.without_rows(steps)),
         name="what ran, in order",
         view="path",
         table=rows,
@@ -147,16 +149,17 @@ def path_view(
     )
 
 
-def _left_out(rows: Sequence[ScreenRow], maker: _Steps) -> tuple[str, ...]:
-    """What the shares are parts of, and what is in none of them; () where no row below the first has one."""
+def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[str]) -> tuple[str, ...]:
+    """What the shares are parts of, and what is in none of them; without shares only which operators have no row."""
     if not any(row.own is not None and row.level for row in rows):
-        return ()
+        return tuple(without_rows)
     phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
     functions = any(row.what.startswith(("Python", CALLED_BY_PYTHON)) for row in rows if row.level)
-    small = f"no row: most of what is under {SMALL:.0%}; a kernel, if no kernel calls it, is named or counted in one"
+    kernels = "; a kernel, if no kernel calls it, is named or counted in one" if maker.least_share == SMALL else ""
     return (
-        SHARES.format(BEFORE_CUT if maker.has_cut else ALL),
-        *([small] if maker.least == SMALL * maker.whole else []),
+        SHARES.format(maker.all_that_counts),
+        *without_rows,
+        f"no row: most of what is under {maker.least_share:.0%}{kernels}",
         *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
     )
 
@@ -234,8 +237,8 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
             heapq.heappush(pending, (weight, next(order), inner))
 
 
-def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
-    """The rows of steps, and of those in open ones."""
+def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step]]:
+    """The rows of steps, and of those in open ones, each with its step."""
     pending = [(step, level) for step in steps][::-1]
     while pending:
         step, level = pending.pop()
@@ -249,7 +252,7 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = bool(step.opened) and not step.is_open
-        yield replace(step.row, level=level, what=what, is_closed=is_closed)
+        yield replace(step.row, level=level, what=what, is_closed=is_closed), step
         if step.is_open:
             pending += [(inner, level + 1) for inner in reversed(step.inner)]
 
@@ -334,6 +337,7 @@ class _Steps:
         self.trail = trail
         self.options = options
         self.whole = stepped(trail, session)
+        self.least_share = least
         self.least = least * self.whole
         self.parts = counted_parts(session)
         self.has_cut = has_cut(session)
@@ -354,6 +358,7 @@ class _Steps:
         self.inside: dict[int, _Inside] = {}
         self.shapes: dict[object, int] = {}
         self.levels: dict[int, int] = {}  # by hop, how many levels of a function that calls itself it stands for
+        self.hops: tuple[Hop, ...] = ()  # those that the steps are made of
         folded(trail.hops, self._count_held)
 
     def _note(self, hop: Hop, inside: tuple[_Inside, ...]) -> _Inside:
@@ -383,10 +388,38 @@ class _Steps:
         runs = hop.kind == "node" and not _is_recorded(hop)
         return hop.calls if hop.kind == "op" else within, run + (hop.calls if runs else 0)
 
+    @property
+    def all_that_counts(self) -> str:
+        """What the shares are parts of."""
+        return BEFORE_CUT if self.has_cut else ALL
+
+    def without_rows(self, steps: Iterable[_Step]) -> tuple[str, ...]:
+        """How many calls of operators have no row, and what share of all they are; () if all have one.
+
+        A call inside of another one that has no row is part of that one's share; one that has a row is not.
+        """
+        listed = {number for _, step in _flat(steps, 0) for number in step.hops}
+        calls = left = cost = 0
+        pending = [(hop, False) for hop in self.hops]
+        while pending:
+            hop, inside = pending.pop()
+            if hop.kind == "op" and hop.status == "observed":
+                calls += hop.calls
+                is_left = hop.id not in listed
+                left += hop.calls * is_left
+                cost += (hop.instructions or 0) * (is_left - inside)
+                inside = is_left
+            pending += [(child, inside) for child in hop.children]
+        if not left:
+            return ()
+        share = f" ({cost / self.whole:.0%} of {self.all_that_counts})" if self._share(cost) else ""
+        return (f"no row: {left:,} of {calls:,} operator calls{share}; the view operators lists them",)
+
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """The steps of the calls of a module."""
         hops, _ = native.condense(hops)
         hops, self.levels = levels_folded(hops)
+        self.hops = hops
         folded(hops, self._note)
         steps = unrolled(self._all(hops, _Around()))
         for step in steps:
@@ -399,6 +432,7 @@ class _Steps:
         if native.frames(hops):
             hops, _ = native.condense(hops)
         hops, self.levels = levels_folded(hops)
+        self.hops = hops
         folded(hops, self._note)
         groups = [(phase, list(group)) for phase, group in groupby(hops, key=lambda hop: hop.phase)]
         if len({phase for phase, _ in groups}) < 2:
@@ -460,7 +494,7 @@ class _Steps:
         row = replace(step.row, what=told, share=self._share(cost), instructions=cost)
         if more:
             kinds = sorted({"bindings" if hop.kind == "binding" else "Python" for hop in idle})
-            told = f"{' and '.join(kinds)}; {THEY_CALL_NOTHING}"
+            told = f"{' and '.join(kinds)}, {ANY_ORDER}; {THEY_CALL_NOTHING}"
             row = replace(row, name=f"{row.name} and {more} more", what=told, lines=())
         steps[first.id] = [_Step(row, cost, cost / self.whole)]
         return steps
@@ -617,6 +651,8 @@ class _Steps:
         kind = "binding, left by an exception" if RAISED in hop.why else "binding"
         made: _Step = yield self._step(hop, python, kind + (f"; {told}" if told else ""), replace(around, binding=hop))
         made.opened = kind
+        if call is not None and call.calls == count:
+            made.hops.append(call.id)  # closed, the row names it
         return made
 
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
@@ -769,7 +805,7 @@ class _Steps:
         weight = cost / self.whole if self.whole else 0.0
         operators = self.inside[hop.id].operators + (hop.calls if hop.kind == "op" else 0)
         weight += 1e-6 * min(1000, operators) + (1.0 if hop.id in self.left else 0.0)
-        made = _Step(row, cost, weight, inner)
+        made = _Step(row, cost, weight, inner, hops=[hop.id])
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
         # What leads to the loop over the elements comes before what prepares it, and what Python called before what
@@ -859,6 +895,7 @@ def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
     row = replace(row, instructions=instructions, share=share, times=row.times + other.times)
     inner = list((yield each(_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True))))
     weight = first.weight + equal.weight
+    first.hops.extend(equal.hops)
     return replace(first, row=row, cost=first.cost + equal.cost, weight=weight, inner=inner)
 
 
@@ -871,12 +908,22 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     shares = [step.row.share for step in rest if step.row.share is not None]
     names = {step.row.name for step in rest}
     other = "" if names & {step.row.name for step in steps if id(step) in kept} else "other "
-    what, kernels = f"calls of {len(names)} {other}names", list(dict.fromkeys(_kernels(rest)))
+    what, kernels = f"calls of {len(names)} {other}names, {ANY_ORDER}", list(dict.fromkeys(_kernels(rest)))
     row = ScreenRow(
         f"… {sum(step.row.times for step in rest)} more", what=_running(what, kernels) if kernels else what,
         heading=False, share=sum(shares) if shares else None,
     )  # fmt: skip
-    return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]
+    more = _Step(row, sum(step.cost for step in rest), 0.0, hops=[hop for step in rest for hop in _hops_in(step)])
+    return [*(step for step in steps if id(step) in kept), more]
+
+
+def _hops_in(step: _Step) -> Iterator[int]:
+    """The hops that a step and those inside of it are for."""
+    pending = [step]
+    while pending:
+        step = pending.pop()
+        yield from step.hops
+        pending += step.inner
 
 
 def _next_steps(trail: Trail, options: Options, session: Session | None, *, single: bool) -> tuple[NextStep, ...]:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from ptexplore.model.observed import CppFunction, LeftFrame, ThrownError, UserCall, records
-from ptexplore.model.places import Checkout
+from ptexplore.model.places import Checkout, SourceRef
 from ptexplore.model.trace import ModifiedTensor, OperatorRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.error_message import (
     handed_on,
     missing_kernel,
     modified_tensor,
+    raised_by,
     read_message,
     throws,
     with_writes,
@@ -356,6 +358,51 @@ void f(int n) {
 @pytest.mark.parametrize(("line", "thrown"), [(2, 1), (3, 1), (4, 1), (5, 0), (6, 1), (7, 1), (8, 0), (0, 0), (99, 0)])
 def test_a_line_throws_if_its_statement_does(line: int, thrown: int) -> None:
     assert throws(TEXT, line) is bool(thrown)
+
+
+RAISES = """\
+PyObject* f(PyObject* item) {
+  if (!item) {
+    PyErr_Format(PyExc_TypeError, "f() takes an item (got %zd of %s)", n, name);
+    throw python_error();
+  }
+  if (PyErr_Occurred()) {
+    PyErr_SetString(PyExc_ValueError, "another item is wanted here");
+    return nullptr;
+  }
+  PyErr_SetString(PyExc_ValueError, "no item was given at all");  // f() takes an item
+  std::stringstream words;
+  words << "the item " << item << " fits no function here";
+  throw std::runtime_error(words.str());
+}
+PyObject* g() {
+  helper("words that a function compiled into it takes");
+  throw std::runtime_error("and words that it has itself");
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("by", "message", "line"),
+    [
+        ("PyErr_Format", "f() takes an item (got 3 of int)", 13),
+        ("PyErr_Format", "what a function that was compiled into it says", None),
+        ("PyErr_SetString", "another item is wanted here", 17),
+        ("PyErr_SetString", "no item was given at all", 20),
+        ("PyErr_SetString", "f() takes an item (got 3 of int)", None),
+        ("throw", "the item 3 fits no function here", 23),
+        ("throw", "something else", None),
+        ("throw", "words that a function compiled into it takes", None),
+    ],
+)
+def test_the_line_that_raised_has_the_words_or_is_the_only_one(by: str, message: str, line: int | None) -> None:
+    first, second = RAISES.splitlines()[:14], RAISES.splitlines()[14:]
+    text = [""] * 10 + (second if "compiled into it takes" in message else first)
+    definition = SourceRef("torch/csrc/Held.cpp", 11, "checkout", "version-skew", end_line=len(text))
+    lookup = SimpleNamespace(lines=lambda ref: text[ref.line - 1 : ref.end_line])
+    found = raised_by(cast(Any, lookup), definition, by, message)
+    assert (found.line if found is not None else None) == line
+    assert found is None or (found.path, found.precision) == (definition.path, definition.precision)
 
 
 NAMED = """RuntimeError: n must be above 0, at ../torch/csrc/Held.cpp:3, then "/pytorch/torch/csrc/Held.cpp":5

@@ -1,0 +1,115 @@
+"""Which function of C or C++ raised: set Python's error by a PyErr_ function, or threw an error that became it.
+
+Most errors of torch's C++ are c10::Error, which says itself where it was thrown (thrown.py). Others do not: those that
+C++ sets with Python's own functions (handle_torch_function_no_python_arg_parser of
+torch/csrc/utils/python_arg_parser.cpp), and those that C++ throws as another class (pybind11's, the standard library's,
+torch::TypeError until 2.9), which translate_exception_to_python of torch/csrc/Exceptions.cpp hands to Python. So each
+call of the functions in `WATCHED` is noted, with C++'s stack. Only a run of its own does so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import machine_code as code
+from .throws import OWN_FRAMES, JumpTables
+
+# Each with whether its second argument is text. The first is the exception's class, of __cxa_throw the object.
+WATCHED = {
+    "PyErr_SetString": True,
+    "PyErr_Format": True,
+    "PyErr_SetObject": False,
+    "PyErr_SetNone": False,
+    "__cxa_throw": False,
+}
+NAMES = tuple(WATCHED)
+THROW = "__cxa_throw"  # with a std::type_info second, whose second word is the name (Itanium C++ ABI, 2.9.5)
+_CONVERSION = re.compile(rb"%[-+ #0-9.*hlzjtq]*[A-Za-z%]")  # as PyUnicode_FromFormat takes them
+
+
+@dataclass(frozen=True)
+class Raise:
+    """A call of a function that raises. `first` and `second` are its arguments' addresses."""
+
+    number: int
+    function: str
+    first: int
+    second: int
+    words: bytes
+    thread: int
+    stack: tuple[int, ...]
+
+    def made(self, error: BaseException) -> bool:
+        """Whether this call may have set this error: of its class, with its words or its value."""
+        if self.function == THROW or self.first != id(type(error)):
+            return False
+        if self.function == "PyErr_SetNone":
+            return not error.args
+        if self.function == "PyErr_SetObject":
+            return self.second in (id(error), id(error.args), *map(id, error.args))
+        text = error.args[0] if len(error.args) == 1 else None
+        if type(text) is not str:
+            return False
+        told, is_cut = text.encode("utf-8", "surrogateescape"), len(self.words) == code.NOTED_WORDS
+        if self.function == "PyErr_SetString":
+            return told.startswith(self.words) if is_cut else told == self.words
+        parts = _CONVERSION.split(self.words[: -len(b"%ld")] if is_cut else self.words)
+        pattern = b".*".join(map(re.escape, parts)) + (b".*" if is_cut else b"")
+        return re.fullmatch(pattern, told, re.DOTALL) is not None
+
+
+class RaiseLog(JumpTables):
+    """The notes of what raised. What Python's own library calls itself is not noted."""
+
+    skipped = (b"libpython", b"libc.", b"libgcc")
+
+    def _programs(self, backtrace: int) -> dict[bytes, str]:
+        programs = {}
+        for number, (name, has_words) in enumerate(WATCHED.items()):
+            watched = ctypes.cast(
+                getattr(ctypes.CDLL("libstdc++.so.6") if name == THROW else ctypes.pythonapi, name), ctypes.c_void_p
+            )
+            note = code.raise_note(self._begin, number, watched.value or 0, backtrace, has_words=has_words)
+            programs[name.encode()] = note
+        return programs
+
+    def told(self, error: BaseException) -> dict[str, Any] | None:
+        """Who raised an error, as plain data: the last call that set it, and the last throw before, if any.
+
+        Of each the places on C++'s stack, innermost first: a library and an address in it.
+        """
+        notes = list(self._notes_made())
+        setter = next((note for note in reversed(notes) if note.made(error)), None)
+        if setter is None:
+            return None
+        thrown = next(
+            (n for n in reversed(notes[: notes.index(setter)]) if (n.function, n.thread) == (THROW, setter.thread)),
+            None,
+        )
+        told: dict[str, Any] = {"by": setter.function, "places": list(self._frames_of(setter.stack))}
+        if thrown is not None:
+            told |= {"type": _type_name(thrown.second), "thrown": list(self._frames_of(thrown.stack))}
+        return told
+
+    def _notes_made(self) -> Iterator[Raise]:
+        """The notes since the log is on, in order."""
+        count = self._count()
+        for number in range(max(self._since, count - code.NOTES), count):
+            begin = code.NOTE * (1 + number % code.NOTES)
+            data = self._notes[begin : begin + code.NOTE]
+            done, which, first, second, thread, length, depth = struct.unpack_from("<7Q", data)
+            if done == number + 1:
+                stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
+                words = data[code.N_WORDS : code.N_WORDS + length]
+                yield Raise(number, NAMES[which], first, second, words, thread, stack[OWN_FRAMES:])
+
+
+def _type_name(info: int) -> str:
+    """The mangled name of a C++ type, by its std::type_info."""
+    name = ctypes.c_char_p.from_address(info + 8).value or b""
+    return name.lstrip(b"*").decode("ascii", "replace")
