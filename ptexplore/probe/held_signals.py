@@ -7,6 +7,7 @@ notes which signal came; afterwards they are put back, and each signal that came
 
 from __future__ import annotations
 
+import _signal
 import _thread
 import ctypes
 import functools
@@ -18,7 +19,7 @@ from typing import Any
 
 NUMBERS = tuple(sorted(signal.valid_signals()))
 ACTION = 512  # bytes: more than any system's struct sigaction
-_get_handler, _set_handler = signal.getsignal, signal.signal
+_get_handler, _set_handler = _signal.getsignal, _signal.signal  # C's: a program may replace what `signal` calls
 _interrupt: Any = _thread.interrupt_main
 _get_ident, _main_thread = _thread.get_ident, threading.main_thread
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
@@ -191,11 +191,24 @@ def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | 
     return names
 
 
+RUNNING = 5  # calls of Python's and C's by which `runpy` runs a script, and the profile function's
+
+
+def _calls_around() -> int:
+    """How many calls deeper a script runs here than where Python itself runs it: it has that much less room."""
+    depth = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back
+    return depth + RUNNING
+
+
 def _script(script: str, code: CodeType | None = None) -> None:
     """Run a script as Python would: its folder first on sys.path, its name __main__, no arguments.
 
     `code` is of the script, where no other may run: it is run as `runpy` runs what it reads from the file.
     """
+    sys.setrecursionlimit(sys.getrecursionlimit() + _calls_around())
     sys.argv = [script]
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
     spawning = sys.modules.get("multiprocessing.process")  # torch has loaded it, in a folder of ours

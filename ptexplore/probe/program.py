@@ -209,8 +209,9 @@ class Block:
         """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
         try:
             self._held.hold()
-            self._recorder = Recorder(files, self._native_budget, is_block=True)
-            self._recorder.start(frame)
+            with unpatched.ours():
+                self._recorder = Recorder(files, self._native_budget, is_block=True)
+                self._recorder.start(frame)
         except BaseException as error:
             self._recorder = None
             if is_the_programs(error):
@@ -230,7 +231,8 @@ class Block:
             if recorder is not None and recorder.process != os.getpid():
                 self._recorder, self.failed = None, FORKED
             elif recorder is not None:
-                self._end(recorder, error)
+                with unpatched.ours():
+                    self._end(recorder, error)
         finally:
             self._held.release()
 

@@ -30,7 +30,7 @@ import sysconfig
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -186,9 +186,9 @@ class Recorder:
         "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
         "_overflowed", "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words",
         "_size", "_starting", "_threads", "_threw",
-        "_throws", "_ticked", "_timed_next", "_uncounted", "_user_files", "_watched", "_watcher", "began", "clock",
-        "cuts", "device", "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named",
-        "process", "processor", "root", "slicing", "stepping",
+        "_throws", "_ticked", "_timed_next", "_turn", "_uncounted", "_user_files", "_watched", "_watcher", "began",
+        "clock", "cuts", "device", "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit",
+        "named", "process", "processor", "root", "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -233,6 +233,8 @@ class Recorder:
         self._fast_ranges: list[Any] = []  # those of C++'s that are open
         # Held as long as the watcher is to watch; and the watcher's own number, None where it does not.
         self._watched = threading.Lock()
+        # Held by the thread that stops or starts torch's profiler: one that starts the program's own waits for it.
+        self._turn = threading.RLock()
         self._watcher: int | None = None
         self._failed: Path | None = None  # the builtin that has just raised
         self.is_over = self._own_fork = False  # the second one: it is we who fork
@@ -419,8 +421,9 @@ class Recorder:
         if (code is RANGE_BEGINS or code is RANGE_ENDS) and self._ranges_at_work:
             self._ranges_at_work -= 1
             self._range_changed(thread, code, frame.f_locals.get("self"))
-        if self._profile is None and code is ITS_PROFILER[1]:
-            self._resume()
+        if code is ITS_PROFILER[1]:
+            with self._turn:
+                self._resume()
         if code in api.ABOUT_DEVICES:
             self._about_device(code)
 
@@ -519,7 +522,8 @@ class Recorder:
             at = "line", back.f_lineno
         key: Any = (label, at)
         if code is ITS_PROFILER[0]:
-            self._suspend()
+            with self._turn:
+                self._suspend()
         if code is api.MODULE_CALL:
             label = self._module(thread, frame)
             key = (label, key[1])
@@ -555,7 +559,8 @@ class Recorder:
             return label
         known = self._more_labels.get((label, type(owner)))
         if known is None:
-            known = self._more_labels[label, type(owner)] = replace(label, type=api.qualname_of(type(owner)))
+            with unpatched.ours():
+                known = self._more_labels[label, type(owner)] = replace(label, type=api.qualname_of(type(owner)))
         return known
 
     def _module(self, thread: Thread, frame: FrameType) -> Label:
@@ -801,7 +806,7 @@ class Recorder:
 
     def _slice(self, meanwhile: Callable[[], None] | None = None) -> None:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
-        with unpatched.ours():
+        with unpatched.ours(), self._turn:
             self._sliced(meanwhile)
 
     def _sliced(self, meanwhile: Callable[[], None] | None) -> None:
@@ -864,8 +869,7 @@ class Recorder:
 
     def _open_paths(self) -> None:
         """Tell where the other threads are as a profile begins: their markers are opened by themselves, and later."""
-        others = (thread for thread in self._threads if not thread.is_main)
-        at = {t.number: (t.stack[-1].path, t.stack[-1].sets, t.stack[0].path) for t in others}
+        at = {t.number: (t.stack[-1].path, t.stack[-1].sets, t.stack[0].path) for t in self._threads}
         self._fold.threads.update(at)
 
     def _open_again(self, thread: Thread) -> None:
@@ -912,6 +916,9 @@ class Recorder:
             self._profile = None
 
     def _resume(self) -> None:
+        """The program's own profiler has ended: the recorder's goes on, if that is not so already."""
+        if self._profile is not None or self.is_over:
+            return
         self._profile = self._new_profile()
         self._open_paths()
         mine = getattr(self._local, "thread", None)
@@ -957,8 +964,9 @@ class Recorder:
         self.clock.start()
         with api.quiet_profiler():
             profile.__enter__()
-        with api.marker(events.MAIN):
-            pass
+        if _get_ident() == self._main:
+            with api.marker(events.MAIN):
+                pass
         return profile
 
     def _about_device(self, code: CodeType) -> None:
@@ -1180,6 +1188,17 @@ class Recorder:
             self.interrupted = True
             thread: Thread | None = getattr(self._local, "thread", None)
             self._failed = thread.stack[-1].path if thread is not None and thread.stack[-1].builtin else None
+        with self._turn if not dying else nullcontext():
+            self._end(dying=dying)
+        self._note_end(dying=dying)
+        for thread in self._threads:  # nothing of the program's is held any longer
+            thread.names, thread.ranges = {}, []
+            for slot in thread.stack:
+                slot.frame = slot.held = None
+        self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
+        self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
+
+    def _end(self, *, dying: bool) -> None:
         try:
             self._take_hooks_away()
             if self._profile is not None:
@@ -1195,13 +1214,6 @@ class Recorder:
                 self._fold_profile()
         finally:
             self._put_back()
-        self._note_end(dying=dying)
-        for thread in self._threads:  # nothing of the program's is held any longer
-            thread.names, thread.ranges = {}, []
-            for slot in thread.stack:
-                slot.frame = slot.held = None
-        self.named = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
-        self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
     def _note_end(self, *, dying: bool = False) -> None:
         if self.ended:
@@ -1619,27 +1631,16 @@ class Fold:
         self._drop_halves()
         self._marks, self._root = marks, root
         self._stepped = self.stepping.awaited if self.stepping is not None else []
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, 100_000))  # calls nest as deeply as the program's own
-        collects = gc.isenabled()
-        gc.disable()  # thousands of objects are made and freed here, and none of them is garbage
+        limit, collects = sys.getrecursionlimit(), gc.isenabled()
         try:
-            roots = api.event_roots(profile)
-            self._work = api.DeviceWork(profile)
-            main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
-            roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-            self._recorders = api.ForwardThreads(profile)
-            by_thread: dict[int, list[Any]] = {}
-            for event in roots:
-                by_thread.setdefault(event.start_tid, []).append(event)
-            for thread in self._threads_in_order(list(by_thread)):
-                self._sequences = self._by_thread.setdefault(thread, {})
-                for trees, path, sets in self._parted(by_thread[thread], thread, main, workers):
-                    self._walk(trees, path, sets)
-        finally:
-            sys.setrecursionlimit(limit)
-            if collects:
-                gc.enable()
+            try:
+                sys.setrecursionlimit(max(limit, 100_000))  # calls nest as deeply as the program's own
+                gc.disable()  # thousands of objects are made and freed here, and none of them is garbage
+                self._fold_trees(profile, workers)
+            finally:
+                _put_back_limits(limit, collects=collects)
+        finally:  # once more, where something was raised right there
+            _put_back_limits(limit, collects=collects)
             self._work, self._recorders = api.NO_WORK, api.ForwardThreads(None)  # which hold the profile
         self._place_saved()
         self.digest.update("".join(self._names).encode(errors="replace"))
@@ -1651,6 +1652,20 @@ class Fold:
             if len(sequences) > 1 << 20:
                 sequences.clear()
         self.engine.forget()
+
+    def _fold_trees(self, profile: Any, workers: Callable[[], Path]) -> None:
+        roots = api.event_roots(profile)
+        self._work = api.DeviceWork(profile)
+        main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
+        roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
+        self._recorders = api.ForwardThreads(profile)
+        by_thread: dict[int, list[Any]] = {}
+        for event in roots:
+            by_thread.setdefault(event.start_tid, []).append(event)
+        for thread in self._threads_in_order(list(by_thread)):
+            self._sequences = self._by_thread.setdefault(thread, {})
+            for trees, path, sets in self._parted(by_thread[thread], thread, main, workers):
+                self._walk(trees, path, sets)
 
     def _drop_halves(self) -> None:
         """Drop what a fold that was interrupted left half made: a row, or a kind, that has no key."""
@@ -1673,11 +1688,13 @@ class Fold:
         A thread of Python's opens its markers again at its next call: until then it is where it was.
         """
         assert self._root is not None
-        if main in (None, thread):
-            yield roots, self._root, 0
-            return
         numbers = (event.name.removeprefix(MARKED + THREAD) for event in roots if event.name.startswith(MARKED))
         known = next((int(number) for number in numbers if number.isdecimal()), self._numbers.get(thread))
+        if thread == main:
+            self._numbers[thread] = 0
+        if thread == main or (main is None and known is None):  # it is None where another thread began the profile
+            yield roots, self._root, 0
+            return
         if known is not None:
             self._numbers[thread] = known
             path, sets, own = self.threads[known]
@@ -2139,6 +2156,12 @@ class Fold:
         return [part | {"route": self._route_of[part["row"]]} for part in parts]
 
 
+def _put_back_limits(limit: int, *, collects: bool) -> None:
+    sys.setrecursionlimit(limit)
+    if collects:
+        gc.enable()
+
+
 def _builtin_of(label: Label) -> tuple[str, str] | None:
     """The builtin that a path ends with, by table and name; None for torch's own helpers, and what is no builtin."""
     return (label.table or "", label.method or "") if label.kind == "builtin" and label.name else None
@@ -2237,10 +2260,5 @@ def recording(user_files: Iterable[str] = ()) -> Iterator[Recorder]:
     try:
         yield recorder
     finally:
-        with suppress(Exception) if sys.exc_info()[0] is not None else _nothing():
+        with suppress(Exception) if sys.exc_info()[0] is not None else nullcontext():
             recorder.stop()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

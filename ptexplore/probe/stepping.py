@@ -340,7 +340,7 @@ class Stepping:
 
     def _heard_in(self, prepare: Callable[[int], None], seconds: float) -> list[dict[str, Any]]:
         """What oneDNN and MKL tell in a fork that `prepare` makes ready, given a descriptor of a file in memory."""
-        with suppress(OSError), os.fdopen(os.memfd_create("ptexplore"), "rb") as file:
+        with suppress(OSError), open(os.memfd_create("ptexplore"), "rb") as file:
             if self._fork(lambda: prepare(file.fileno()), seconds) == (0, False):
                 return libraries.told_in(file)
         return []

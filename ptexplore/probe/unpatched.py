@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import fcntl
 import functools
+import importlib
 import resource
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -32,25 +33,58 @@ def _is_standard(name: str) -> bool:
 @functools.cache
 def _functions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The functions and classes of Python's own modules, each module's variables first."""
-    kinds = (FunctionType, BuiltinFunctionType, type)
     standard = (module for name, module in list(sys.modules.items()) if _is_standard(name))
     modules = [module for module in standard if type(module) is ModuleType]
     return [
         (vars(builtins), _BUILTINS),
-        *((vars(m), {name: value for name, value in vars(m).items() if isinstance(value, kinds)}) for m in modules),
+        *(
+            (vars(m), {name: value for name, value in vars(m).items() if isinstance(value, _FUNCTIONS)})
+            for m in modules
+        ),
     ]
+
+
+# What is looked up in modules by functions of Python's and torch's that the recorders call: by `os.path.realpath`, and
+# by torch's profiler, which names each profile by a uuid. These only compute, ask or name something: another thread of
+# the program that calls one while it is back does no harm. An empty tuple: all functions and classes of the module.
+_LOOKED_UP: dict[str, tuple[str, ...]] = {
+    "posixpath": (), "genericpath": (), "stat": (), "signal": ("_int_to_enum", "_enum_to_int"),
+    "_signal": ("getsignal",), "struct": (), "math": (), "zlib": (), "base64": (), "binascii": (), "uuid": (),
+    "re": (), "re._compiler": (), "re._parser": (), "sre_compile": (), "sre_parse": (), "_sre": (),
+    "abc": (), "copy": (), "dataclasses": (), "operator": (), "functools": (), "contextlib": (), "inspect": (),
+    "ctypes": ("_dlopen", "cast", "create_string_buffer"), "select": ("poll",),
+    "os": ("fspath", "lstat", "stat", "readlink", "urandom", "pread", "getpid", "fsdecode", "fsencode"),
+    "warnings": ("simplefilter", "_add_filter", "_filters_mutated"),
+}  # fmt: skip
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
+
+
+def _looked_up() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The variables of each module, and what stands there before any traced code."""
+    yield vars(builtins), _BUILTINS
+    for name, only in _LOOKED_UP.items():
+        with contextlib.suppress(ImportError):  # which modules there are depends on Python
+            held = vars(importlib.import_module(name))
+            yield held, {key: held[key] for key in only or held if isinstance(held.get(key), _FUNCTIONS)}
+
+
+_OWN = list(_looked_up())
 
 
 @contextlib.contextmanager
 def ours() -> Iterator[None]:
-    """Where a hook calls functions of Python's or torch's, which look for builtins: those that were there before."""
-    current = vars(builtins)
-    replaced = {name: current[name] for name, value in _BUILTINS.items() if current.get(name, value) is not value}
-    current.update({name: _BUILTINS[name] for name in replaced})
+    """Where we call functions of Python's or torch's: what they look up is what was there before."""
+    replaced: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for variables, kept in _OWN:
+        now = {name: variables[name] for name, value in kept.items() if variables.get(name, value) is not value}
+        if now:
+            replaced.append((variables, now))
+            variables.update({name: kept[name] for name in now})
     try:
         yield
     finally:
-        current.update(replaced)
+        for variables, now in replaced:
+            variables.update(now)
 
 
 _limits: dict[int, int] = {}

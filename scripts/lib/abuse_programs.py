@@ -2,11 +2,13 @@
 """Programs that abuse their own process: each runs with and without a recording, and must do the same.
 
 A program prints what it sees, its own hooks, handlers and limits among that, and ends as it likes. `R()` in its text is
-`ptexplore.record()`, or a context that does nothing. `seen()` prints what the process has set.
+`ptexplore.record()`, or a context that does nothing. `seen()` prints what the process has set. As a script, of which
+ptexplore records all, each runs too: the profile function, which it can ask for, is left out of `seen()` then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -15,11 +17,18 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptexplore.model.places import Runtime
+    from ptexplore.model.trace import Session
 
 PATIENCE = 120  # seconds for one program
+FOLDER = Path(tempfile.gettempdir()) / f"abuse-{os.getpid()}"
 
 BEGIN = """
 import contextlib, functools, importlib, os, signal, sys, threading
@@ -35,6 +44,20 @@ def work():
 def seen():
     print(sys.getprofile(), threading.getprofile(), sys.gettrace(), sys.getrecursionlimit() == LIMIT, threading.enumerate() == [threading.main_thread()],
           signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGALRM), importlib._bootstrap._find_and_load.__module__, flush=True)
+"""
+
+# The same for a script: it is recorded whole, or not at all. Its error is told by ptexplore, and not printed by Python.
+BEGIN_SCRIPT = """
+import contextlib, os, signal, sys, threading
+import torch
+R = contextlib.nullcontext
+LIMIT = sys.getrecursionlimit()
+sys.excepthook = lambda *_: None
+def work():
+    return (torch.ones(3).cos() + 1).sum().item()
+def seen():
+    print(sys.gettrace(), sys.getrecursionlimit() == LIMIT, threading.enumerate() == [threading.main_thread()],
+          signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGALRM), flush=True)
 """
 
 # Of each kind a program. What is after `with R()` runs recorded.
@@ -85,6 +108,7 @@ PROGRAMS: dict[str, str] = {
     "mocks that count": "from unittest import mock\nimport builtins, time\nwith R():\n with mock.patch('builtins.len') as a, mock.patch('os.getpid') as b, mock.patch('time.perf_counter_ns') as c, mock.patch('time.thread_time_ns') as d:\n  x = torch.ones(3); [torch.neg(x) for _ in range(300)]\n  calls = a.call_count, b.call_count, c.call_count, d.call_count\nprint(calls)",
     "os, json and time emptied": "import json, time\nwith R():\n os.getpid = json.dumps = time.perf_counter_ns = time.thread_time_ns = os.path.realpath = None\n print(work())\nseen()",
     "near the limit of recursion": "def f(n):\n if n: return f(n - 1)\n try:\n  with R(): return 1\n except RecursionError: return 0\nfor n in range(900, 990): f(n)\nwith R(): print(work())\nseen()",
+    "a low limit of recursion": "def f(n): return f(n - 1) if n else torch.ones(3).cos().sum().item()\ndef depth():\n frame, n = sys._getframe(), 0\n while frame: frame, n = frame.f_back, n + 1\n return n\nwith R():\n room = depth() + 60; sys.setrecursionlimit(room)\n told = []\n for n in range(20, 70):\n  try: told.append(f(n))\n  except RecursionError: told.append(None)\n sys.setrecursionlimit(LIMIT)\nprint(told.count(None), told.index(None)); seen()",
     "recursion without end": "def f(): return f()\nwith R():\n try: f()\n except RecursionError: print('too deep')\n print(work())\nseen()",
     "deep recursion": "sys.setrecursionlimit(20000)\ndef f(n):\n torch.ones(1)\n return f(n - 1) if n else work()\nwith R(): print(f(3000))\nseen()",
     "a failed import": "import traceback\nwith R():\n try: import nothing_of_that_name\n except ImportError: text = traceback.format_exc()\nprint(text)",
@@ -92,6 +116,16 @@ PROGRAMS: dict[str, str] = {
     "handlers set inside": "def mine(*_): pass\nwith R(): signal.signal(signal.SIGINT, mine); signal.signal(signal.SIGALRM, signal.SIG_IGN); work()\nprint(signal.getsignal(signal.SIGINT) is mine, signal.getsignal(signal.SIGALRM))",
     "siginterrupt": "import time\nsignal.signal(signal.SIGALRM, lambda *_: None); signal.siginterrupt(signal.SIGALRM, False)\nr, w = os.pipe()\nwith R(): work()\nsignal.signal(signal.SIGALRM, signal.SIG_DFL); seen()",
     "warnings are errors": "import warnings\nwarnings.simplefilter('error')\nwith R(): print(work())\nseen()",
+    "standard functions counted": "import collections, types\nx, calls, kept = torch.ones(3), {}, []\ndef counting(name, f):\n def counted(*a, **k): calls[name] = calls.get(name, 0) + 1; return f(*a, **k)\n return counted\nwith R():\n for n, m in list(sys.modules.items()):\n  if n.partition('.')[0] in sys.stdlib_module_names and n not in ('sys', 'builtins') and type(m) is types.ModuleType:\n   kept += [(m, k, f) for k, f in vars(m).items() if type(f) in (types.FunctionType, types.BuiltinFunctionType)]\n for m, k, f in kept: setattr(m, k, counting(m.__name__ + '.' + k, f))\n for _ in range(2500): y = torch.neg(x)\n told = dict(calls)\n for m, k, f in kept: setattr(m, k, f)\nprint(told)",
+    "standard functions replaced before": "import time, uuid\nwith R(): work()\nkept, no = [], lambda *_: 1 / 0\nfor m, k in ((os, 'getpid'), (os, 'stat'), (time, 'time'), (time, 'perf_counter_ns'), (uuid, 'uuid4'), (threading, 'get_ident')): kept.append((m, k, getattr(m, k))); setattr(m, k, no)\nwith R(): x = torch.ones(3); y = torch.neg(x)\nfor m, k, f in kept: setattr(m, k, f)\nprint(y.tolist()); seen()",
+    "files, folder, mask and environment": "with R():\n open('written', 'w').write('x'); os.mkdir('made'); os.chdir('made'); old = os.umask(0o077); os.environ['MINE'] = '1'; work(); open('inner', 'w').write('y')\nprint(os.getcwd(), old, oct(os.umask(0)), os.environ['MINE'], sorted(os.listdir('..')))",
+    "objects that tell when they go": "import gc, weakref\nclass C:\n def __init__(self, n): self.n = n\n def __del__(self): print('gone', self.n)\nwith R():\n a = C(1); del a; b = [C(2)]; b.clear(); t = torch.ones(3); r = weakref.ref(t); torch.neg(t); del t; print(r()); c = C(3); c.me = c; del c; gc.collect(); d = C(4)\nprint('end')",
+    "a tensor is freed at once": "import weakref\ndef f():\n t = torch.ones(5); r = weakref.ref(t); u = t.cos(); return r\nwith R(): print(f()()); print([f()() for _ in range(20)])",
+    "collector off, callbacks counted": "import gc\ngc.disable(); before = gc.get_threshold(), len(gc.callbacks)\nwith R(): work(); print(gc.isenabled())\nprint(gc.isenabled(), before == (gc.get_threshold(), len(gc.callbacks)))",
+    "random numbers": "import random\ntorch.manual_seed(3); random.seed(3)\nwith R(): a = torch.rand(2).tolist(), random.random()\nprint(a, torch.rand(2).tolist(), random.random())",
+    "hooks of exceptions": "def mine(*_): print('mine')\nsys.excepthook = mine; sys.unraisablehook = mine; threading.excepthook = mine\nwith R():\n class D:\n  def __del__(self): raise ValueError\n D(); t = threading.Thread(target=lambda: 1 / 0); t.start(); t.join(); work()\nprint(sys.excepthook is mine, sys.unraisablehook is mine)",
+    "output replaced and closed": "import io\nold = sys.stdout\nwith R(): sys.stdout = io.StringIO(); work(); print('in'); text = sys.stdout.getvalue(); sys.stdout.close()\nsys.stdout = old; print(repr(text)); seen()",
+    "a profiler in another thread": "def beside():\n with torch.autograd.profiler.profile() as p: torch.exp(torch.ones(2))\n print('aten::exp' in {e.name for e in p.function_events})\nwith torch.autograd.profiler.profile(): pass\nwith R():\n for _ in range(3):\n  t = threading.Thread(target=beside); t.start(); t.join(); work()\nseen()",
     "a metaclass that raises": "class M(type):\n def __getattribute__(cls, name): raise RuntimeError('mine')\nclass C(metaclass=M): pass\ndef f(x, self): return work()\nwith R(): print(f(1, C))",
     "an object that raises at everything": "class C:\n def __getattribute__(self, name): raise RuntimeError('mine')\n def __eq__(self, other): raise RuntimeError\n def __hash__(self): raise RuntimeError\ndef f(self): return work()\nwith R(): print(f(C()))",
     "modules replaced": "import types\nwith R():\n kept = dict(sys.modules); sys.modules['os'] = types.ModuleType('os'); sys.modules['json'] = None\n print(work()); sys.modules.update(kept)\nseen()",
@@ -124,24 +158,31 @@ WAYS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended."""
+    """How a program ended, and what it left in its folder."""
 
     status: int
     output: str
     errors: str
+    files: tuple[tuple[str, str], ...] = ()
 
 
-def run(text: str, how: str, budget: int, folder: Path) -> Ended:
-    """Run a program "alone" or "recorded", stepped within a budget, in a fork of this process, which has imported torch and no recorder."""
-    file, written = folder / "program.py", [folder / "output", folder / "errors"]
-    file.write_text(BEGIN + text + "\n", encoding="utf-8")
+def run(text: str, how: tuple[str, ...], folder: Path, *, together: bool = False) -> Ended:
+    """Run a program as it is, with the words `how`, in a fork of this process, which has imported torch and no recorder.
+
+    `together`: what it prints, and its errors, are one text.
+    """
+    file = folder / "program.py"
+    file.write_text(text, encoding="utf-8")
+    output, errors = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        for number, path in enumerate(written, 1):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(output[1], 1)
+        os.dup2(output[1] if together else errors[1], 2)
         os.closerange(3, 256)
         os.chdir(folder)
-        sys.argv = [str(file), how, str(budget)]
+        sys.argv = [str(file), *how]
+        sys.path.insert(0, str(folder))
         raise Program(file)
     deadline = time.monotonic() + PATIENCE
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
@@ -149,8 +190,16 @@ def run(text: str, how: str, budget: int, folder: Path) -> Ended:
     if ended[0] == 0:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    output, errors = (_plain(path.read_text(encoding="utf-8", errors="replace")) for path in written)
-    return Ended(-999 if ended[0] == 0 else os.waitstatus_to_exitcode(ended[1]), output, errors)
+    status = -999 if ended[0] == 0 else os.waitstatus_to_exitcode(ended[1])
+    return Ended(status, _read(*output), _read(*errors), _files(folder))
+
+
+def _read(reader: int, writer: int) -> str:
+    """What a program that is gone has written into a pipe."""
+    os.close(writer)
+    os.set_blocking(reader, False)  # a process that it left may still hold the pipe
+    with os.fdopen(reader, "rb") as pipe:
+        return _plain((pipe.read() or b"").decode(errors="replace"))
 
 
 class Program(BaseException):
@@ -161,44 +210,133 @@ class Program(BaseException):
 
 
 def _plain(text: str) -> str:
-    """A text without what differs from run to run: addresses, times, process numbers."""
+    """A text without what differs from run to run: addresses, times, process numbers; and without libkineto's lines.
+
+    Those are taken out of what a script prints (`isolate.NOISE` of the probe).
+    """
+    text = re.sub(r"(?m)^USDT:.*\n", "", text)
     return re.sub(r"0x[0-9a-f]+|\d\d:\d\d:\d\d|\d{4,}", "N", text)
 
 
-def differs(name: str) -> str:
-    """How a program's run differs where it is recorded; "" if it does not."""
-    folder = tempfile.mkdtemp(prefix="abuse-")
+def _files(folder: Path) -> tuple[tuple[str, str], ...]:
+    """What lies in a folder: each file's name and text."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return tuple((str(path.relative_to(folder)), path.read_text("utf-8", "replace")) for path in files)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder for one run of a program: each run has the same one, whose name a program may print."""
+    folder = FOLDER / "own"
+    folder.mkdir(parents=True)
+    yield folder
+    shutil.rmtree(FOLDER)
+
+
+def _text(name: str) -> tuple[str, int]:
+    """A program in one of its ways, and the instructions that may be stepped."""
     program, _, way = name.partition(VARIANT)
-    text, budget = WAYS[way](PROGRAMS[program]), BUDGET if way == "stepped" else 0
-    alone, recorded = (run(text, how, budget, Path(folder)) for how in ("alone", "recorded"))
-    shutil.rmtree(folder, ignore_errors=True)
+    return WAYS[way](PROGRAMS[program]) + "\n", BUDGET if way == "stepped" else 0
+
+
+def differs(alone: Ended, recorded: Ended) -> str:
+    """How a program's recorded run differs; "" if it does not."""
     told = [f"{what}: {a!r} alone, {b!r} recorded" for what, a, b in (
         ("status", alone.status, recorded.status), ("output", alone.output, recorded.output),
-        ("errors", alone.errors[-900:], recorded.errors[-900:]),
+        ("errors", alone.errors[-900:], recorded.errors[-900:]), ("files", alone.files, recorded.files),
     ) if a != b]  # fmt: skip
     return "; ".join(told)
 
 
+def recorded(name: str) -> str:
+    """How a program that records itself differs from one that does not."""
+    text, budget = _text(name)
+    runs: list[Ended] = []
+    for how in ("alone", "recorded"):
+        with _folder() as folder:
+            runs.append(run(BEGIN + text, (how, str(budget)), folder))
+    return differs(*runs)
+
+
+# --- as a script ---
+
+
+def run_script(text: str, budget: int, folder: Path, runtime: Runtime) -> Ended:
+    """Run a program as `ptexplore trace --script FILE` does."""
+    from ptexplore.capture.probing import TraceRequest
+    from ptexplore.capture.trace import capture
+    from ptexplore.errors import PtexploreError
+    from ptexplore.workspace.typed import typed
+
+    file = folder / "program.py"
+    file.write_text(text, encoding="utf-8")
+    request = TraceRequest(script=str(file), native_most=budget, timeout=PATIENCE, cwd=str(folder))
+    try:
+        session = capture(typed(request), runtime, raising=True)
+    except PtexploreError as error:
+        return Ended(-999, f"{error.message}: {error.why}", "")
+    printed = "".join(seen.data["text"] for seen in session.observations if seen.kind == "output")
+    return Ended(_status(session), _plain(printed), "", _files(folder))
+
+
+def _status(session: Session) -> int:
+    """The exit status that a script's process would have had, by how ptexplore says that it ended."""
+    ending = next((seen.data for seen in session.observations if seen.kind == "raised"), None)
+    if ending is None:
+        return 0
+    by, name, message = ending.get("by", "error"), ending["exception"], ending["message"]
+    if by == "signal":
+        return -int(signal.Signals[name])
+    if by == "exit":
+        return int(message.removeprefix("status "))
+    if name == "SystemExit" and message.isdecimal():
+        return int(message)
+    return -int(signal.SIGINT) if name == "KeyboardInterrupt" else 1
+
+
+def scripts(wanted: list[str]) -> Iterator[tuple[str, str]]:
+    """Each program's name, and how it differs as a script: first all run alone, then in forks of one warm probe."""
+    alone: dict[str, Ended] = {}
+    for name in wanted:
+        with _folder() as folder:
+            alone[name] = run(BEGIN_SCRIPT + _text(name)[0], (), folder, together=True)
+    from ptexplore.capture import probing
+    from ptexplore.source.runtime.describe import find_runtime
+    from tests.warm_probe import warm_probe
+
+    runtime = find_runtime(sys.executable)
+    with warm_probe(runtime.python) as probe:
+        probing._start = probe.start
+        for name in wanted:
+            text, budget = _text(name)
+            with _folder() as folder:
+                yield name, differs(alone[name], run_script(BEGIN_SCRIPT + text, budget, folder, runtime))
+
+
 def names(part: str = "") -> list[str]:
-    """The programs whose name has a part, each in every way."""
+    """The programs, each in every way, in whose name a pattern is found."""
     every = [name + VARIANT * bool(way) + way for way in WAYS for name in PROGRAMS]
-    return [name for name in every if part in name]
+    return [name for name in every if re.search(part, name)]
 
 
-def main(wanted: list[str]) -> None:
-    """Print, for each program, its name and how it differs, as a line of JSON."""
-    for name in wanted or names():
-        print(json.dumps([name, differs(name)]), flush=True)
+def main(what: str, wanted: list[str]) -> None:
+    """Print, for each program, its name and how it differs, as a line of JSON. `what`: "programs" or "scripts"."""
+    told = scripts(wanted) if what == "scripts" else ((name, recorded(name)) for name in wanted)
+    for name, how in told:
+        print(json.dumps([name, how]), flush=True)
 
 
 if __name__ == "__main__":
     program = None
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background is started without
     try:
         import torch
 
         torch.ones(1) + 1
-        main(sys.argv[1:])
+        main(sys.argv[1], sys.argv[2:])
     except Program as asked:
         program = asked.file
-    if program is not None:  # a fork: it ends as a program does
-        exec(compile(program.read_text(encoding="utf-8"), str(program), "exec"), {"__name__": "__main__"})
+    if program is not None:  # a fork: it ends as a program does, whose variables are its module's
+        module = sys.modules["__main__"] = ModuleType("__main__")
+        module.__file__ = str(program)
+        exec(compile(program.read_text(encoding="utf-8"), str(program), "exec"), vars(module))

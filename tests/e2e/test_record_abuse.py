@@ -44,7 +44,7 @@ pytestmark = [
     ids=lambda names: names[0],
 )
 def test_a_program_does_what_it_does_alone(names: tuple[str, ...], tmp_path: Path) -> None:
-    command = [sys.executable, str(PROGRAMS), *names]
+    command = [sys.executable, str(PROGRAMS), "programs", *names]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert dict(map(json.loads, done.stdout.splitlines())) == dict.fromkeys(names, "")

@@ -1114,8 +1114,8 @@ class Interrupted:
 
     def __init__(self, wanted: str, fault: type[BaseException]) -> None:
         fold = vars(recorder().Fold)
-        names = ("take", "_walk", "_unit", "_counted", "_met_before", "_kind", "_shape", "_pack", "_drop_halves")
-        self.codes = {fold[name].__code__ for name in names}
+        names = ("take", "_fold_trees", "_walk", "_unit", "_counted", "_met_before", "_kind", "_shape", "_pack", "_drop_halves")
+        self.codes = {fold[name].__code__ for name in names} | {recorder()._put_back_limits.__code__}
         self.wanted, self.fault = wanted, fault
         self.places: dict[str, None] = {}
 
@@ -1141,7 +1141,7 @@ def folded(seen: Any) -> None:
 
 def interrupted_at(wanted: str, fault: type[BaseException]) -> tuple[Interrupted, Program]:
     """A recording with three folds, of which the second is interrupted at a line."""
-    limit = sys.getrecursionlimit()
+    limit, collects = sys.getrecursionlimit(), gc.isenabled()
     seen, lines = recorder().Recorder(), Interrupted(wanted, fault)
     x = torch.ones(3, requires_grad=True)
     seen.start()
@@ -1159,7 +1159,8 @@ def interrupted_at(wanted: str, fault: type[BaseException]) -> tuple[Interrupted
     finally:
         sys.settrace(None)
         seen.stop()
-        sys.setrecursionlimit(limit)  # raised at the very line that sets it, it stays
+    assert sys.getrecursionlimit() == limit, wanted
+    assert gc.isenabled() == collects, wanted
     return lines, program_of(seen.told())
 
 
@@ -1175,11 +1176,8 @@ def test_a_fold_that_is_interrupted_at_any_line_keeps_what_it_had(fault: type[Ba
     assert not program.cuts
     assert {"aten::sin", "aten::cos"} < set(called(program))
     assert len(whole.places) > 100
-    collects = gc.isenabled()
     for place in whole.places:
         lines, program = interrupted_at(place, fault)
-        if collects:
-            gc.enable()  # as with the limit
         assert place in lines.places
         assert flaw_of(program) is None, place
         names = called(program)
@@ -1200,6 +1198,56 @@ def test_a_profiler_of_the_program_s_that_outlives_the_recording_stays_on() -> N
     torch.exp(torch.ones(2))
     profile.__exit__(None, None, None)
     assert {"aten::sin", "aten::exp"} <= {event.name for event in profile.function_events}
+
+
+@pytest.mark.parametrize("is_over", [False, True], ids=["ends first", "outlives the recording"])
+def test_a_profiler_that_another_thread_starts_between_two_slices_has_its_own_operators(is_over: bool) -> None:
+    """There can be but one: the recorder's goes on when the program's has ended, and neither has what is the other's."""
+    ends, told = threading.Event(), threading.Event()
+    profile = torch.autograd.profiler.profile()
+
+    def beside() -> None:
+        told.set()
+        profile.__enter__()  # as late as what is folded meanwhile needs
+        told.set()
+        ends.wait()
+        torch.exp(torch.ones(2))
+        profile.__exit__(None, None, None)
+
+    def meanwhile() -> None:
+        other.start()
+        told.wait()
+        told.clear()
+
+    other, seen = threading.Thread(target=beside), recorder().Recorder()
+    seen.start()
+    try:
+        torch.neg(torch.ones(2))
+        sys.setprofile(None)
+        seen._slice(meanwhile)
+        sys.setprofile(seen._hook)
+        told.wait()
+        torch.sin(torch.ones(2))
+        if not is_over:
+            ends.set()
+            other.join()
+        torch.cos(torch.ones(2))
+    finally:
+        seen.stop()
+    if is_over:
+        ends.set()
+        other.join()
+    program = program_of(seen.told())
+    assert flaw_of(program) is None
+    ours = [unit[0][1].name for unit in units(program) if unit]
+    assert [name for name in ours if name in ("aten::neg", "aten::sin", "aten::cos", "aten::exp")] == (
+        ["aten::neg"] if is_over else ["aten::neg", "aten::cos"]
+    )
+    assert not any("recording failed" in cut for cut in program.cuts)
+    theirs = {event.name for event in profile.function_events}
+    assert "aten::exp" in theirs
+    assert not theirs & {"aten::neg", "aten::sin", "aten::cos"}
+    assert not any(name.startswith("ptexplore:") for name in theirs)
 
 
 def test_a_start_whose_watcher_does_not_begin_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
