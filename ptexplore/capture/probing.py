@@ -74,6 +74,9 @@ PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
 IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk
 IDLE = ("operators", "done")  # messages after which a probe waits for us
 GRACE = 10.0  # seconds after which the probe would have ended something itself
+FOLDING = (
+    60.0  # seconds that a program may take, once it was interrupted, to say what it did: another interrupt ends it
+)
 DAY = 86400.0  # seconds
 DEBUG = "PTEXPLORE_DEBUG=1 shows what it printed"
 
@@ -91,6 +94,8 @@ def ask(
 ) -> Generator[dict[str, Any]]:
     """Yield the probe's messages after its "ready"; all runs that it begins may take `timeout` seconds together.
 
+    Of a trace the probe itself sees to that; it is ended here only where it does not.
+
     `environment` are variables that it gets besides ours. When the iterator ends, `left` has what runs left running.
 
     Raises PtexploreError for a probe that cannot start, has no torch or another one or breaks the channel, Stopped for
@@ -100,21 +105,22 @@ def ask(
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given, environment, repeatable=not request.get("vary"))
-    yield from _heard(child, runtime, timeout, {"ready": timeout}, left)
+    allowed = _at_most(timeout) if request["work"] == "trace" else timeout
+    yield from _heard(child, runtime, timeout, {"ready": allowed}, left)
 
 
 def ask_of_program(
     runtime: Runtime, request: dict[str, Any], timeout: float, left: list[LeftProcess] | None = None
 ) -> Generator[dict[str, Any]]:
-    """As `ask`, of a program: one that is interrupted, or takes too long, tells what it did until then.
+    """As `ask`, of a program: one that is interrupted tells what it did until then.
 
-    A message "stopped" says which of the two it was. What does not answer within seconds is ended as `ask` ends it.
+    What does not answer within a minute is ended as `ask` ends it.
     """
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
-    yield from _heard(_Patient(child), runtime, timeout, {"ready": timeout}, left)
+    yield from _heard(_Patient(child), runtime, timeout, {"ready": _at_most(timeout)}, left)
 
 
 @dataclass
@@ -124,20 +130,18 @@ class _Patient:
     child: processes.Child
 
     def messages(self, timeout: float, extend: Callable[[dict[str, Any]], float | None]) -> Iterator[dict[str, Any]]:
-        """As `processes.Child.messages`, with a message "stopped" where the child had to be interrupted."""
+        """As `processes.Child.messages`."""
         begun = False
         try:
             for message in self.child.messages(timeout, extend):
                 begun = begun or message.get("type") == "begin"
                 yield message
             return
-        except (KeyboardInterrupt, processes.ChannelTimeout) as error:
+        except KeyboardInterrupt:
             if not begun:
                 raise
-            stopped = "interrupt" if isinstance(error, KeyboardInterrupt) else "timeout"
-        yield {"type": "stopped", "by": stopped}
         self.child.interrupt()
-        yield from self.child.messages(GRACE, lambda _: None)
+        yield from self.child.messages(FOLDING, lambda _: None)
 
     def descendants(self) -> list[processes.Descendant]:
         """As `processes.Child.descendants`."""
@@ -167,6 +171,11 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
     return given, _heard(child, runtime, timeout, _allowed(timeout, IMPORT_TIMEOUT) | dict.fromkeys(IDLE, DAY))
 
 
+def _at_most(timeout: float) -> float:
+    """For how long a probe that sees to its time itself is waited for: its first run may say what it saw until then."""
+    return 2 * timeout + 4 * GRACE
+
+
 def _allowed(timeout: float, ready: float) -> dict[str, float]:
     """How long what follows a message may take.
 
@@ -192,6 +201,8 @@ def _heard(
             if message.get("type") == "begin":
                 running = f"the {message.get('recorder')} pass"
             _check(message, runtime)
+            if message.get("type") == "late":
+                raise _too_slow(timeout, running)
             yield message
     except processes.ChannelTimeout as error:
         raise _too_slow(timeout, running) from error

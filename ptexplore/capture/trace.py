@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -193,6 +194,19 @@ def _with_functions(seen: dict[str, Any]) -> dict[str, Any]:
     return {**seen, "data": data | {"stack": to_builtins(list(stack_at(places, symbols_dir())))}}
 
 
+def _as_typed(message: dict[str, Any], request: TraceRequest) -> None:
+    """Name the script as it was typed, in what a probe tells: Python itself knows it with its folder."""
+    script = str(request.script)
+    file = request.cwd + os.sep + script
+    pending: list[Any] = [message["observations"], *(message["program"]["paths"] if "program" in message else ())]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict) and value.get("file") == file:
+            value["file"] = script
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        pending += (item for item in inner if isinstance(item, (dict, list)))
+
+
 def gather(
     messages: Iterable[dict[str, Any]], request: TraceRequest, runtime: Runtime, *, raising: bool = False
 ) -> Session:
@@ -231,7 +245,7 @@ class _Heard:
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
-    late: bool = False  # whether the program was stopped since it took too long
+    late: bool = False  # whether the program was interrupted since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # where the first call is shown though a later one was asked for
 
@@ -245,8 +259,6 @@ class _Heard:
         self._ready(message.get("varies", ()))
         if kind == "begin":
             self.running = recorder
-        elif kind == "stopped":
-            self.late = message["by"] == "timeout"
         elif recorder == TWICE:
             self._second_run(kind, message)
         elif kind == "first":
@@ -288,18 +300,28 @@ class _Heard:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
         self.passes[recorder] = message
         self.late = self.late or bool(message.get("late"))
+        message["observations"] = [_with_functions(seen) for seen in message["observations"]]
+        if self.request.script is not None and not os.path.isabs(self.request.script):
+            _as_typed(message, self.request)
+        seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
+        if seen is not None and seen["data"].get("by") == "timeout":
+            self._ended_by_time(recorder, seen["data"])
         if "program" in message:
             self._program(message)
-        message["observations"] = [_with_functions(seen) for seen in message["observations"]]
-        seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
         if seen is not None and not (self.raising and is_told(seen["data"])):
             raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
         for seen in message["observations"] if recorder != AGAIN else ():
-            if self.late and seen["kind"] == "raised":
-                continue  # that is our own interrupt
             data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
+
+    def _ended_by_time(self, recorder: str, ended: dict[str, Any]) -> None:
+        """Say of a run that was ended how long it had; what it called is known, and no later pass ran."""
+        self.late = False  # it is told
+        ended["message"] = f"the {self.request.timeout:g} s of all runs were over; --timeout S gives it longer"
+        if recorder != PROGRAM:
+            missing = "".join(NOT_TOLD.values()) if recorder != "once" else ""
+            self.no_native = f"the time was over before{missing}"
 
     def _first_call(self, first: FirstCall) -> None:
         """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
@@ -329,7 +351,7 @@ class _Heard:
         self.program, seen = observed(program_of(message["program"]))
         self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
         if self.late:
-            text = f"the script was stopped after {self.request.timeout:g} s: --timeout S gives it longer"
+            text = f"the script was interrupted after {self.request.timeout:g} s: --timeout S gives it longer"
             self.add("program", "stopped", {"text": text})
         steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
         if steps:

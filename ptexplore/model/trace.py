@@ -440,7 +440,7 @@ class HandedError:
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
 
 
-EndedBy = Literal["error", "signal", "exit"]  # what ends a run: `exit` is a call of os._exit
+EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exit` is a call of os._exit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import difflib
 import hashlib
 import linecache
 import math
+import os
 import random
 import re
 import symtable
@@ -120,6 +121,11 @@ def _refused(error: SyntaxError, source: str, label: str) -> Refused:
     return Refused("statements", f"{label} is {noun}, not one expression")
 
 
+def script_file(script: str) -> str:
+    """A script's name as Python itself gives it to the script (`__file__`, tracebacks): behind the current folder."""
+    return script if os.path.isabs(script) else os.getcwd() + os.sep + script
+
+
 def check_script(script: str, sha256: str | None = None) -> CodeType:
     """The code of a script, read once. Raises Refused for one that cannot be read, is no Python or has other bytes."""
     try:
@@ -127,7 +133,7 @@ def check_script(script: str, sha256: str | None = None) -> CodeType:
             source = file.read()
         if sha256 is not None and hashlib.sha256(source).hexdigest() != sha256:
             raise Refused("script", "the script is no longer as it was shown: it changed since then")
-        return compile(source, script, "exec", dont_inherit=True)
+        return compile(source, script_file(script), "exec", dont_inherit=True)
     except SyntaxError as error:
         where = (error.lineno or 1, error.offset or 1)
         text = source.decode(errors="replace")

@@ -26,6 +26,13 @@ LEAST_LIMIT = 1 << 20
 FIRST = 8  # bytes before the first answer: where it begins, and how long it is
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
 
+# The signals by which a process hears how much of its time has gone by, and that it is over: it then says what it saw.
+# No program uses them. Python's own handlers hear the first two: they run between two instructions of Python, where
+# nothing is half done. Code of C that does not end hears the last, wherever it is. 0: there are none here.
+TIME_GOES_BY, TIME_IS_OVER, HURRY = (
+    (int(signal.SIGRTMAX) - n for n in (3, 2, 1)) if hasattr(signal, "SIGRTMAX") else (0, 0, 0)
+)
+
 RUNNING = "<frozen runpy>"  # which runs a script for us
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -256,8 +263,19 @@ class Abandoned(BrokenPipeError):
     """Whoever reads `guard` is gone: nobody waits for the child's answer any more."""
 
 
-def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) -> ChildOutcome:
-    """Fork, do `work` in the child, and return what it wrote; after `limit` seconds the child is killed.
+@dataclass(frozen=True)
+class TimeLimit:
+    """After how many seconds a child is ended, and how: by each of the `signals`, behind which it has so many seconds.
+
+    At these it may end itself, and answer what it saw until then. Behind the last it is killed.
+    """
+
+    seconds: float
+    signals: tuple[tuple[int, float], ...] = ()
+
+
+def isolated(work: Callable[[], bytes], guard: int, limit: TimeLimit | None = None) -> ChildOutcome:
+    """Fork, do `work` in the child, and return what it wrote; the child is ended where its time is over.
 
     The child's stdin is empty; its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG).
     `guard` is the writing end of a pipe, which the child does not get. Raises Abandoned when its reader goes away.
@@ -337,12 +355,13 @@ _PIECE = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 Sinks = dict[int, PrintedText]
 
 
-def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[int, bool]:
-    """Read until the child is gone, and tell whether that was our doing.
+def _wait(process: int, sinks: Sinks, guard: int, limit: TimeLimit | None) -> tuple[int, bool]:
+    """Read until the child is gone, and tell whether its time was over.
 
     Not until end of file: what the child started may hold its pipes for ever.
     """
-    watch, end, late = _watch(process), None if limit is None else time.monotonic() + limit, False
+    watch, end, late = _watch(process), None if limit is None else time.monotonic() + limit.seconds, False
+    further = iter(limit.signals if limit is not None else ())
     poll = select.poll()
     for descriptor in (*sinks, *([watch] if watch is not None else [])):
         poll.register(descriptor, select.POLLIN)
@@ -350,8 +369,10 @@ def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[
     try:
         while (status := _turn(process, poll, sinks, guard, watch, end)) is None:
             if end is not None and time.monotonic() >= end:
-                late, end = True, None
-                os.kill(process, signal.SIGKILL)
+                number, seconds = next(further, (signal.SIGKILL, None))
+                end = None if seconds is None else end + seconds
+                late = late or number != TIME_GOES_BY
+                os.kill(process, number)
     finally:
         if watch is not None:
             os.close(watch)
@@ -442,6 +463,8 @@ def _settle(output: int, private: tuple[int, ...]) -> None:
         os.dup2(output, 2)
     for descriptor in {null, output} - {0, 1, 2}:
         os.close(descriptor)
+    if TIME_GOES_BY:
+        signal.signal(TIME_GOES_BY, signal.SIG_IGN)  # until it is of use
     _limit()
 
 

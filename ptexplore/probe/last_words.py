@@ -16,6 +16,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from . import isolate
+from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER
 from .taken import os, signal, sys, time
 
 # What kills a process and can be noticed; SIGTRAP is what calls are stepped by.
@@ -23,23 +24,25 @@ SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS", "SIGTER
 CLONE = {"x86_64": 56, "aarch64": 220}  # the number of the system call that forks, and nothing else: no lock is taken
 EVERY_CHILD = 0x40000000  # __WALL of Linux: one that tells nobody of its end, too
 ON_STACK, WITH_INFO, ONCE = 0x08000000, 4, -0x80000000  # SA_ONSTACK, SA_SIGINFO, SA_RESETHAND
+IGNORED = ctypes.c_void_p(1)  # SIG_IGN
 OF_PROCESS = 2  # CPUCLOCK_SCHED of Linux: as clock_getcpuclockid(3) makes the clock of a process
 STACK = 4 << 20  # bytes for the handler, where the process's own stack is used up
 PATIENCE = 15_000  # milliseconds that the fork may take
+AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: who sent these signals waits no longer than it wants to
 DEEPEST = 64  # functions of C++ that are told
 OURS, BELOW = isolate.OURS, "guarded"  # whose functions call the traced code, and by which of them
 
-KILLED, EXITING = "signal", "exit"  # what ends a process
-EXIT_NAME = "os._exit"
+KILLED, EXITING, LATE = "signal", "exit", "timeout"  # what ends a process
+EXIT_NAME, LATE_NAME = "os._exit", "--timeout"
 
 Tell = Callable[[BaseException], bytes]
 EXIT: Any = os._exit
 
 
 class Ended(BaseException):
-    """What ended a process, in the form of an error: its class has the name of the signal, or of the function.
+    """What ended a process, in the form of an error: its class has the name of the signal, function or option.
 
-    `by` says which of the two; `cpp`: the functions of C++ on the stack, innermost first, each as a library's file and
+    `by` says which of these; `cpp`: the functions of C++ on the stack, innermost first, each as a library's file and
     an address in it.
     """
 
@@ -100,8 +103,11 @@ def _ended(by: str, name: str, frame: FrameType | None) -> Ended:
 
 
 @contextmanager
-def spoken(tell: Tell) -> Iterator[None]:
-    """Have `tell` give the answer of this process if a signal, or `os._exit`, ends it in this block."""
+def spoken(tell: Tell, goes_by: Callable[[], None] | None = None) -> Iterator[None]:
+    """Have `tell` give the answer of this process if a signal, or `os._exit`, ends it in this block.
+
+    `goes_by` is called now and then as its time goes by.
+    """
     if isolate.is_forked() or not _prepared():
         yield
         return
@@ -111,8 +117,11 @@ def spoken(tell: Tell) -> Iterator[None]:
     stack = _Stack(ctypes.addressof(_state.stack), 0, STACK)
     of_before = _Stack()
     library.sigaltstack(ctypes.byref(stack), ctypes.byref(of_before))
-    for name in SIGNALS:
-        number, had = int(getattr(signal, name)), _Action()
+    if goes_by is not None:
+        signal.signal(TIME_GOES_BY, lambda *_: goes_by())
+    signal.signal(TIME_IS_OVER, _in_time)
+    for number in (*(int(getattr(signal, name)) for name in SIGNALS), HURRY):
+        had = _Action()
         library.sigaction(number, None, ctypes.byref(had))
         if had.handler is None:  # the default: to die
             library.sigaction(number, ctypes.byref(action), None)
@@ -124,8 +133,9 @@ def spoken(tell: Tell) -> Iterator[None]:
         for number, had in before:
             now = _Action()
             library.sigaction(number, None, ctypes.byref(now))
-            if now.handler == action.handler:
+            if now.handler == action.handler and number != HURRY:
                 library.sigaction(number, ctypes.byref(had), None)
+        _hear_no_more()
         if of_before.flags == 2:  # SS_DISABLE: there was none
             library.sigaltstack(ctypes.byref(of_before), None)
 
@@ -168,7 +178,7 @@ def _dying(number: int, _info: int, _context: int) -> None:
         sys.setprofile(None)
         tell, _state.tell = _state.tell, None
         if tell is not None and os.getpid() == _state.process:
-            _fork(tell, number)
+            _fork(tell, number, sys._getframe(0).f_back)
     finally:
         _state.library.signal(number, None)  # the default: to die
         _state.library.kill(os.getpid(), number)
@@ -177,23 +187,43 @@ def _dying(number: int, _info: int, _context: int) -> None:
 _HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(_dying)
 
 
-def _fork(tell: Tell, number: int) -> None:
-    """Have a fork of this process give its answer, and wait until it has."""
+def _in_time(number: int, frame: FrameType | None) -> None:
+    """The handler of Python's own that hears that the time is over: the answer is given, and the process ends."""
+    tell, _state.tell = _state.tell, None
+    if tell is None or os.getpid() != _state.process:
+        return
+    _hear_no_more()
+    sys.setprofile(None)
+    try:
+        _fork(tell, number, frame)
+    finally:
+        EXIT(1)
+
+
+def _hear_no_more() -> None:
+    """Ignore how much of the time has gone by: the answer is on its way."""
+    for number in (TIME_GOES_BY, TIME_IS_OVER):
+        signal.signal(number, signal.SIG_IGN)
+    _state.library.signal(HURRY, IGNORED)
+
+
+def _fork(tell: Tell, number: int, frame: FrameType | None) -> None:
+    """Have a fork of this process, which was in `frame`, give its answer, and wait until it has."""
     library = _state.library
-    frame = sys._getframe(1).f_back
     fork = library.syscall(CLONE[platform.machine()], 0, 0, 0, 0, 0)
     if fork == 0:
         try:
             depth = library.backtrace(ctypes.byref(_state.addresses), DEEPEST)
             isolate.adopt_answer(_state.process)
-            error = _ended(KILLED, signal.Signals(number).name, frame)
+            is_late = number in (TIME_IS_OVER, HURRY)
+            error = _ended(LATE, LATE_NAME, frame) if is_late else _ended(KILLED, signal.Signals(number).name, frame)
             error.cpp = list(_places(_state.addresses[at] for at in range(depth)))
             _answer(tell, error)
         finally:
             EXIT(0)
-    waited = 0
+    waited, most = 0, AS_LONG_AS_IT_TAKES if number in (TIME_IS_OVER, HURRY) else PATIENCE
     while fork > 0 and library.waitpid(fork, None, EVERY_CHILD | os.WNOHANG) == 0:
-        if waited > PATIENCE:
+        if waited > most:
             library.kill(fork, int(signal.SIGKILL))
             library.waitpid(fork, None, EVERY_CHILD)
             return

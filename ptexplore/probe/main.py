@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from types import ModuleType
 from typing import Any, ClassVar
@@ -110,7 +111,7 @@ def work(request: dict[str, Any], channel: Any) -> None:
     elif request["work"] == "stack":
         trace.run_again_for_stack(request, channel)
     else:
-        trace.run_passes(request, known, channel)
+        trace.run_passes({**request, "until": time.monotonic() + float(request["timeout"])}, known, channel)
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ from typing import Any
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
 from .catalogue import place_of
-from .expression import Namespace, Refused, check_attributes, check_script, parse, read, text_of
+from .expression import Namespace, Refused, check_attributes, check_script, parse, read, script_file, text_of
+from .profiler_load import ProfilerLoad
 from .raising import Raised
 from .values import describe, type_name
 
@@ -46,6 +47,8 @@ class Pass:
     saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
     imported: int = 0  # modules that the evaluation imported
     raised: Raised | None = None  # what ended the evaluation
+    load: ProfilerLoad | None = None  # what is recorded, at most
+    is_full: bool = False  # no more operators are recorded
     stage: str = "expression"  # what runs, or ran last: as `Raised` has it
 
     def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
@@ -159,8 +162,8 @@ def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None)
     tree = read(request)
     names = _names(request, tree, before)
     if tree is None:
-        shown = request.get("script_sha256")  # the very bytes that were shown run: they are not read again after this
-        code = check_script(request["script"], shown) if shown is not None else None
+        # The very bytes that were shown run, where they were: they are not read again after this.
+        code = check_script(request["script"], request.get("script_sha256"))
         return Pass(recorder, request, names, lambda: _script(request["script"], code))
     check_attributes(tree, names.values)
     code = compile(tree, frames.EXPRESSION, "eval")
@@ -203,21 +206,17 @@ def _calls_around() -> int:
     return depth + RUNNING
 
 
-def _script(script: str, code: CodeType | None = None) -> None:
-    """Run a script as Python would: its folder first on sys.path, its name __main__, no arguments.
-
-    `code` is of the script, where no other may run: it is run as `runpy` runs what it reads from the file.
-    """
+def _script(script: str, code: CodeType) -> None:
+    """Run a script, whose code is given, as Python would: its folder first on sys.path, __main__, no arguments."""
     sys.setrecursionlimit(sys.getrecursionlimit() + _calls_around())
     sys.argv = [script]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
     spawning = sys.modules.get("multiprocessing.process")  # torch has loaded it, in a folder of ours
     if spawning is not None:
         spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # from where a spawned process loads the script
-    if code is None:
-        runpy.run_path(script, run_name="__main__")
-    else:
-        runpy._run_module_code(code, None, "__main__", pkg_name="", script_name=script)  # type: ignore[attr-defined]
+    file = script_file(script)
+    with runpy._TempModule("__main__") as main:  # type: ignore[attr-defined]  # as runpy.run_path, which changes sys.argv
+        runpy._run_code(code, vars(main.module), None, "__main__", None, "", file)  # type: ignore[attr-defined]
 
 
 Told = Callable[[dict[str, Any], dict[str, list[dict[str, Any]]]], dict[str, Any]]
@@ -256,10 +255,22 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
         with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
-            with api.no_other_profiler(_refuse_profiler), last_words.spoken(dying):
+            running.load = ProfilerLoad(at_once=True)
+            with api.no_other_profiler(_refuse_profiler), last_words.spoken(dying, partial(_goes_by, running)):
                 result, starts = _evaluated(running)
             unpatched.put_back()
     return message(*_told(running, profile, watch, hooked, result, starts))
+
+
+def _goes_by(running: Pass) -> None:
+    """Look how much was recorded: where too much of the time that there is would go by to read it, that ends."""
+    assert running.load is not None
+    running.load.look()
+    why = running.load.too_much(float(running.request["timeout"]), isolate.available_memory())
+    if why and not running.is_full:
+        api.record_operators(on=False)
+        running.is_full = True
+        running.cuts.append(f"operators that ran later are not told: {why}")
 
 
 def _told(

@@ -16,14 +16,17 @@ from . import autograd, clock, freed, isolate, last_words, native, passes, throw
 from . import torch_api as api
 from .frames import GIVEN
 from .held_signals import HeldSignals, is_the_programs
-from .last_words import EXIT_NAME, EXITING, KILLED
+from .last_words import EXIT_NAME, EXITING, KILLED, LATE, LATE_NAME
 from .raising import Raised
 from .recording import TRIES, Recorder
-from .taken import os, sys, threading
+from .taken import os, sys, threading, time
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
 CUT = "the process ended without a word: what ran since its operators were last kept is not told"
+NOT_IN_TIME = (
+    "it did not end when its time was over, and was killed: what ran since its operators were last kept is not told"
+)
 EXPRESSION = "<expression>"  # its file
 BLOCK = "block"  # where a block of the user's own process raised
 FORKED = "this process was forked from the one that is recorded"
@@ -38,12 +41,14 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
     budget = int(request["native_most"]) if request.get("native") and not request.get("native_op") else 0
-    recorder = Recorder((request["script"],), budget, float(request["timeout"]), running.names.seed_numpy)
+    left = max(request["until"] - time.monotonic(), 0.0)
+    recorder = Recorder((request["script"],), budget, left, running.names.seed_numpy)
     limit = sys.getrecursionlimit()
 
     def dying(error: BaseException) -> bytes:
         unpatched.put_back()
         running.raised = Raised("script", error)
+        recorder.late = recorder.late or (isinstance(error, last_words.Ended) and error.by == LATE)
         recorder.stop(dying=True)
         return isolate.encoded({"type": "pass", "recorder": RECORDER, **_told(recorder, running, known)})
 
@@ -56,6 +61,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
             with last_words.spoken(dying):
                 running.attempt("script", running.evaluate)
                 _wait_for_threads(running)
+                recorder.limit = None  # it came to its end in time
         finally:
             unpatched.put_back()
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
@@ -101,10 +107,11 @@ def ended(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]
     """The message of a script whose process ended without a word: what was kept last, and how it ended."""
     by, name = (KILLED, outcome.signal) if outcome.signal is not None else (EXITING, EXIT_NAME)
     status = "" if outcome.exit_code is None else f"status {outcome.exit_code}"
+    by, name, status = (LATE, LATE_NAME, "") if outcome.late else (by, name, status)
     raised = {"stage": "script", "exception": name, "message": status, "by": by}
-    told["program"]["cuts"].append(CUT)
+    told["program"]["cuts"].append(NOT_IN_TIME if outcome.late else CUT)
     seen = [*told["observations"], {"recorder": RECORDER, "kind": "raised", "data": {**raised, "close": []}}]
-    return {**told, "type": "pass", "raised": True, "observations": seen}
+    return {**told, "type": "pass", "raised": True, "late": outcome.late, "observations": seen}
 
 
 def _called(told: dict[str, Any]) -> set[str]:
@@ -115,6 +122,8 @@ def _seen_of(recorder: Recorder, raised: Raised | None) -> list[Seen]:
     """What is seen of what the program raised: that, where C++ threw it, who wrote to a saved tensor."""
     if raised is None:
         return []
+    if recorder.late and isinstance(raised.error, KeyboardInterrupt):  # it is ours
+        return [(RECORDER, "raised", {**raised.told(), "by": LATE, "exception": LATE_NAME, "message": ""})]
     thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
     seen = [(RECORDER, "raised", raised.told())]
     seen += [(throws.RECORDER, "thrown", thrown)] if thrown is not None else []

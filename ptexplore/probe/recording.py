@@ -37,12 +37,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, freed, last_words, unpatched, written
+from . import at_work, clock, events, freed, isolate, last_words, unpatched, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
 from .held_signals import HeldSignals, is_the_programs
 from .paths import Label, Path
+from .profiler_load import ProfilerLoad
 from .raising import IN_TEXT, OURS
 from .taken import gc, os, signal, sys, threading, time
 from .throws import ASK, NoNotes, ThrowLog
@@ -182,13 +183,13 @@ class Recorder:
     __slots__ = (
         "_backwards", "_before", "_budget", "_builtins", "_called_before", "_captures", "_failed", "_fast_ranges",
         "_find_and_load", "_fold", "_forward_level", "_given_up", "_graph", "_hook", "_hook_calls",
-        "_hook_calls_before", "_hook_time", "_import", "_keep_next", "_labels", "_left", "_loaded",
-        "_local", "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before",
-        "_overflowed", "_own_fork", "_paths", "_profile", "_ranges_at_work", "_sets", "_sets_by_words",
-        "_size", "_starting", "_threads", "_threw",
-        "_throws", "_ticked", "_timed_next", "_turn", "_uncounted", "_user_files", "_watched", "_watcher", "began",
-        "clock", "cuts", "device", "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit",
-        "named", "process", "processor", "root", "slicing", "stepping",
+        "_hook_calls_before", "_hook_time", "_import", "_keep_next", "_labels", "_left", "_load", "_loaded", "_local",
+        "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before", "_overflowed",
+        "_own_fork", "_paths", "_profile", "_profiles", "_ranges_at_work", "_sets", "_sets_by_words", "_size",
+        "_starting", "_stops_recording", "_threads", "_threw", "_throws", "_ticked", "_timed_next", "_turn",
+        "_uncounted", "_user_files", "_watched", "_watcher", "began", "clock", "cuts", "device", "ended", "held_back",
+        "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named", "process", "processor", "root",
+        "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -208,8 +209,12 @@ class Recorder:
         # Called now and then as the program goes on, so that what was recorded is kept if it is killed; and when next.
         self.keeps = self._forward_level = None
         self._budget = native_budget  # instructions that may be stepped
-        # Seconds after which the program is interrupted, where calls of it are stepped; and whether it was.
+        # Seconds after which the program is interrupted, what it has recorded folded by then; and whether it was.
         self.limit, self.late = limit, False
+        self._profiles = 0  # how many were begun
+        self._load = 0, ProfilerLoad()  # which of them was looked at last, and what it holds
+        # No more operators are to be recorded until the profiler can be stopped; and whether that is so already.
+        self._stops_recording = False, False
         self.stepping: Stepping | None = None
         self._no_stepping: str | None = None
         self._called_before: set[tuple[Label, int]] = set()  # where calls are stepped: builtins, with the sets
@@ -799,6 +804,9 @@ class Recorder:
         if not self._is_safe():
             now = time.perf_counter_ns()  # to look takes the longer the deeper calls nest
             self._not_before = max(self._not_before, now + 10 * (now - began))
+            if self._stops_recording == (True, False) and _get_ident() == self._main:
+                self._stops_recording = True, True
+                api.record_operators(on=False)
             if self._left < -50 * SLICE and self._left % SLICE == 0:
                 self._cut("the profiler could not be stopped for long, since an operator was always at work")
             return
@@ -959,6 +967,8 @@ class Recorder:
         return were_open
 
     def _new_profile(self) -> Any:
+        self._record_again()
+        self._profiles += 1
         profile = self._starting = api.profiler(device=api.launching_device())
         self.device = profile.use_device or self.device
         self.clock.start()
@@ -1055,22 +1065,43 @@ class Recorder:
         while not self._watched.acquire(timeout=TICK):
             if not self.began:  # the recorder is still being put in place
                 continue
-            self._end_in_time()
+            if not self.is_block:
+                self._look_at_load()
+                self._end_in_time()
             while self.held_back:
                 signal.pthread_kill(self._main, self.held_back.pop())
             quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
+            quiet = quiet or self._stops_recording == (True, False)
             asked = max(asked, self._ticked)  # a tick that an earlier recorder asked for may come late
             if asked == self._ticked == over and (quiet or self._threw):
                 asked += 1
                 ctypes.pythonapi.Py_AddPendingCall(_PENDING, None)
             over = self._ticked
 
-    def _end_in_time(self) -> None:
-        """Interrupt the program where its own time, without that of stepping, is over."""
-        if self.limit is None or self.stepping is None or self.late:
+    def _look_at_load(self) -> None:
+        """Look how much the profiler may hold where it was not stopped for long; if it is too much, record no more."""
+        if self._load[0] != self._profiles:
+            self._load = self._profiles, ProfilerLoad()
             return
-        took = time.perf_counter_ns() - self.began - self.stepping.waited_until_now
-        if took > self.limit * 1e9:
+        load = self._load[1]
+        load.look()
+        why = "" if self._stops_recording[0] else load.too_much(self.limit, isolate.available_memory())
+        if why:
+            self._cut(f"an operator was at work in which so many others ran that the rest of these is not told: {why}")
+            self._stops_recording = True, False
+
+    def _record_again(self) -> None:
+        """Record operators again, if that was ended."""
+        (_, ended), self._stops_recording = self._stops_recording, (False, False)
+        if ended:
+            api.record_operators(on=True)
+
+    def _end_in_time(self) -> None:
+        """Interrupt the program where its time is over, less that which it takes to fold what the profiler holds."""
+        if self.limit is None or self.late:
+            return
+        took = time.perf_counter_ns() - self.began
+        if took > (self.limit - self._load[1].seconds) * 1e9:
             self.late = True
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -1231,6 +1262,8 @@ class Recorder:
             elif not self.is_over and not self.interrupted:
                 self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
         self.is_over = True
+        if _get_ident() == self._main:
+            self._record_again()
         if threading.getprofile() is self._hook:
             threading.setprofile(self._before[1])
         if self._import is not None and BOOTSTRAP._find_and_load is self._import:

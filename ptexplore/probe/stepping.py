@@ -146,12 +146,6 @@ class Stepping:
         new, self.brought_new = self.brought_new, False
         return new and self.reason is None and self.left > FORK
 
-    @property
-    def waited_until_now(self) -> int:
-        """Nanoseconds that the program waited, those of a wait that lasts among them."""
-        since = self._since
-        return self.waited + (time.perf_counter_ns() - since if since is not None else 0)
-
     # --- what is folded ---
 
     def met(self, key: Key, first: dict[str, Any], path: int, duration: int, site: Any) -> None:

@@ -366,6 +366,11 @@ def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
     )
 
 
+def record_operators(*, on: bool) -> None:
+    """Whether operators that this thread calls from here on are recorded. Those that have begun end as they would."""
+    torch._C._autograd._enable_record_function(on)
+
+
 DEVICES = ("cuda", "xpu")  # those that launch work which a profiler of this torch may tell of
 
 

@@ -6,20 +6,28 @@ import json
 import re
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from . import dispatch, freed, isolate, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import UNREPEATABLE, Refused
-from .isolate import Channel, ChildOutcome, isolated
+from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, TimeLimit, isolated
 from .last_words import EXITING
 from .stepper import Unavailable
 
 EXITED, DIED = b'"by":"exit"', re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: what ended the process
 PASSES = ("ops", "frames", "dispatch")
 ALONE = "alone"  # a run without recorders
+LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over
+BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unless code of C does not end
+LOOKS = tuple(
+    1 / part for part in (64, 32, 16, 8, 4, 2)
+)  # parts of its time at which a run looks how much it has recorded
+TELLING = 10.0  # seconds that a run has, at least, to say what it saw when its time is over
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
@@ -35,30 +43,24 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
 
     A script is run once, under a recorder of its own, and again only where that is asked for: for one operator call, or
-    to see who wrote to a saved tensor.
+    to see who wrote to a saved tensor. Where `request["until"]` says when the time of all runs is over, the first one
+    says what it saw until then, and a later one is given up.
     """
     if request.get("script") is not None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
-        outcome = _forked(program.RECORDER, request, known, channel)
-        _told(program.RECORDER, outcome, channel)
-        counted = OPERATORS.search(outcome.answer)
-        if request.get("twice") and counted is not None:
-            second = {**request, "operators": int(counted[1])}
-            _told(twice.RECORDER, _forked(twice.RECORDER, second, known, channel), channel)
-        if request.get("again") and writes.REASON in outcome.answer:
-            _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
-        if request.get("native") and request.get("native_op"):
-            _step({**request, "repeat": passes.AGAIN}, known, channel)
+        _run_script(request, known, channel)
         return
     dispatch.settle()
     wanted = ("once",) if request["once"] else PASSES
     first, request = _warmed(wanted[0], request, known, channel)
+    if first.late:
+        _told(wanted[0], first, channel)
+        return
     passed = PASSED.match(first.answer)
     request = {**request, "raises": passed is not None and bool(passed[3])}
     digests = set()
     for recorder in wanted:
         outcome = first if recorder == wanted[0] else _forked(recorder, request, known, channel)
-        if not outcome.answer:
+        if not outcome.answer and not outcome.late:
             _ended(recorder, outcome, request, known, channel)
             return
         digest = _told(recorder, outcome, channel)
@@ -72,6 +74,22 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         channel.send({"type": "unavailable", "recorder": native.RECORDER, "message": message})
     elif request.get("native"):
         _step(request, known, channel)
+
+
+def _run_script(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
+    outcome = _forked(program.RECORDER, request, known, channel, _limit(request, patience=TELLING))
+    _told(program.RECORDER, outcome, channel)
+    if LATE in outcome.answer:
+        return
+    counted = OPERATORS.search(outcome.answer)
+    if request.get("twice") and counted is not None:
+        second = {**request, "operators": int(counted[1])}
+        _told(twice.RECORDER, _forked(twice.RECORDER, second, known, channel), channel)
+    if request.get("again") and writes.REASON in outcome.answer:
+        _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
+    if request.get("native") and request.get("native_op"):
+        _step({**request, "repeat": passes.AGAIN}, known, channel)
 
 
 def _ended(
@@ -123,11 +141,13 @@ def _warmed(
     it shows, so that all see a run that found caches filled and modules imported, as the native pass does. What cannot
     be repeated is not: its first run is shown, and why; the native pass then steps that one, unless it imports modules.
     """
-    outcome = _forked(recorder, request, known, channel)
+    outcome = _forked(recorder, request, known, channel, _limit(request, telling=True))
     passed = PASSED.match(outcome.answer)
+    if outcome.late:
+        return outcome, request
     if passed and passed[4] and not (request["once"] or request.get("first")):  # none of what was typed named it
         request = {**request, "begin": passed[4].decode()}
-        outcome = _forked(recorder, request, known, channel)
+        outcome = _forked(recorder, request, known, channel, _limit(request, telling=True))
         passed = PASSED.match(outcome.answer)
     if passed is None or request["once"] or request.get("first"):
         return outcome, request
@@ -137,7 +157,7 @@ def _warmed(
     for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
         for warm_ups in passes.WARM_UPS[imported > 0 :]:
             repeated = {**request, "repeat": repeat, "imported": imported, "warm_ups": warm_ups}
-            second = _forked(recorder, repeated, known, channel, limit)
+            second = _forked(recorder, repeated, known, channel, _limit(request, most=limit), "second")
             same = PASSED.match(second.answer)
             if same is None or same[1] == passed[1]:
                 break
@@ -170,11 +190,37 @@ def _failed(outcome: ChildOutcome) -> str:
 
 
 def _forked(
-    recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel, limit: float | None = None
+    recorder: str,
+    request: dict[str, Any],
+    known: dict[str, str],
+    channel: Channel,
+    limit: TimeLimit | None = None,
+    begins: str = "begin",
 ) -> ChildOutcome:
-    """Fork a child for one pass: its outcome, of which nothing is told yet. `limit`: seconds until it is ended."""
-    channel.send({"type": "begin" if limit is None else "second", "recorder": recorder})
-    return isolated(lambda: answer(recorder, request, known), channel.descriptor, limit)
+    """Fork a child for one pass: its outcome, of which nothing is told yet but that it `begins`."""
+    channel.send({"type": begins, "recorder": recorder})
+    return isolated(lambda: answer(recorder, request, known), channel.descriptor, limit or _limit(request))
+
+
+def _limit(
+    request: dict[str, Any], *, telling: bool = False, patience: float = 0.0, most: float | None = None
+) -> TimeLimit | None:
+    """The time that is left for a run, but no more than `most`; and `patience` seconds, in which it may end by itself.
+
+    None if it has no limit. With `telling`, or patience, it then has time to say what it saw: as long as all runs had,
+    since that takes the longer the more it saw.
+    """
+    if "until" not in request:
+        return TimeLimit(most) if most is not None else None
+    left = max(request["until"] - time.monotonic(), 0.0) + patience
+    left = left if most is None else min(left, most)
+    if not (telling or patience) or not TIME_IS_OVER:
+        return TimeLimit(left)
+    ends = (TIME_IS_OVER, BETWEEN_TWO), (HURRY, max(TELLING, float(request["timeout"])))
+    if patience:  # the recorder of a script looks by itself
+        return TimeLimit(left, ends)
+    looks = [left * (later - at) for at, later in pairwise((*LOOKS, 1.0))]
+    return TimeLimit(left * LOOKS[0], (*((TIME_GOES_BY, seconds) for seconds in looks), *ends))
 
 
 def _told(recorder: str, outcome: ChildOutcome, channel: Channel) -> str | None:
@@ -185,7 +231,10 @@ def _told(recorder: str, outcome: ChildOutcome, channel: Channel) -> str | None:
 
 
 def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
-    """Send a child's answer, or that it died; whether it gave an answer."""
+    """Send a child's answer, or that it died, or that its time was over; whether it gave an answer."""
+    if outcome.late and not outcome.answer:
+        channel.send({"type": "late", "recorder": recorder})
+        return False
     if outcome.answer.startswith(program.SO_FAR):
         channel.send(program.ended(json.loads(outcome.answer), outcome))
         return True

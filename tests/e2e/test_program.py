@@ -299,7 +299,8 @@ def test_a_script_that_takes_too_long_tells_what_it_did(command: InProcess, tmp_
     file.write_text("import torch, time\ntorch.ones(3) + 1\ntime.sleep(600)\n", encoding="utf-8")
     result = command("trace", "--script", str(file), "--timeout", "3")
     assert result.code == 1
-    assert "stopped after 3 s" in result.out
+    assert "the script was ended by --timeout: the 3 s of all runs were over" in result.out
+    assert "your line     <module>  slow.py:3" in result.out
 
 
 NOTICES = """\

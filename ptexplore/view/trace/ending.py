@@ -31,8 +31,13 @@ STAGES = {
     "block": "what was recorded",
 }
 # By what ended the run: how it did, and what is said where it did.
-ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}"}
-LEFT_HERE = {"error": "{} left it here", "signal": "{} killed the process in it", "exit": "{} ended the process in it"}
+ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}", "timeout": "was ended by {}"}
+LEFT_HERE = {
+    "error": "{} left it here",
+    "signal": "{} killed the process in it",
+    "exit": "{} ended the process in it",
+    "timeout": "{} ended it in here",
+}
 CPP = 4  # functions of C++ that are shown where a signal came
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown

@@ -19,7 +19,7 @@ def _in_a_fork(work: Callable[[], bytes]) -> bytes:
     """What `work` answers in a pass: a fork, as the probe makes one."""
     reading, guard = os.pipe()
     try:
-        outcome = isolate.isolated(work, guard, SECONDS)
+        outcome = isolate.isolated(work, guard, isolate.TimeLimit(SECONDS))
     finally:
         os.close(reading)
         os.close(guard)
