@@ -1632,3 +1632,79 @@ def test_a_comparison_that_answers_notimplemented_is_told_once(command: InProces
     assert len({hop["id"] for hop in around}) == 3
     compared = [any(inner["op"] == "aten::eq.Scalar" for inner in below(hop)) for hop in bindings]
     assert compared == [False, True, False]
+
+
+STEP = "p = torch.nn.Parameter(torch.ones(3)); p.grad = torch.ones(3); opt = torch.optim.SGD([p], lr=0.1)"
+UNRECORDED = ("size", "is_leaf", "output_nr", "_version", "is_complex")  # as the legend has them
+
+
+def test_counts_are_said_to_be_those_of_operators_that_the_profiler_records(compiler_command: InProcess) -> None:
+    """The profiler does not record the two operators by which each Optimizer.step marks a range, and a few more."""
+    code = (
+        "import json, torch\nfrom torch.profiler import profile\na = torch.ones(3)\n"
+        f"with profile() as seen:\n    for name in {UNRECORDED}:\n        getattr(torch.ops.aten, name)(a)\n"
+        "    with torch.autograd.profiler.record_function('mine'):\n        a.sin()\n"
+        "print(json.dumps([event.name for event in seen.events()]))"
+    )
+    ran = subprocess.run(
+        [TARGET or sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert json.loads(ran.stdout.splitlines()[-1]) == ["mine", "aten::sin"]
+    counted = "operator calls? that torch's profiler records, without those that operators make"
+    modules = compiler_command("trace", "opt.step()", "--setup", STEP, "--no-native", "--view", "modules")
+    assert re.search(counted, " ".join(modules.out.split())), modules.out
+    operators = compiler_command("trace", "opt.step()", "--setup", STEP, "--no-native", "--view", "operators")
+    assert "calls are those that torch's profiler records" in operators.out
+    legend = compiler_command(
+        "trace", "opt.step()", "--setup", STEP, "--no-native", "--view", "operators", "--explain", "legend"
+    )
+    told = " ".join(legend.out.split())
+    assert all(name in told for name in ("profiler::_record_function_enter_new", *UNRECORDED)), told
+
+
+CHECKPOINTED = "from torch.utils.checkpoint import checkpoint; net = nn.Sequential(nn.Linear(4, 3), nn.Tanh())"
+
+
+@pytest.mark.parametrize(
+    ("reentrant", "by"),
+    [
+        (False, "unpack_hook() of torch/utils/checkpoint.py inside of TanhBackward0: 2 operator calls"),
+        # It detaches the input first.
+        (True, "backward() of torch/utils/checkpoint.py inside of CheckpointFunctionBackward: 3 operator calls"),
+    ],
+)
+def test_what_a_checkpoint_runs_again_in_backward_is_said_with_the_node_that_it_costs(
+    compiler_command: InProcess, reentrant: bool, by: str
+) -> None:
+    """A hook on each module counts its calls in plain Python: two each, of which one is made in backward."""
+    call = f"checkpoint(net, x, use_reentrant={reentrant}).sum().backward()"
+    inputs = "x = torch.randn(2, 4, requires_grad=True)"
+    code = (
+        f"import torch; from torch import nn; {CHECKPOINTED}; {inputs}; seen = []\n"
+        "for m in net: m.register_forward_pre_hook(lambda m, _: seen.append(type(m).__name__))\n"
+        f"y = checkpoint(net, x, use_reentrant={reentrant}).sum(); before = len(seen); y.backward()\n"
+        "print(before, ' '.join(seen[before:]))"
+    )
+    ran = subprocess.run(
+        [TARGET or sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert ran.stdout.split() == ["2", "Linear", "Tanh"]
+    for view in ("modules", "path", "operators"):
+        shown = compiler_command("trace", call, "--setup", f"{CHECKPOINTED}; {inputs}", "--no-native", "--view", view)
+        told = " ".join(shown.out.split())
+        assert f"run again in backward: net, by {by}, in its cost" in told, told
+    plain = compiler_command("trace", "net(x).sum().backward()", "--setup", f"{CHECKPOINTED}; {inputs}", "--no-native")
+    assert "run again" not in plain.out
+
+
+def test_a_subclass_made_of_a_tensor_names_the_operator_that_makes_it(compiler_command: InProcess) -> None:
+    """`aten::alias`, as the profiler has it; the rows behind it leave no room for its own."""
+    setup = (
+        "class MyT(torch.Tensor):\n    @classmethod\n"
+        "    def __torch_function__(cls, func, types, args=(), kwargs=None):\n"
+        "        return super().__torch_function__(func, types, args, kwargs or {})"
+    )
+    wide = {"COLUMNS": "200"}
+    shown = compiler_command("trace", "MyT(torch.ones(3)) + 1", "--setup", setup, "--view", "path", env=wide)
+    row = next(line for line in shown.out.splitlines() if "THPVariable_pynew" in line)
+    assert "aten::alias: AutogradCPU → ADInplaceOrView → CPU" in row, shown.out

@@ -29,6 +29,7 @@ from ptexplore.view.trace.modules import (
 )
 from ptexplore.view.trace.page import OWN, NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import Part
+from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
 ROWS = 44  # of the table: with what stands around it, it fits a screen
@@ -74,7 +75,10 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     yield from bound_names(trail)
     modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
-    called = f"{whole.operators:,} operator call{'s' * (whole.operators != 1)} (without those that operators make)"
+    plural = "s" * (whole.operators != 1)
+    called = (
+        f"{whole.operators:,} operator call{plural} that torch's profiler records, without those that operators make"
+    )
     called += f", {modules['forward']} module call{'s' * (modules['forward'] != 1)}" if modules else ""
     called += f" and {modules['backward']} more in backward, in no row" if modules["backward"] else ""
     is_least = any(_uncounted(session)) or _writes_through_views(session)
@@ -130,6 +134,7 @@ def _left_out(
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(trail, root)
+    yield from run_again(trail)
     yield from uncounted(*_uncounted(session))
     elsewhere = _saved(session, whole) - whole.saved
     if elsewhere > 0:

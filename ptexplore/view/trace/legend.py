@@ -35,6 +35,12 @@ _OF_ROWS = {
     "the only key left": "what arguments carry besides, if anything, the thread's own sets leave out",
 }
 
+# As not_observed_ops of aten/src/ATen/core/dispatch/ObservedOperators.cpp has it.
+RECORDED = (
+    "torch's profiler records all operators but those that mark ranges for it (profiler::_record_function_enter_new "
+    "and _exit, as in each Optimizer.step), and some that only read: size, is_leaf, output_nr, _version, is_complex"
+)
+
 _OF_PROGRAMS = (
     ("share", "of the time of the recorded run, from entry to exit, with all that the row called; the bar is the same"),
     (
@@ -47,6 +53,7 @@ _OF_PROGRAMS = (
     ("backward", "the time of those nodes of backward that its operators recorded"),
     ("calls", "how often it was called"),
     ("ops", "operators that Python called inside of it; in backward also those that its nodes, and the engine, called"),
+    ("recorded", RECORDED),
     ("saved", "bytes kept for backward; each storage counts once, for the operator that saved it first"),
     ("×n", "so many parts that ran the same operators on the same sizes, as one row: its figures are their sums"),
 )
@@ -74,6 +81,7 @@ def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
     if any(row.share is not None for row in page.table):
         yield "share", f"of the {of} of the whole expression; the bar is the same"
     yield from ((name, _OF_EXPRESSIONS[name]) for name in page.columns)
+    yield "recorded", RECORDED
     if any(row.name.startswith("the rest") for row in page.table):
         yield "the rest", "what a row did, and no row that is in it"
     if any(row.times > 1 for row in page.table):
@@ -87,6 +95,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
         yield "share", f"of the {of}, with what the row called; the bar is the same"
     if "time" in page.columns:
         yield "time", "of these calls, with what they called, of each in the warm run where it took least"
+    yield "operator calls", f"those that are recorded: {RECORDED}"
     if any(row.times > 1 for row in page.table):
         yield "×n", "so many equal calls, one after the other, as one row; its share is that of all of them"
     if "instr" in page.columns:

@@ -17,6 +17,7 @@ from ptexplore.view.trace.lines import formulas_of, lines_of
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
+from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
     bare,
     call_numbers,
@@ -116,6 +117,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         table=tuple(rows),
         columns=columns,
         legend=legend(trail, rows),
+        left_out=run_again(trail),
     )
 
 
@@ -126,6 +128,7 @@ def _cost(calls: _Calls, unit: Unit) -> int:
 
 def _of_shares(session: Session | None, ordered: list[_Calls], unit: Unit) -> Iterator[str]:
     """What the shares are parts of."""
+    yield "calls are those that torch's profiler records (--explain legend says which it does not)"
     nested = "what one operator called is counted in it too, once in a row" if any(c.inside for c in ordered) else ""
     if unit == "nanoseconds":
         yield from how_timed(session, with_nodes=False)

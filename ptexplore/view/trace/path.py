@@ -23,6 +23,7 @@ from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.recursion import levels_folded
+from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
     as_called,
     bare,
@@ -104,7 +105,7 @@ class _Step:
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
-    opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
+    opened: str | None = None  # what the row says in place of its `what` while the steps inside it are shown
     kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
     shape: int = -1  # equal steps have the same number
     hops: list[int] = field(default_factory=list)  # the hops that its row is for; of a row "… more" with all in them
@@ -141,7 +142,7 @@ def path_view(
         next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=_left_out(rows, maker, maker.without_rows(steps)),
+        left_out=(*_left_out(rows, maker, maker.without_rows(steps)), *(() if modules else run_again(trail))),
         name="what ran, in order",
         view="path",
         table=rows,
@@ -242,7 +243,7 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step
     pending = [(step, level) for step in steps][::-1]
     while pending:
         step, level = pending.pop()
-        what = step.opened if step.is_open and step.inner and step.opened else step.row.what
+        what = step.opened if step.is_open and step.inner and step.opened is not None else step.row.what
         within = list(dict.fromkeys((*_kernels(step.inner), *step.kernels)))
         if step.is_open:
             shown = set(_kernels(step.inner))
@@ -251,7 +252,7 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step
             what = _running(what if step.is_open else step.opened or step.row.what, within)
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
-        is_closed = bool(step.opened) and not step.is_open
+        is_closed = step.opened is not None and not step.is_open
         yield replace(step.row, level=level, what=what, is_closed=is_closed), step
         if step.is_open:
             pending += [(inner, level + 1) for inner in reversed(step.inner)]
@@ -591,6 +592,8 @@ class _Steps:
             hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
         )
         made.is_choice = bool(asked)
+        if hop.kind == "native" and around.op is None:
+            self._tell_called(made, hop, "")
         if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
             made.kernels = tuple(dict.fromkeys(_kernels(made.inner)))
             made.inner = [step for step in made.inner if step.is_work and (step.cost >= self.least or step.is_loop)]
@@ -640,20 +643,30 @@ class _Steps:
     def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
         python = hop.binding.python if hop.binding is not None else bare(hop.name)
+        kind = "binding, left by an exception" if RAISED in hop.why else "binding"
+        made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
+        self._tell_called(made, hop, python)
+        made.opened = kind
+        return made
+
+    def _tell_called(self, made: _Step, hop: Hop, python: str) -> None:
+        """Have a row say, while it is closed, which operator is called in it, and the keys that went through.
+
+        `python` is the name by which Python called it: an operator of that name is not named again.
+        """
         call, count = self.inside[hop.id].call, self.inside[hop.id].count
-        told = call.op or call.name if call is not None else ""
-        if call is not None and count == 1:
+        if call is None:
+            return
+        told = call.op or call.name
+        if count == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
             keys = keys_of(call)  # none where they are not known
             told = (f"keys {keys}" if keys else "") if is_namesake else f"{told}{f': {keys}' if keys else ''}"
-        elif call is not None:
+            made.hops.append(call.id)
+        else:
             told += ", …"
-        kind = "binding, left by an exception" if RAISED in hop.why else "binding"
-        made: _Step = yield self._step(hop, python, kind + (f"; {told}" if told else ""), replace(around, binding=hop))
-        made.opened = kind
-        if call is not None and call.calls == count:
-            made.hops.append(call.id)  # closed, the row names it
-        return made
+        made.opened = made.row.what
+        made.row = replace(made.row, what=_and(made.row.what, told))
 
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
@@ -839,7 +852,7 @@ def _with(step: _Step, words: str) -> _Step:
         return f"{kind}{', ' if kind else ''}{words}{mark}{more}"
 
     step.row = replace(step.row, what=told(step.row.what))
-    step.opened = step.opened and told(step.opened)
+    step.opened = told(step.opened) if step.opened is not None else None
     return step
 
 

@@ -1,0 +1,58 @@
+"""What backward ran again: a checkpoint keeps its inputs alone, and computes in a node what that node wants.
+
+Source of the knowledge: torch/utils/checkpoint.py, whose unpack_hook and CheckpointFunction.backward call the function
+anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ptexplore.model.nesting import outermost
+from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.screen import bare
+
+RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch's whose functions compute in backward what was not kept
+NOT_KEPT = "what a checkpoint did not keep"
+MOST = 3  # nodes that are told one by one
+
+
+def run_again(trail: Trail) -> tuple[str, ...]:
+    """A line for each node of backward in which a function of torch's ran a part of forward again, with what that was.
+
+    Returns nothing for a program: of its calls one of a route is known.
+    """
+    if trail.program is not None:
+        return ()
+    told = [line for hop in walk(trail.hops) if _is_run(hop) for line in _in_node(hop)]
+    rest = len(told) - MOST
+    return (*told[:MOST], *([f"run again in backward: in {rest} more node{'s' * (rest != 1)}"] if rest > 0 else ()))
+
+
+def _in_node(node: Hop) -> Iterator[str]:
+    """What a node ran again; nodes inside of it, which another backward runs, tell their own."""
+    for function in outermost(node.children, lambda hop: _is_run(hop) or _runs_again(hop)):
+        again = _without_nodes(function) if function.kind == "python" else ()
+        calls = sum(hop.calls for hop in outermost(again, lambda hop: hop.kind == "op"))
+        if not calls:
+            continue
+        modules = [hop.module for hop in outermost(again, lambda hop: hop.module is not None) if hop.module is not None]
+        names = ", ".join(dict.fromkeys(module.name or module.bound or module.type for module in modules))
+        counted = f"{calls} operator call{'s' * (calls != 1)}"
+        by = f"{function.name}() of {function.source.path}"
+        name = bare(node.name).removesuffix("::apply")
+        yield f"run again in backward: {names or NOT_KEPT}, by {by} inside of {name}: {counted}, in its cost"
+
+
+def _is_run(hop: Hop) -> bool:
+    """Whether it is a node that ran, and not one that stands where it was recorded."""
+    return hop.kind == "node" and not (hop.node is not None and hop.node.recorded)
+
+
+def _runs_again(hop: Hop) -> bool:
+    return hop.kind == "python" and hop.source.path in RUNS_AGAIN
+
+
+def _without_nodes(hop: Hop) -> Sequence[Hop]:
+    """What a function called, without what is a node of its own, or holds nothing but these."""
+    return [child for child in hop.children if not any(map(_is_run, walk((child,))))]
