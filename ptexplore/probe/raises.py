@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import machine_code as code
-from .throws import OWN_FRAMES, JumpTables
+from .throws import OWN_FRAMES, JumpTables, NoNotes, address_of
 
 # Each with whether its second argument is text. The first is the exception's class, of __cxa_throw the object.
 WATCHED = {
@@ -48,11 +48,14 @@ class Raise:
         """Whether this call may have set this error: of its class, with its words or its value."""
         if self.function == THROW or self.first != id(type(error)):
             return False
+        args: tuple[object, ...] = vars(BaseException)["args"].__get__(
+            error
+        )  # whatever its own class makes of that name
         if self.function == "PyErr_SetNone":
-            return not error.args
+            return not args
         if self.function == "PyErr_SetObject":
-            return self.second in (id(error), id(error.args), *map(id, error.args))
-        text = error.args[0] if len(error.args) == 1 else None
+            return self.second in (id(error), id(args), *map(id, args))
+        text = args[0] if len(args) == 1 else None
         if type(text) is not str:
             return False
         told, is_cut = text.encode("utf-8", "surrogateescape"), len(self.words) == code.NOTED_WORDS
@@ -69,14 +72,17 @@ class RaiseLog(JumpTables):
     skipped = (b"libpython", b"libc.", b"libgcc")
 
     def _programs(self, backtrace: int) -> dict[bytes, str]:
-        programs = {}
-        for number, (name, has_words) in enumerate(WATCHED.items()):
-            watched = ctypes.cast(
-                getattr(ctypes.CDLL("libstdc++.so.6") if name == THROW else ctypes.pythonapi, name), ctypes.c_void_p
+        try:
+            of_cpp = ctypes.CDLL("libstdc++.so.6")
+            watched = {name: getattr(of_cpp if name == THROW else ctypes.pythonapi, name) for name in WATCHED}
+        except (OSError, AttributeError) as error:
+            raise NoNotes(f"what raises cannot be watched here: {error}") from error
+        return {
+            name.encode(): code.raise_note(
+                self._begin, number, address_of(watched[name]), backtrace, has_words=has_words
             )
-            note = code.raise_note(self._begin, number, watched.value or 0, backtrace, has_words=has_words)
-            programs[name.encode()] = note
-        return programs
+            for number, (name, has_words) in enumerate(WATCHED.items())
+        }
 
     def told(self, error: BaseException) -> dict[str, Any] | None:
         """Who raised an error, as plain data: the last call that set it, and the last throw before, if any.

@@ -138,7 +138,7 @@ class JumpTables:
         self._hooks: dict[bytes, int] = {}
         self._unwinding: list[int] = []
         placed: dict[str, int] = {}
-        for name, program in self._programs(_address(backtrace)).items():
+        for name, program in self._programs(address_of(backtrace)).items():
             placed[program] = placed.get(program) or self._place(program)
             self._hooks[name] = placed[program]
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
@@ -302,7 +302,7 @@ class ThrowLog(JumpTables):
         for counted, string in enumerate(STRINGS):
             function = getattr(opened, (MAKES_ERRORS + string).format(2), None)
             if function is not None:
-                return MAKES_ERRORS + string, _address(function), bool(counted)
+                return MAKES_ERRORS + string, address_of(function), bool(counted)
         raise NoNotes("this torch makes its errors in another way")
 
     def _notes_made(self) -> Iterator[Note]:
@@ -319,7 +319,8 @@ class ThrowLog(JumpTables):
                 yield Note(number, process, words, length, *place, stack[OWN_FRAMES:])
 
 
-def _address(function: Any) -> int:
+def address_of(function: Any) -> int:
+    """The address of a function that ctypes found."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
