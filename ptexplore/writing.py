@@ -1,4 +1,7 @@
-"""Files that are written whole or not at all: those of a user, and our own, which one process at a time changes."""
+"""Files that are written whole or not at all: those of a user, and our own, which one process at a time changes.
+
+And how both are opened to be read: a FIFO must keep nobody waiting, and a device has no end.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,26 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 _ATTEMPTS = 100  # names tried for a file aside
 _PATIENCE = 20.0  # seconds that a change of a small file waits for another process's
 _IN_PLACE = ("/dev/", "/proc/")  # whose regular files are somebody's open descriptors: `--save /dev/stdout`
+
+
+def open_users_file(file: str | Path) -> IO[bytes]:
+    """Open a file that the user named, to read it; a link is followed.
+
+    Raises OSError and ValueError; OSError for a FIFO, a device or a folder, too.
+    """
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(mode := os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+    what = "a FIFO" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "a socket"
+    raise OSError(errno.EINVAL, f"it is {what}, not a file", str(file))
 
 
 def write_users_file(file: Path, content: str | bytes) -> None:
