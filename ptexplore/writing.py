@@ -55,6 +55,21 @@ def write_users_file(file: Path, content: str | bytes) -> None:
         _write_in_place(file, data)
 
 
+def write_where_named(file: Path, content: str | bytes) -> None:
+    """Write a file whose name the user did not type: as `write_users_file`, but no link is followed, and none replaced.
+
+    Raises OSError, also where a link, a FIFO or a device lies there: who put that there chose what is written over.
+    """
+    try:
+        state = os.lstat(file)
+    except FileNotFoundError:
+        state = None
+    if state is not None and not stat.S_ISREG(state.st_mode):
+        what = "it is a link, which may lead anywhere" if stat.S_ISLNK(state.st_mode) else "it is no regular file"
+        raise OSError(errno.EINVAL, what, str(file))
+    _replace(os.path.abspath(file), state, content.encode() if isinstance(content, str) else content)
+
+
 def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
     """Put a whole file where `target` is, which is no link; `state` is what is there."""
     if state is not None and not os.access(target, os.W_OK):
@@ -76,7 +91,7 @@ def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
         except PermissionError:
             if state is None:
                 raise
-            _write_in_place(target, data)
+            _write_in_place(target, data, os.O_NOFOLLOW)
         finally:
             if aside is not None:
                 with contextlib.suppress(OSError):
@@ -110,8 +125,8 @@ def _keep_owner(handle: int, state: os.stat_result) -> None:
     os.fchmod(handle, stat.S_IMODE(state.st_mode) & 0o777)  # as a write does, without set-user-id
 
 
-def _write_in_place(file: str | Path, data: bytes) -> None:
-    handle = os.open(file, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)  # of a directory: EISDIR
+def _write_in_place(file: str | Path, data: bytes, further: int = 0) -> None:
+    handle = os.open(file, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | further)  # of a directory: EISDIR
     with os.fdopen(handle, "wb") as out:
         regular = stat.S_ISREG(os.fstat(handle).st_mode)
         out.write(data)
