@@ -135,9 +135,7 @@ def tree_of(folder: Path, commit: str) -> Iterator[tuple[str, str, str]]:
     Raises GitFailed; TreeTooLarge where that is more than an archive may have.
     """
     listing = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit]  # -t: of a folder in a folder without end, too
-    for count, row in enumerate(
-        Git(folder, git_dir=folder / ".git").records(listing, LONGEST_PATH + 100), 1
-    ):
+    for count, row in enumerate(Git(folder, git_dir=folder / ".git").records(listing, LONGEST_PATH + 100), 1):
         facts, _, path = row.partition(b"\t")
         mode, of, name = facts.split(b" ", 2)
         if count > MEMBERS:

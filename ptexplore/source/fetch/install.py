@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore import locations
-from ptexplore.errors import BROKEN, FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout
 from ptexplore.source.fetch import checkouts, releases
 from ptexplore.source.listing import ROOTS, Listed, checkout_files, first_bytes, is_at

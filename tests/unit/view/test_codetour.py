@@ -73,7 +73,8 @@ def links(markdown: str) -> list[str]:
     reader.validateLink = lambda _url: True  # type: ignore[method-assign]
     blocks = reader.parse(markdown)
     children = [child for block in blocks for child in block.children or ()]
-    return [str(child.attrGet("href") or child.attrGet("src")) for child in children if child.type in ("link_open", "image")]
+    found = [child for child in children if child.type in ("link_open", "image")]
+    return [str(child.attrGet("href") or child.attrGet("src")) for child in found]
 
 
 @pytest.mark.parametrize(
