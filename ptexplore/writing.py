@@ -1,4 +1,7 @@
-"""Files that are written whole or not at all: those of a user, and our own, which one process at a time changes."""
+"""Files that are written whole or not at all: those of a user, and our own, which one process at a time changes.
+
+And how both are opened to be read: a FIFO must keep nobody waiting, and a device has no end.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,26 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 _ATTEMPTS = 100  # names tried for a file aside
 _PATIENCE = 20.0  # seconds that a change of a small file waits for another process's
 _IN_PLACE = ("/dev/", "/proc/")  # whose regular files are somebody's open descriptors: `--save /dev/stdout`
+
+
+def open_users_file(file: str | Path) -> IO[bytes]:
+    """Open a file that the user named, to read it; a link is followed.
+
+    Raises OSError and ValueError; OSError for a FIFO, a device or a folder, too.
+    """
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(mode := os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+    what = "a FIFO" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "a socket"
+    raise OSError(errno.EINVAL, f"it is {what}, not a file", str(file))
 
 
 def write_users_file(file: Path, content: str | bytes) -> None:
@@ -36,6 +55,21 @@ def write_users_file(file: Path, content: str | bytes) -> None:
         _write_in_place(file, data)
 
 
+def write_where_named(file: Path, content: str | bytes) -> None:
+    """Write a file whose name the user did not type: as `write_users_file`, but no link is followed, and none replaced.
+
+    Raises OSError, also where a link, a FIFO or a device lies there: who put that there chose what is written over.
+    """
+    try:
+        state = os.lstat(file)
+    except FileNotFoundError:
+        state = None
+    if state is not None and not stat.S_ISREG(state.st_mode):
+        what = "it is a link, which may lead anywhere" if stat.S_ISLNK(state.st_mode) else "it is no regular file"
+        raise OSError(errno.EINVAL, what, str(file))
+    _replace(os.path.abspath(file), state, content.encode() if isinstance(content, str) else content)
+
+
 def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
     """Put a whole file where `target` is, which is no link; `state` is what is there."""
     if state is not None and not os.access(target, os.W_OK):
@@ -57,7 +91,7 @@ def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
         except PermissionError:
             if state is None:
                 raise
-            _write_in_place(target, data)
+            _write_in_place(target, data, os.O_NOFOLLOW)
         finally:
             if aside is not None:
                 with contextlib.suppress(OSError):
@@ -91,8 +125,8 @@ def _keep_owner(handle: int, state: os.stat_result) -> None:
     os.fchmod(handle, stat.S_IMODE(state.st_mode) & 0o777)  # as a write does, without set-user-id
 
 
-def _write_in_place(file: str | Path, data: bytes) -> None:
-    handle = os.open(file, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)  # of a directory: EISDIR
+def _write_in_place(file: str | Path, data: bytes, further: int = 0) -> None:
+    handle = os.open(file, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | further)  # of a directory: EISDIR
     with os.fdopen(handle, "wb") as out:
         regular = stat.S_ISREG(os.fstat(handle).st_mode)
         out.write(data)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptexplore.annotations.files import read_bytes
+from ptexplore.annotations.files import names_in, read_bytes
 from ptexplore.annotations.format import LARGEST, decode, front_matter, without_controls
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
@@ -119,7 +118,7 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
 def _files(layer: Layer, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
     """The name to show and the path of each page's file. A folder that cannot be read is one of the problems."""
     try:
-        names = sorted(os.listdir(layer.root / FOLDERS))
+        names = names_in(layer.root / FOLDERS, layer.root)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.annotations.files import is_inside
+from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.source.fetch.project_file import find_project
 
 OWN = "notes"  # the folder that is looked into where nothing else is said
@@ -44,7 +45,7 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
     """The folders to read, lowest first: the shipped ones, then `notes`; where none is given the project's own.
 
     Those are what ptexplore.toml names, else ./notes where it is there. Raises PtexploreError (MISSING) where a
-    folder that was asked for is not there, and as `find_project` does.
+    folder that was asked for is not there, (USAGE) where ./notes leads elsewhere, and as `find_project` does.
     """
     folder = shipped_folder() if shipped else None
     own = [Layer(folder, "annotations", shipped=True)] if folder is not None else []
@@ -60,7 +61,12 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
     if project is not None and project.notes:
         why = f"{project.file} names it"
         return (*own, *(_asked(path, os.path.relpath(path, start), why) for path in project.notes))
-    return (*own, Layer(start / OWN, OWN, quiet=True)) if (start / OWN).is_dir() else tuple(own)
+    if not (start / OWN).is_dir():
+        return tuple(own)
+    if not is_inside(start / OWN, start):
+        why = "it is a link that leads out of this folder, and nobody named it"
+        raise PtexploreError(f"the folder {OWN} is not read", why, f"--notes {OWN} reads it all the same", USAGE)
+    return (*own, Layer(start / OWN, OWN, quiet=True))
 
 
 def _asked(path: Path, shown: str, why: str) -> Layer:

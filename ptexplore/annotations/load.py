@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ptexplore.annotations.files import read_bytes
+from ptexplore.annotations.files import names_in, read_bytes
 from ptexplore.annotations.format import LARGEST, Kind, Origin, is_note, parse
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.lock import LOCK, LockEntry, read_lock
@@ -78,7 +77,7 @@ def _files(library: NoteLibrary, layer: Layer) -> list[tuple[Kind, Path]]:
 
 def _names(library: NoteLibrary, layer: Layer, folder: Path) -> list[str]:
     try:
-        names = sorted(os.listdir(folder))
+        names = names_in(folder, layer.root)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

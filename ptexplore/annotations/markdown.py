@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _EMPTY_LINES = re.compile(r"\n[ \t]*\n")
 _BRACKETS = 100  # of a paragraph: each may open a link, and is looked for to the end of it
+_CELLS = 20_000  # of all tables of a file: each row of one is filled up to as many cells as its widest has
 _SCHEMES = ("http", "https")
 PICTURES = (".svg", ".png")
 _TITLED = re.compile(r"(.*)\{#([^{}]*)\}\s*")
@@ -56,13 +57,22 @@ def _cleaned(tokens: list[Token]) -> list[Token]:
 def tokens(text: str) -> list[Token]:
     """The tokens of `text` with HTML and every link told apart, for `troubles`.
 
-    Raises ValueError for a paragraph of too many brackets.
+    Raises ValueError for a paragraph of too many brackets, and for tables of too many cells.
     """
     reading = parser(html=True)
     reading.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
-    if any(paragraph.count("[") > _BRACKETS for paragraph in _EMPTY_LINES.split(text)):
+    paragraphs = _EMPTY_LINES.split(text)
+    if any(paragraph.count("[") > _BRACKETS for paragraph in paragraphs):
         raise ValueError(f"more than {_BRACKETS} brackets [ without an empty line")
+    if sum(map(_most_cells, paragraphs)) > _CELLS:
+        raise ValueError(f"its tables may have more than {_CELLS:,} cells")
     return reading.parse(text)
+
+
+def _most_cells(paragraph: str) -> int:
+    """How many cells the lines of a paragraph have at most, were they rows of one table."""
+    lines = paragraph.split("\n")
+    return len(lines) * max(line.count("|") for line in lines)
 
 
 def line_of(token: Token) -> int:

@@ -12,10 +12,10 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, TypeGuard
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.writing import open_users_file
 
 PIECE = 4 << 20  # bytes read at a time
 LONGEST = 16 << 20  # characters of one event, and of what stands before the first
@@ -140,10 +140,18 @@ def _events(name: str) -> Iterator[dict[str, Any]]:
         raise _refused(name, f"it is no JSON: {str(error)[:100]}") from error
 
 
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    """What a packed file holds; the file is closed with it."""
+    packed = gzip.GzipFile(fileobj=file, mode="rb")
+    packed.myfileobj = file  # type: ignore[assignment]  # the one that it closes, as `gzip.open` sets it
+    return packed  # type: ignore[return-value]
+
+
 def _opened(name: str) -> IO[bytes]:
-    with open(name, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(name) if packed else Path(name).open("rb")  # type: ignore[return-value]
+    file = open_users_file(name)
+    packed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    return _unpacked(file) if packed else file
 
 
 class _Text:

@@ -16,7 +16,7 @@ from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, ope
 from ptexplore.cli.typer_commands import Command, verbatim
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.writing import write_new_file, write_users_file
+from ptexplore.writing import write_new_file, write_where_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,11 +122,17 @@ def new_notes(
 
 def _own_folder() -> Path:
     """The folder of the reader's own notes: the project's first, else the usual one."""
+    from ptexplore.annotations.files import is_inside
     from ptexplore.annotations.layers import OWN
     from ptexplore.source.fetch.project_file import find_project
 
     project = find_project(Path.cwd())
-    return project.notes[0] if project is not None and project.notes else Path(OWN)
+    if project is not None and project.notes:
+        return project.notes[0]
+    if not is_inside(Path(OWN), Path.cwd()):
+        why = "it is a link that leads out of this folder, and nobody named it"
+        raise PtexploreError(f"nothing is written into {OWN}", why, f"--notes {OWN} writes it all the same", USAGE)
+    return Path(OWN)
 
 
 def pin_notes(
@@ -170,7 +176,7 @@ def _pin(lock: LockChange, *, agreed: bool) -> bool:
     if not (agreed or _agreed(lock.shown)):
         print(f"{lock.shown} is left as it is (--yes writes it)", file=sys.stderr)
         return False
-    write_users_file(lock.file, lock.text)
+    write_where_named(lock.file, lock.text)
     print(f"{lock.shown}: {lock.anchors} anchors")
     return not lock.refused
 
@@ -259,14 +265,14 @@ def export_notes(
     with open_workspace(python, tree, notes) as workspace:
         files = workspace.codetour_files(only or ())
     folder = Path(codetour)
-    present = [file.name for file in files if (folder / file.name).exists()]
+    present = [file.name for file in files if os.path.lexists(folder / file.name)]
     if present and not force:
         why = f"{', '.join(present[:5])} in {folder}"
         raise PtexploreError("files of these names are there already", why, "--force writes over them", USAGE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
-            write_users_file(folder / file.name, json.dumps(file.document, indent=2, ensure_ascii=False) + "\n")
+            write_where_named(folder / file.name, json.dumps(file.document, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         why = f"{error.filename or folder}: {error.strerror or error}"
         raise PtexploreError(f"{folder} cannot be written", why, "another --codetour DIR", FAILED) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -152,6 +153,20 @@ def is_at(path: str | Path) -> bool:
             raise
         return False
     return True
+
+
+def first_bytes(file: str | Path, most: int = 4096) -> bytes:
+    """How a file begins; empty where it cannot be read, and where it is a FIFO or a device."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # of a FIFO nobody waits for the other end
+        with os.fdopen(handle, "rb") as stream:
+            return stream.read(most) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return b""
+    except ValueError:
+        return b""
 
 
 def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, tuple[int, int]]]:

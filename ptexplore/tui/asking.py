@@ -198,7 +198,8 @@ class ConsentScreen(ModalScreen[bool]):
     ConsentScreen { align: center middle; }
     ConsentScreen > Vertical { width: 90%; height: auto; max-height: 90%; border: round $warning; background: $surface;
                                padding: 0 1; }
-    ConsentScreen VerticalScroll { height: auto; max-height: 70vh; }
+    ConsentScreen VerticalScroll { height: auto; max-height: 70vh; margin-bottom: 2; }
+    ConsentScreen #left { dock: bottom; height: auto; max-height: 2; }
     ConsentScreen #code { height: auto; text-wrap: wrap; text-overflow: fold; }
     ConsentScreen .bold { text-style: bold; }
     """

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ptexplore.annotations.anchors import Resolver, is_baseline
+from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.layers import Layer, is_installed
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.lock import LOCK, LockEntry, lock_text, read_lock
+from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.places import TreeInfo
 from ptexplore.view.trees import IndexedTree
 
@@ -58,6 +62,16 @@ def _lock(
     library: NoteLibrary, layer: Layer, resolver: Resolver, only: set[str], elsewhere: Counter[str]
 ) -> LockChange:
     file = layer.root / LOCK
+    shown = f"{layer.shown}/{LOCK}"
+    if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
+        why = "it is a link, and nobody named what it leads to" if file.is_symlink() else "it is no regular file"
+        raise PtexploreError(f"{shown} cannot be written", why, f"rm {shlex.quote(str(file))}", USAGE)
+    try:
+        read_bytes(file, 1)
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # taken for one that is not there, it would be written over
+        raise PtexploreError(f"{shown} cannot be read", error.strerror or str(error), "", FAILED) from error
     before, _problems = read_lock(file, layer.shown)
     after, refused = _entries(library, layer, resolver, only, elsewhere)
     own = {tour.name_of(stop) for tour, stop in library.stops() if library.layer_of[tour.id] == layer}
@@ -65,7 +79,7 @@ def _lock(
     entries = [*unchanged, *after.values()]
     old = lock_text(before.values()) if file.exists() else ""
     text = lock_text(entries) if before or after else old
-    return LockChange(file, f"{layer.shown}/{LOCK}", old, text, len(entries), tuple(refused))
+    return LockChange(file, shown, old, text, len(entries), tuple(refused))
 
 
 def _entries(

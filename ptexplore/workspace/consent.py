@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 4 * 1024 * 1024  # bytes of a script that can be shown whole
 _AS_SHOWN = ("utf-8", "utf-8-sig", "ascii")  # codings of a script in which Python reads what is shown
-_DIGITS = 12  # of a hash, at least, that somebody gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ class NotYours:
         return self.allowed()
 
     def is_named(self, digits: str) -> bool:
-        """Whether these are the first digits of the content's hash, and enough of them."""
-        return len(digits) >= _DIGITS and self.content.startswith(digits.lower())
+        """Whether this is the content's hash: all of it, since two contents that begin alike are soon made."""
+        return self.content == digits.lower()
 
 
 def cannot_keep(error: OSError) -> PtexploreError:

@@ -11,7 +11,7 @@ from ptexplore.capture.session import costs_too_much
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace.saved import MAX_HOPS, trail_from_json, trail_to_json
-from ptexplore.writing import write_users_file
+from ptexplore.writing import open_users_file, write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 PACKED = 6  # how hard gzip tries with a program, whose text repeats much
@@ -21,9 +21,8 @@ _LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it i
 
 def load_trace(name: str) -> tuple[Trail, Session | None]:
     """A saved trace. Raises PtexploreError (USAGE) if the file is none."""
-    path = Path(name)
     try:
-        with path.open("rb") as file:  # what has no size, as a pipe, is read no further either
+        with open_users_file(name) as file:  # what grows meanwhile is read no further either
             data = file.read(_LIMIT + 1) if os.fstat(file.fileno()).st_size <= _LIMIT else None
         if data is None or len(data) > _LIMIT:
             why = f"it is over {_LIMIT} bytes"

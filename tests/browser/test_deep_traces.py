@@ -1,4 +1,4 @@
-"""Traces of code that calls itself thousands of levels deep, in a real browser: nothing is left out, all can be read."""
+"""Traces that are thousands of levels deep, in a real browser: nothing is left out, and all can be read."""
 
 from __future__ import annotations
 

@@ -236,6 +236,23 @@ def test_the_server_answers_its_own_hosts_alone_and_nothing_stops_it(
     assert "Traceback" not in capfd.readouterr().err
 
 
+def test_what_is_served_is_a_file_of_the_folder(site: Any, tmp_path: Path) -> None:
+    """Not one that a folder's page leads to, and no FIFO: 40 of those would take all 32 connections."""
+    (tmp_path.parent / "outside.txt").write_text("outside")
+    for number, page in enumerate(("index.html", "index.htm")):
+        (tmp_path / f"d{number}").mkdir()
+        (tmp_path / f"d{number}" / page).symlink_to(tmp_path.parent / "outside.txt")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/index.htm").write_text("own")
+    (tmp_path / "link.html").symlink_to("index.html")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for path in ("/d0/", "/d1/", "/d0/index.html", "/d1/index.htm", "/zero", *["/fifo"] * 40):
+        assert get(site, path, "localhost") == 404, path
+    for path in ("/own/", "/link.html", "/index.html"):
+        assert get(site, path, "localhost") == 200, path
+
+
 def test_idle_connections_hold_few_threads_and_others_wait_their_turn(
     site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -286,3 +286,33 @@ def test_a_checkouts_record_that_cannot_be_read_is_said(tmp_path: Path, monkeypa
     (tmp_path / "checkouts/.use").mkdir()
     with pytest.raises(OSError, match="directory"):
         checkouts.choose()
+
+
+# --- a file whose name the user did not type ---
+
+
+@pytest.mark.parametrize("what", ["a link", "a link to nothing", "a FIFO", "a folder"])
+def test_what_was_put_in_the_way_leads_nowhere(tmp_path: Path, what: str) -> None:
+    file, victim = tmp_path / "named by us", tmp_path / "victim"
+    if what == "a link":
+        victim.write_text("mine")
+    if what.startswith("a link"):
+        file.symlink_to(victim)
+    elif what == "a FIFO":
+        os.mkfifo(file)
+    else:
+        file.mkdir()
+    with pytest.raises(OSError, match=r"it is a link|it is no regular file"):
+        writing.write_where_named(file, "other")
+    assert not victim.exists() or victim.read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == sorted(["named by us", *(["victim"] if what == "a link" else [])])
+
+
+def test_a_regular_file_of_that_name_is_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "named by us"
+    writing.write_where_named(file, "é")
+    file.chmod(0o640)
+    writing.write_where_named(file, "other")
+    assert file.read_text() == "other"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["named by us"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import stat
 import threading
 from collections.abc import Callable
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -22,18 +23,33 @@ class _Files(SimpleHTTPRequestHandler):
     """Files of one folder; links out of it and lists of folders are refused, and nobody's log is filled."""
 
     timeout = 20  # seconds that a connection may say nothing
+    index_pages = ("index.html", "index.htm")  # what a folder's address shows (http.server has them from 3.12 on)
 
     def send_head(self):  # type: ignore[no-untyped-def]
         root = os.path.realpath(self.directory)
         if _HOST.fullmatch(self.headers.get("Host", "")) is None:
             return self.send_error(403)  # another site's name that leads here
+        path = self.translate_path(self.path)
         try:
-            real = os.path.realpath(self.translate_path(self.path))
+            # The files that Python's own handler may choose for it: each must lie here, and be one to open at once.
+            chosen = [path, *(os.path.join(path, page) for page in self.index_pages)]
+            for file in chosen:
+                if not self._is_served(os.path.realpath(file), root):
+                    return self.send_error(404)
         except ValueError:  # a NUL, which no name has
             return self.send_error(404)
-        if real != root and not real.startswith(root + os.sep):
-            return self.send_error(404)
         return super().send_head()
+
+    @staticmethod
+    def _is_served(real: str, root: str) -> bool:
+        """Whether a path leads to a regular file or a folder of this site, or to nothing."""
+        if real != root and not real.startswith(os.path.join(root, "")):
+            return False
+        try:
+            mode = os.stat(real).st_mode
+        except OSError:
+            return True  # nothing is there: 404 in any case
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
     def list_directory(self, path):  # type: ignore[no-untyped-def]  # noqa: ARG002
         return self.send_error(404)

@@ -32,9 +32,7 @@ _NESTED = 40
 _Further = Callable[[TraceRow, int], str]
 
 
-def tree(
-    site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str, steps: Steps
-) -> Markup:
+def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str, steps: Steps) -> Markup:
     """The nested rows of a trace, on the page `url`; if instructions were counted, with a bar for what each costs.
 
     What a row has inside that is not shown here leads to the pages of all `steps`.

@@ -43,7 +43,9 @@ class _Tree:
             inner = (guides + ("  " if last else "│ "))[-most:]
             cut = f"⋯{level} " if level * 2 > most else ""
             guide = cut + guides[len(cut) :]
-            hanging = " " * self.column + (cut and " " * len(cut)) + inner[len(cut) :] + ("│ " if row.children else "  ")
+            hanging = (
+                " " * self.column + (cut and " " * len(cut)) + inner[len(cut) :] + ("│ " if row.children else "  ")
+            )
             heading = row.heading(counted=self.column > 0)
             title = drawn(span for span in heading if span.style != "count")  # which has a column of its own
             lines = [drawn(line.spans, self.locate) for line in row.lines]
@@ -54,9 +56,9 @@ class _Tree:
             for line in lines:
                 folded(self.console, line, hanging, hanging + "  ")
             inside = row.children
-            pending += [
-                (child, inner, level + 1, number == len(inside) - 1) for number, child in enumerate(inside)
-            ][::-1]
+            pending += [(child, inner, level + 1, number == len(inside) - 1) for number, child in enumerate(inside)][
+                ::-1
+            ]
 
     def beside(self, row: TraceRow, place: Text, room: int) -> Text | None:
         """A row's first place, for the room that is left beside its title; None where it does not fit.

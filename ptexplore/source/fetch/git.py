@@ -12,6 +12,7 @@ import contextlib
 import functools
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -28,6 +29,7 @@ from ptexplore.errors import MISSING, PtexploreError
 
 OLDEST = (2, 32)  # the first that knows GIT_CONFIG_GLOBAL
 STALL = 180.0  # seconds without a word from git before it is taken for hanging
+MEMORY = 2 * 1024**3  # bytes that a git may take that reads: PyTorch's own whole history needs a tenth
 _REMEMBERED = 60  # lines of what git said last
 
 _OVERRIDES = (
@@ -78,6 +80,13 @@ class GitFailed(Exception):
         self.status = status
 
 
+class TreeTooLarge(GitFailed):
+    """A commit lists more than any source does: the same folder may stand in a tree of git's as often as one likes."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__([f"its commit {what}, which no source of PyTorch's has"], None)
+
+
 @dataclass(frozen=True)
 class Git:
     """git in one folder. `protocols` are the transports it may use; none at all is right for reading.
@@ -92,17 +101,50 @@ class Git:
     hold: int | None = None
     url: str | None = None
 
-    def read(self, *arguments: str) -> bytes:
-        """What `git arguments` prints. Raises GitFailed."""
-        with self.start(arguments) as process:
-            out, err = process.communicate()
+    def read(self, *arguments: str, seconds: float = STALL) -> bytes:
+        """What `git arguments` prints, which has so much time, and MEMORY. Raises GitFailed."""
+        with self.start(arguments, memory=MEMORY) as process:
+            try:
+                out, err = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired as error:
+                process.kill()
+                raise GitFailed([f"git {arguments[0]} did not end within {seconds:.0f} seconds"], None) from error
+            except BaseException:
+                process.kill()
+                raise
         if process.returncode:
             raise GitFailed(err.decode("utf-8", errors="replace").splitlines(), process.returncode)
         return bytes(out)
 
-    def line(self, *arguments: str) -> str:
+    def line(self, *arguments: str, seconds: float = STALL) -> str:
         """The one line that `git arguments` prints. Raises GitFailed."""
-        return self.read(*arguments).decode("utf-8", errors="replace").strip()
+        return self.read(*arguments, seconds=seconds).decode("utf-8", errors="replace").strip()
+
+    def records(self, arguments: Sequence[str], longest: int) -> Iterator[bytes]:
+        """Each record that `git arguments` prints, which ends in a NUL; git is ended where nobody asks for more.
+
+        Raises GitFailed, also where a record has more than `longest` bytes.
+        """
+        with tempfile.TemporaryFile() as said, self.start(arguments, stderr=said.fileno(), memory=MEMORY) as process:
+            stream, rest = cast("IO[bytes]", process.stdout), b""
+            try:
+                while select.select([stream], [], [], STALL)[0]:
+                    chunk = os.read(stream.fileno(), 1 << 16)
+                    *rows, rest = (rest + chunk).split(b"\0")
+                    if len(rest) > longest or any(len(row) > longest for row in rows):
+                        raise GitFailed([f"git {arguments[0]} named something of more than {longest} bytes"], None)
+                    yield from rows
+                    if not chunk:
+                        break
+                else:
+                    raise GitFailed([f"git {arguments[0]} said nothing for {STALL:.0f} seconds"], None)
+                process.wait(STALL)
+            finally:
+                process.kill()
+            said.seek(0)
+            if process.returncode:
+                lines = said.read(1 << 16).decode("utf-8", errors="replace").splitlines()
+                raise GitFailed(lines, process.returncode)
 
     def watch(self, arguments: Sequence[str], on_line: Callable[[str], None], stdin: bytes = b"") -> None:
         """Run `git arguments` and hand on each line of its progress. Raises GitFailed; ends git when interrupted."""
@@ -132,10 +174,14 @@ class Git:
         stdout: int = subprocess.PIPE,
         stderr: int = subprocess.PIPE,
         new_session: bool = False,
+        memory: int | None = None,
     ) -> subprocess.Popen[bytes]:
-        """`git arguments`, started; in a new session, git's own children can be ended with it."""
+        """`git arguments`, started; in a new session, git's own children can be ended with it.
+
+        It may take so much `memory`, where the system can limit that; files that it maps do not count.
+        """
         where = [f"--git-dir={self.git_dir}", f"--work-tree={self.folder}"] if self.git_dir else []
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [executable(), "--no-pager", *where, *(p for o in _OVERRIDES for p in ("-c", o)), *arguments],
             cwd=self.folder,
             env=_environment(self.protocols, self.url),
@@ -145,6 +191,10 @@ class Git:
             start_new_session=new_session,
             pass_fds=(self.hold,) if self.hold is not None else (),
         )
+        if memory is not None and hasattr(resource, "prlimit"):
+            with contextlib.suppress(OSError, ValueError):  # it ended, or has less already
+                resource.prlimit(process.pid, resource.RLIMIT_DATA, (memory, memory))
+        return process
 
 
 @functools.cache

@@ -1,33 +1,30 @@
 """What a git folder is: its commit, and whether its files are that commit's; nothing that the folder configures is run.
 
-`git status` would run filters and the file system monitor of the folder's own configuration, and so would GitPython's
-`Repo.is_dirty` and `Repo.untracked_files`. So GitPython only lists what the commit holds, and the files are hashed
-here, by the rule of git-hash-object. The git that GitPython asks is `IsolatedGit`, which git.py starts.
+`git status` would run filters and the file system monitor of the folder's own configuration, and a library that parses
+that configuration itself would read whatever it includes. So git only lists what the commit holds, and the files are
+hashed here, by the rule of git-hash-object. Before git is asked, the folder's own files are looked at: a FIFO among
+them would keep git waiting, a device would fill its memory. What stands elsewhere (a file that the configuration
+includes) meets the limits of time and memory that `Git` sets.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ptexplore.errors import BROKEN
-from ptexplore.source.fetch.git import Git, GitFailed, import_gitpython
-from ptexplore.source.listing import SUFFIXES, is_at
+from ptexplore.source.fetch.archive import DEEPEST, LONGEST_PATH, MEMBERS
+from ptexplore.source.fetch.git import Git, GitFailed, TreeTooLarge
+from ptexplore.source.listing import SUFFIXES, first_bytes, is_at
 
-import_gitpython()
-import git  # noqa: E402  (in an environment that `import_gitpython` has made safe)
-from git.exc import GitCommandError, GitError  # noqa: E402
-
-_FILES = {0o100644, 0o100755, 0o100664}
-_LINK = 0o120000
-# What GitPython raises for a repository that is damaged, or that it does not know how to read.
-_UNREADABLE = (GitError, ValueError, KeyError, IndexError, AssertionError, OSError, git.BadObject)
+_FILES = {b"100644", b"100755", b"100664"}
+_LINK = b"120000"
+_SOON = 30.0  # seconds for what git knows at once: which commit is checked out
+_LOOKED_AT = 200_000  # entries of a repository's folder, without its objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,46 +35,80 @@ class GitState:
     modified: bool
 
 
-class IsolatedGit(git.Git):
-    """GitPython's git command, started by our own `Git`: its environment, its overrides, no transport."""
-
-    def execute(  # type: ignore[override]  # what GitPython's own callers here ask for
-        self, command: list[str], istream: int | None = None, as_process: bool = False, **_: Any
-    ) -> str | git.Git.AutoInterrupt:
-        """What `command` prints, or its process. Raises GitCommandError."""
-        folder = Path(str(self.working_dir))
-        ours = Git(folder, git_dir=folder / ".git")
-        arguments = [os.fspath(argument) for argument in command[1:]]
-        if as_process:
-            process = ours.start(arguments, stdin=istream or subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            return self.AutoInterrupt(process, arguments)
-        try:
-            return os.fsdecode(ours.read(*arguments))
-        except GitFailed as error:
-            raise GitCommandError(arguments, error.status, "\n".join(error.lines)) from error
-
-
-class Repository(git.Repo):
-    """The repository of a work tree. Close it, or use it in a `with`: it may have a git running."""
-
-    GitCommandWrapperType = IsolatedGit
-
-
 def look(root: Path, present: set[str], tops: tuple[str, ...] = ()) -> GitState | None:
     """The state of the git folder `root`, judged by `present`, the files of it that are read; None where it is none.
 
     A file that the commit lacks counts as a difference unless git ignores it, as what a build writes; one that is gone
     counts below the folders `tops` (everywhere where empty) unless a sparse checkout left it out.
     """
+    commands = Git(root, git_dir=root / ".git")
     try:
-        with _opened(root) as repository:
-            # GitPython's own `head` reads the files below refs/, which a repository with reftables does not have.
-            commit = str(repository.git.rev_parse("--verify", "HEAD^{commit}")).strip()
+        _check(root / ".git")
+        commit = commands.line("rev-parse", "--verify", "HEAD^{commit}", seconds=_SOON)
         if len(commit) == 64:
             return GitState(commit, modified=True)  # its objects have SHA-256 names, and files are hashed by SHA-1 here
-        return GitState(commit, _differs(Git(root, git_dir=root / ".git"), commit, present, tops))
+        return GitState(commit, _differs(commands, commit, present, tops))
+    except TreeTooLarge:
+        return GitState(commit, modified=True)  # nobody compares files with that
     except GitFailed:
         return None
+
+
+def _check(dot: Path) -> None:
+    """Raise GitFailed where git would wait for, or read without end, something in its own folder."""
+    pending, met = _folders(dot), 0
+    looked: set[tuple[int, int]] = set()
+    while pending:
+        folder = pending.pop()
+        for entry in _entries(folder):
+            met += 1
+            if met > _LOOKED_AT:
+                raise GitFailed([f"{dot} has more than {_LOOKED_AT:,} files beside its objects"], None)
+            state = _state(entry.path)
+            if state is None:
+                continue
+            if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
+                raise GitFailed([f"{entry.path} is neither a file nor a folder"], None)
+            is_objects = len(entry.name) == 2 and os.path.basename(folder) == "objects"
+            if stat.S_ISDIR(state.st_mode) and not is_objects and (state.st_dev, state.st_ino) not in looked:
+                looked.add((state.st_dev, state.st_ino))
+                pending.append(entry.path)
+
+
+def _folders(dot: Path) -> list[str]:
+    """The folder of a repository, which `.git` is or names; and the one that several work trees have in common."""
+    state = _state(str(dot))
+    folder = dot
+    if state is not None and stat.S_ISREG(state.st_mode):
+        named = first_bytes(dot)
+        folder = dot.parent / os.fsdecode(named.removeprefix(b"gitdir:").strip())
+        state = _state(str(folder)) if named.startswith(b"gitdir:") else None
+    if state is None or not stat.S_ISDIR(state.st_mode):
+        raise GitFailed([f"{dot} is no repository"], None)
+    common = first_bytes(folder / "commondir").strip()
+    return [str(folder), *([os.path.join(folder, os.fsdecode(common))] if common else [])]
+
+
+def _state(path: str) -> os.stat_result | None:
+    """What a path leads to; None for nothing."""
+    try:
+        return os.stat(path)
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+    except ValueError:  # a NUL
+        pass
+    return None
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        raise GitFailed([f"{folder}: {error.strerror}"], None) from error
 
 
 def _differs(commands: Git, commit: str, present: set[str], tops: tuple[str, ...]) -> bool:
@@ -99,22 +130,21 @@ def _differs(commands: Git, commit: str, present: set[str], tops: tuple[str, ...
 
 
 def tree_of(folder: Path, commit: str) -> Iterator[tuple[str, str, str]]:
-    """Path, blob and kind ("file", "link", "other") of everything in `commit` of the git folder. Raises GitFailed."""
-    with _opened(folder) as repository:
-        for entry in repository.commit(commit).tree.traverse():
-            if isinstance(entry, (git.Blob, git.Submodule)):
-                kind = "file" if entry.mode in _FILES else "link" if entry.mode == _LINK else "other"
-                yield str(entry.path), entry.hexsha, kind
+    """Path, blob and kind ("file", "link", "other") of everything in `commit` of the git folder.
 
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[git.Repo]:
-    """The repository of a git folder. Whatever GitPython raises in there becomes GitFailed."""
-    try:
-        with Repository(folder, expand_vars=False) as repository:
-            yield repository
-    except _UNREADABLE as error:
-        raise GitFailed([str(error)], None) from error
+    Raises GitFailed; TreeTooLarge where that is more than an archive may have.
+    """
+    listing = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit]  # -t: of a folder in a folder without end, too
+    for count, row in enumerate(Git(folder, git_dir=folder / ".git").records(listing, LONGEST_PATH + 100), 1):
+        facts, _, path = row.partition(b"\t")
+        mode, of, name = facts.split(b" ", 2)
+        if count > MEMBERS:
+            raise TreeTooLarge(f"lists more than {MEMBERS:,} files and folders")
+        if path.count(b"/") > DEEPEST:
+            raise TreeTooLarge(f"has folders more than {DEEPEST} deep")
+        if of != b"tree":
+            kind = "file" if mode in _FILES else "link" if mode == _LINK else "other"
+            yield os.fsdecode(path), name.decode("ascii"), kind
 
 
 def is_blob(file: Path, blob: str) -> bool:

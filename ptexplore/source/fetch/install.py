@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore import locations
-from ptexplore.errors import BROKEN, FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout
 from ptexplore.source.fetch import checkouts, releases
-from ptexplore.source.listing import ROOTS, Listed, checkout_files, is_at
+from ptexplore.source.listing import ROOTS, Listed, checkout_files, first_bytes, is_at
 
 if TYPE_CHECKING:
     from ptexplore.source.fetch.git_folder import GitState
@@ -101,7 +101,7 @@ def _git_state(checkout: Checkout, listed: Sequence[Listed]) -> GitState | None:
 def _version(root: Path) -> str | None:
     """What the tree says of itself, in version.txt."""
     file = root / "version.txt"
-    text = b"" if file.is_symlink() or not file.is_file() else _head(file, 100)
+    text = b"" if file.is_symlink() or not file.is_file() else first_bytes(file, 100)
     match = re.match(r"\s*([0-9][\w.+-]*)", text.decode("utf-8", errors="replace"))
     return match[1] if match else None
 
@@ -149,26 +149,13 @@ def _stamp(checkout: Checkout, listed: Sequence[Listed]) -> str:
         time_ns, size = file.state or (0, 0)
         hasher.update(os.fsencode(f"{file.path}\0{size}\0{time_ns}\n"))
     dot = Path(checkout.root) / ".git"
-    head = _head(dot / "HEAD" if dot.is_dir() else dot)
+    head = first_bytes(dot / "HEAD" if dot.is_dir() else dot)
     parts = [head, b"", b""]
     if head.startswith(b"ref: "):
-        parts[1:] = _head(dot / os.fsdecode(head[5:].strip())), _head(dot / "packed-refs", 1 << 24)
+        parts[1:] = first_bytes(dot / os.fsdecode(head[5:].strip())), first_bytes(dot / "packed-refs", 1 << 24)
     for part in parts:
         hasher.update(part + b"\n")
     return hasher.hexdigest()
-
-
-def _head(file: Path, most: int = 4096) -> bytes:
-    """How a file begins; empty where it cannot be read."""
-    try:
-        with file.open("rb") as stream:
-            return stream.read(most)
-    except OSError as error:
-        if error.errno in BROKEN:
-            raise
-        return b""
-    except ValueError:
-        return b""
 
 
 def is_whole(checkout: Checkout) -> bool:

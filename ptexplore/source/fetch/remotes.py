@@ -20,7 +20,7 @@ from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.fetch import checkouts, install, releases
-from ptexplore.source.fetch.git import STALL, Git, GitFailed, import_gitpython
+from ptexplore.source.fetch.git import STALL, Git, GitFailed, TreeTooLarge, import_gitpython
 from ptexplore.source.fetch.install import BUSY, FetchOutcome, Request
 from ptexplore.source.fetch.project_file import Project, is_ref
 from ptexplore.source.progress import Watcher
@@ -172,6 +172,9 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
     words = "; ".join(reasons)
     if remote.secret:
         words = words.replace(remote.secret, "…")
+    if isinstance(error, TreeTooLarge):
+        hint = f"check the address; PyTorch's own is {PYTORCH}"
+        return PtexploreError(f"{ref} of {remote.shown} is not fetched", words, hint, FAILED)
     if error.status is None:
         return unreachable(remote, f"git heard nothing for {STALL:.0f} seconds")
     if has_no_room:
@@ -255,8 +258,11 @@ def _commit(git: Git, remote: Remote, ref: str, folders: tuple[str, ...], watche
 
 def _has(git: Git, commit: str) -> bool:
     """Whether an earlier try brought this commit, with all its trees."""
+    from ptexplore.source.fetch.git_folder import tree_of
+
     try:
-        Git(git.folder).read("ls-tree", "-r", "--name-only", commit)
+        for _entry in tree_of(git.folder, commit):
+            pass
     except GitFailed:
         return False
     return (git.folder / ".git" / "shallow").is_file()

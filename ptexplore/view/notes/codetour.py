@@ -17,7 +17,11 @@ from ptexplore.view.trees import IndexedTree
 SCHEMA = "https://aka.ms/codetour-schema"
 _SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\/]")
 _MOST = 12  # lines of one pattern
-_SHELL = re.compile(r"^(\s*)>>", re.MULTILINE)
+# CodeTour's descriptions are Markdown that VS Code trusts: a line that begins with >> is a shell command to run, and a
+# link may be a command of the editor's. JavaScript begins a line behind these characters, too.
+_SHELL = re.compile(r"((?:^|[\r\u2028\u2029])\s*)>>", re.MULTILINE)
+_ENTITY = re.compile(r"&(?=#?\w+;)")  # which may spell a link's scheme
+_SCHEME = re.compile(r"\b(command|vscode|vscode-insiders|file|javascript|data)\\?:(?=[^\s:])", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\]]*)\]\(#([a-z0-9-]+)\)")
 
 
@@ -118,13 +122,18 @@ def pattern(lines: Sequence[str], line: int) -> str | None:
 
 def _document(tour: Tour, title: str, steps: list[dict[str, Any]], *, primary: bool) -> dict[str, Any]:
     origin = f"Written on {tour.baseline}; exported by ptexplore from the tour `{tour.id}`."
-    first = {"title": tour.title, "description": _safe("\n\n".join(filter(None, (tour.intro, origin))))}
-    document: dict[str, Any] = {"$schema": SCHEMA, "title": title}
+    first = {"title": tour.title, "description": "\n\n".join(filter(None, (tour.intro, origin)))}
+    document: dict[str, Any] = {"$schema": SCHEMA, "title": _safe(title)}
     if tour.summary:
-        document["description"] = tour.summary
+        document["description"] = _safe(tour.summary)
     if primary:
         document["isPrimary"] = True
-    return document | {"steps": [first, *steps]}
+    return document | {"steps": [_safe_step(step) for step in (first, *steps)]}
+
+
+def _safe_step(step: dict[str, Any]) -> dict[str, Any]:
+    """A step whose words are made safe, as the last thing that is done to them."""
+    return {key: _safe(value) if key in ("title", "description") else value for key, value in step.items()}
 
 
 def _words(tour: Tour, stop: Stop) -> dict[str, str]:
@@ -135,13 +144,21 @@ def _words(tour: Tour, stop: Stop) -> dict[str, str]:
         # Step 1 is the introduction, so stop n is step n + 1.
         return f"[{match[1]}][#{ids.index(match[2]) + 2}]" if match[2] in ids else match[1]
 
-    return {"title": stop.title, "description": _LINK.sub(to_step, _safe("\n\n".join(parts)))}
+    return {"title": stop.title, "description": _LINK.sub(to_step, "\n\n".join(parts))}
 
 
 def _placeless(tour: Tour, stop: Stop, why: str) -> dict[str, str]:
     words = _words(tour, stop)
-    place = f"`{stop.anchor.symbol}` in `{stop.anchor.path}`"
-    return words | {"description": f"*Not placed in this source: {place} ({_safe(why)}).*\n\n{words['description']}"}
+    place = f"{_code(stop.anchor.symbol or '')} in {_code(stop.anchor.path)}"
+    plain = re.sub(r"([\\`*_\[\]<>])", r"\\\1", why)
+    return words | {"description": f"*Not placed in this source: {place} ({plain}).*\n\n{words['description']}"}
+
+
+def _code(text: str) -> str:
+    """A name as code, whatever is in it."""
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    between = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{between}{' '.join(text.split())}{between}{fence}"
 
 
 def _lab(lab: Lab) -> str:
@@ -151,5 +168,5 @@ def _lab(lab: Lab) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text in which nothing makes CodeTour offer a shell command: its descriptions are trusted Markdown."""
-    return _SHELL.sub(r"\1> >", text).replace("](command:", "](command%3A")
+    """Text in which nothing makes CodeTour or VS Code offer to run something."""
+    return _SHELL.sub(r"\1> >", _SCHEME.sub(r"\1%3A", _ENTITY.sub("&amp;", text)))

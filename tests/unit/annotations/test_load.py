@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.annotations.folders import load_folders
 from ptexplore.annotations.layers import Layer, layers, shipped_folder
 from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.annotations.lock import LockEntry, lock_text, read_lock
@@ -251,3 +252,34 @@ def test_what_a_bad_disk_kept_back_once_is_there_in_the_next_run(
     monkeypatch.setattr("ptexplore.annotations.load.load", lambda _: pytest.fail("they are kept now"))
     assert asked() == whole
     assert not told
+
+
+# --- links out of a folder of notes ---
+
+
+def test_a_folder_that_is_a_link_is_read_only_where_it_stays_inside(tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere", "tours/secret.md", tour("secret"))
+    put(tmp_path / "elsewhere", "folders/aten.md", "secret")
+    put(tmp_path / "mine", "real/inside.md", tour("inside"))
+    for name in ("tours", "notes", "folders"):
+        (tmp_path / "mine" / name).symlink_to(tmp_path / "elsewhere" / name)
+    library, pages = loaded(tmp_path / "mine"), load_folders([Layer(tmp_path / "mine", "notes")])
+    assert not library.tours
+    assert not pages.pages
+    wanted = "it cannot be read: it is a link that leads out of the folder of notes"
+    assert said(library) == [f"notes/tours:1: {wanted}", f"notes/notes:1: {wanted}"]
+    assert [f"{problem.where}: {problem.text}" for problem in pages.problems] == [f"notes/folders:1: {wanted}"]
+    (tmp_path / "mine/tours").unlink()
+    (tmp_path / "mine/tours").symlink_to("real")
+    assert list(loaded(tmp_path / "mine").tours) == ["inside"]
+
+
+def test_notes_that_lead_elsewhere_are_read_where_somebody_names_them(tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere", "tours/secret.md", tour("secret"))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "notes").symlink_to("../elsewhere")
+    with pytest.raises(PtexploreError, match="the folder notes is not read") as refused:
+        layers(start=project, shipped=False)
+    assert refused.value.hint == "--notes notes reads it all the same"
+    assert list(load(layers(["notes"], start=project, shipped=False)).tours) == ["secret"]

@@ -77,3 +77,14 @@ def test_the_brackets_of_a_paragraph_are_limited(mark: str, end: str) -> None:
     for text in (mark * 101, mark * 75 + "\n\u00a0\n" + mark * 26):
         with pytest.raises(ValueError, match="brackets"):
             tokens(f"before{end}{text}{end}after")
+
+
+@pytest.mark.parametrize("tables", [1, 20])
+def test_the_cells_of_tables_are_limited_before_they_are_made(tables: int) -> None:
+    """A row of one cell is filled up to as many as the table has columns."""
+    columns, rows = 250 // tables, 262
+    table = "\n".join(["|" * (columns + 1), "|" + "-|" * columns, *["|x"] * rows])
+    with pytest.raises(ValueError, match="cells"):
+        tokens("\n\n".join([table] * 20))
+    usual = "\n".join(["|a|b|c|", "|-|-|-|", *["|x|y|z|"] * 50])
+    assert sum(token.type == "table_open" for token in tokens("\n\n".join([usual] * 20))) == 20

@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout
 from ptexplore.source.fetch import git_folder
-from ptexplore.source.fetch.git import Git, GitFailed, import_gitpython
-from ptexplore.source.fetch.install import _git_state
+from ptexplore.source.fetch.git import Git, GitFailed, TreeTooLarge
+from ptexplore.source.fetch.install import _git_state, _stamp
+from ptexplore.source.fetch.remotes import fetch_ref, parse_remote
 from ptexplore.source.listing import checkout_files
+from ptexplore.source.progress import Silent
 from tests.upstream import git
 
 
@@ -71,7 +74,6 @@ def test_the_callers_variables_do_not_reach_git(folder: Path, tmp_path: Path, mo
 def test_the_environment_of_this_process_is_not_edited_while_threads_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import_gitpython()
     monkeypatch.setenv("GIT_DIR", "/nonexistent")
 
     class Watched(type(os.environ)):  # type: ignore[misc]
@@ -136,3 +138,117 @@ def test_objects_named_by_sha256_cannot_be_compared(tmp_path: Path) -> None:
     assert state is not None
     assert len(state.commit) == 64
     assert state.modified
+
+
+# --- what is made to keep ptexplore waiting, or to fill the memory ---
+
+
+def objects_of(root: Path, kind: str, *rows: bytes) -> str:
+    """Write one object into a repository; its name."""
+    command = ["git", "-C", str(root), "hash-object", "-t", kind, "-w", "--stdin", "--literally"]
+    return subprocess.run(command, input=b"".join(rows), capture_output=True, check=True).stdout.decode().strip()
+
+
+def committed(root: Path, tree: str) -> str:
+    """A commit of a tree, which HEAD then is."""
+    facts = f"tree {tree}\nauthor x <x@x> 0 +0000\ncommitter x <x@x> 0 +0000\n\nx\n"
+    commit = objects_of(root, "commit", facts.encode())
+    (root / ".git/HEAD").write_text(f"{commit}\n")
+    return commit
+
+
+@pytest.mark.parametrize("leaf", [True, False], ids=["files at the end", "folders alone"])
+def test_a_tree_of_trees_without_end_is_refused(folder: Path, leaf: bool, tmp_path: Path) -> None:
+    """Nine levels of ten names each that are all one tree: 10^9 paths of a few kilobytes."""
+    blob = objects_of(folder, "blob", b"int x;\n")
+    rows = [b"100644 x.h\0" + bytes.fromhex(blob)] if leaf else []
+    tree = objects_of(folder, "tree", *rows)
+    for _ in range(9):
+        tree = objects_of(folder, "tree", *(b"40000 %d\0" % n + bytes.fromhex(tree) for n in range(10)))
+    commit = committed(folder, tree)
+    with pytest.raises(TreeTooLarge, match="lists more than 400,000 files and folders"):
+        list(git_folder.tree_of(folder, commit))
+    assert git_folder.look(folder, {"top.h"}) == git_folder.GitState(commit, modified=True)
+    with pytest.raises(PtexploreError) as refused:
+        fetch_ref(tmp_path / "fetched", parse_remote(f"file://{folder}"), commit, (), Silent())
+    assert "lists more than 400,000 files" in refused.value.why
+
+
+def test_folders_deeper_than_any_and_names_longer_than_any_are_refused(folder: Path) -> None:
+    blob = bytes.fromhex(objects_of(folder, "blob", b"int x;\n"))
+    tree = objects_of(folder, "tree", b"100644 x.h\0" + blob)
+    for _ in range(150):
+        tree = objects_of(folder, "tree", b"40000 a\0" + bytes.fromhex(tree))
+    with pytest.raises(TreeTooLarge, match="more than 100 deep"):
+        list(git_folder.tree_of(folder, committed(folder, tree)))
+    tree = objects_of(folder, "tree", b"100644 " + b"a" * 5000 + b"\0" + blob)
+    with pytest.raises(GitFailed, match="more than"):
+        list(git_folder.tree_of(folder, committed(folder, tree)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["config", "HEAD", "packed-refs", "info/exclude", "objects/info/alternates", "commondir", "shallow", "index",
+     "refs/zz", "config.worktree", "refs/linked/zz"],
+)  # fmt: skip
+@pytest.mark.parametrize("what", ["fifo", "device"])
+def test_a_fifo_or_a_device_in_a_repository_keeps_nobody_waiting(
+    folder: Path, tmp_path: Path, name: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Git, "start", lambda *_, **__: pytest.fail("git is not asked"))
+    (tmp_path / "elsewhere").mkdir()
+    (folder / ".git/refs/linked").symlink_to(tmp_path / "elsewhere")
+    file = folder / ".git" / name
+    file.unlink(missing_ok=True)
+    file.parent.mkdir(exist_ok=True)
+    if what == "fifo":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    assert git_folder.look(folder, {"top.h"}) is None
+    checkout = Checkout("mine", "folder", str(folder), str(folder))
+    assert len(_stamp(checkout, checkout_files(checkout))) == 64
+
+
+def test_what_git_names_is_looked_at_too(folder: Path, tmp_path: Path) -> None:
+    """`.git` that is a FIFO, that names another folder, and a folder that several work trees have in common."""
+    other = tmp_path / "other work tree"
+    git(folder, "worktree", "add", "--quiet", "--detach", str(other))
+    state = git_folder.look(other, {"top.h", "c10/core/näher.h"})
+    assert state is not None
+    assert not state.modified
+    (folder / ".git/shallow").symlink_to("/dev/zero")
+    assert git_folder.look(other, {"top.h"}) is None
+    (other / ".git").unlink()
+    os.mkfifo(other / ".git")
+    assert git_folder.look(other, {"top.h"}) is None
+
+
+def test_a_git_that_does_not_end_is_ended(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its configuration includes lies anywhere, and a `.gitignore` in any folder."""
+    os.mkfifo(tmp_path / "fifo")
+    (folder / ".git/config").write_text(f"[include]\n  path = {tmp_path / 'fifo'}\n")
+    monkeypatch.setattr(git_folder, "_SOON", 1.0)
+    assert git_folder.look(folder, {"top.h"}) is None
+    (folder / ".git/config").write_text("[core]\n  bare = false\n")
+    os.mkfifo(folder / "c10/.gitignore")
+    (folder / "c10/new.h").write_text("int a;\n")
+    monkeypatch.setattr("ptexplore.source.fetch.git.STALL", 1.0)
+    with pytest.raises(GitFailed, match="did not end within 1 seconds"):
+        Git(folder, git_dir=folder / ".git").read("ls-files", "--others", "--exclude-standard", seconds=1)
+
+
+def test_a_git_that_takes_more_memory_than_any_has_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / ".git/config").write_text("[include]\n  path = /dev/zero\n")
+    monkeypatch.setattr("ptexplore.source.fetch.git.MEMORY", 64 * 1024**2)
+    with pytest.raises(GitFailed):
+        Git(folder, git_dir=folder / ".git").read("rev-parse", "HEAD", seconds=60)
+
+
+def test_a_listing_that_nobody_reads_to_its_end_leaves_no_git(folder: Path) -> None:
+    head = Git(folder).line("rev-parse", "HEAD")
+    listing = git_folder.tree_of(folder, head)
+    next(listing)
+    listing.close()
+    children = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, check=False)
+    assert b"git" not in children.stdout.split()

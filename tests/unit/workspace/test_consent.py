@@ -93,10 +93,11 @@ def test_a_yes_is_for_how_it_runs_too() -> None:
     assert (request.timeout, request.native, request.native_most) == (ASKED.timeout, ASKED.native, ASKED.native_most)
 
 
-def test_only_enough_digits_of_the_hash_name_it() -> None:
+def test_only_the_whole_hash_names_it() -> None:
     found = loaded()
     assert found.is_named(found.content)
-    assert found.is_named(found.content[:12].upper())
+    assert found.is_named(found.content.upper())
+    assert not any(found.is_named(found.content[:digits]) for digits in (0, 12, 32, 63))
     for digits in ("", found.content[:11], "0" * 64, f"{found.content}0"):
         assert not found.is_named(digits)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,3 +94,39 @@ def test_a_new_note_is_anchored_to_the_symbol(notes: Path, open_one: Open) -> No
         open_one().new_note(MIX_PATH)
     with pytest.raises(PtexploreError, match="there is nothing named xyzzyq"):
         open_one().new_note("xyzzyq")
+
+
+@pytest.mark.parametrize("what", ["a link", "a link to nothing", "a FIFO", "a folder"])
+def test_a_lock_that_is_no_file_is_never_written_over(
+    notes: Path, open_one: Open, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever put a link there would have any file of yours written over."""
+    lock, victim = notes / "anchors.lock", tmp_path / "victim"
+    if what == "a link":
+        victim.write_text("export PATH=x\n")
+    if what.startswith("a link"):
+        lock.symlink_to(victim)
+    elif what == "a FIFO":
+        os.mkfifo(lock)
+    else:
+        lock.mkdir()
+    workspace = mine(open_one, notes)
+    with pytest.raises(PtexploreError, match=r"anchors.lock cannot be written") as refused:
+        workspace.plan_pins()
+    assert refused.value.exit_code == USAGE
+    assert victim.exists() is (what == "a link")
+    assert what != "a link" or victim.read_text() == "export PATH=x\n"
+
+
+def test_a_lock_that_cannot_be_read_is_not_taken_for_none(
+    notes: Path, open_one: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "anchors.lock").write_text("{}")
+
+    def refuse(file: Path, most: int) -> bytes:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+
+    workspace = mine(open_one, notes)
+    monkeypatch.setattr("ptexplore.workspace.anchor_pins.read_bytes", refuse)
+    with pytest.raises(PtexploreError, match=r"anchors.lock cannot be read"):
+        workspace.plan_pins()
