@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from . import dispatch, freed, isolate, libraries, native, passes, program, raising, thrown, twice, writes
+from . import dispatch, freed, isolate, last_words, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import UNREPEATABLE, Refused
 from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, TimeLimit, isolated
 from .last_words import EXITING
@@ -260,7 +260,15 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     if recorder == program.RECORDER:
         run = partial(program.run, request, known)
-    return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+    if recorder in own:
+        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+    with last_words.spoken(partial(_dying, recorder)):
+        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+
+
+def _dying(recorder: str, error: BaseException) -> bytes:
+    """What is said of a pass that is ended before, or after, what it is about: where it was."""
+    return isolate.encoded({"type": "raised", "recorder": recorder, **raising.Raised("preparation", error).told()})
 
 
 def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
