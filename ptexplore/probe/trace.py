@@ -27,7 +27,7 @@ BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unle
 LOOKS = tuple(
     1 / part for part in (64, 32, 16, 8, 4, 2)
 )  # parts of its time at which a run looks how much it has recorded
-TELLING = 10.0  # seconds that a run has, at least, to say what it saw when its time is over
+TELLING = 20.0  # seconds that a run has, at least, to say what it saw when its time is over
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
@@ -127,8 +127,9 @@ def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> N
     """
     outcome = _forked(native.RECORDER, request, known, channel)
     _told(native.RECORDER, outcome, channel)
-    is_whole = outcome.answer.startswith(b'{"type":"pass"') and ONE_CALL not in outcome.answer
-    if is_whole and request.get("sample") is None:
+    # Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much.
+    is_one_of_a_script = request.get("script") is not None and ONE_CALL in outcome.answer
+    if outcome.answer.startswith(b'{"type":"pass"') and not is_one_of_a_script and request.get("sample") is None:
         _told(libraries.RECORDER, _forked(libraries.RECORDER, request, known, channel), channel)
 
 
