@@ -31,6 +31,7 @@ REFUSED = {
     ),
 }
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "bad_alloc", "Cannot allocate memory")
+TYPED = ("<--", "<expression")  # how the probe names the files of what was typed
 TEXT_LIMIT = 1000  # characters shown of an error's own message
 
 
@@ -113,9 +114,15 @@ def _out_of_memory(name: str, text: str) -> bool:
 
 
 def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
+    if message.get("by") == "timeout":
+        why = f"the {request.timeout:g} s of all runs were over in the {message.get('recorder')} pass{_where(message)}"
+        who = "script" if request.script else "expression"
+        message = f"the {who} did not end within {request.timeout:g} s"
+        return PtexploreError(message, why, "--timeout S gives it longer", FAILED)
     if message.get("by", "error") != "error":
         what = {"signal" if message["by"] == "signal" else "called": message["exception"]}
-        return _died({**what, "recorder": message.get("recorder"), "status": message.get("message")}, request)
+        told = {**what, "recorder": message.get("recorder"), "status": message.get("message")}
+        return _died({**told, "where": _where(message)}, request)
     stage, name = message["stage"], message["exception"]
     part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
@@ -127,6 +134,16 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     others = "" if request.script else "; --var and --setup give it other values"
     hint = _near(message) or f"run it in Python alone to see whether it raises there too{others}"
     return PtexploreError(f"{part} raised {name}: {_source(request)}", why, hint, FAILED)
+
+
+def _where(message: dict[str, Any]) -> str:
+    """Where Python was, in words that follow others: a function, and the innermost line of what was typed."""
+    frames = message.get("frames") or ()
+    typed = next((frame for frame in reversed(frames) if frame["file"].startswith(TYPED)), None)
+    if typed is None:
+        return ""
+    where = f"in {frames[-1]['function']}(), called at" if frames[-1] is not typed else "at"
+    return f", {where} line {typed['line']} of {typed['file'].strip('<>')}"
 
 
 def _who_kills() -> str:
@@ -144,6 +161,7 @@ def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     if "called" in message:
         how = f"it called {message['called']}{' with ' * bool(message['status'])}{message['status']}"
     why = f"{how} in the {recorder} pass" if recorder is not None else how
+    why += message.get("where", "")
     if signal == "SIGKILL":
         why += _who_kills()
     elif signal == "SIGXCPU":

@@ -173,7 +173,7 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
 
 def _at_most(timeout: float) -> float:
     """For how long a probe that sees to its time itself is waited for: its first run may say what it saw until then."""
-    return 2 * timeout + 4 * GRACE
+    return 2 * timeout + 6 * GRACE
 
 
 def _allowed(timeout: float, ready: float) -> dict[str, float]:

@@ -305,6 +305,8 @@ class _Heard:
             _as_typed(message, self.request)
         seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
         if seen is not None and seen["data"].get("by") == "timeout":
+            if recorder != PROGRAM and not operators(message["observations"]).own:  # there is nothing to show
+                raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
             self._ended_by_time(recorder, seen["data"])
         if "program" in message:
             self._program(message)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from . import isolate
 from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER
@@ -23,7 +23,8 @@ from .taken import os, signal, sys, time
 SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGHUP")
 CLONE = {"x86_64": 56, "aarch64": 220}  # the number of the system call that forks, and nothing else: no lock is taken
 EVERY_CHILD = 0x40000000  # __WALL of Linux: one that tells nobody of its end, too
-ON_STACK, WITH_INFO, ONCE = 0x08000000, 4, -0x80000000  # SA_ONSTACK, SA_SIGINFO, SA_RESETHAND
+ON_STACK, ONCE = 0x08000000, -0x80000000  # SA_ONSTACK, SA_RESETHAND
+TRIES = 8  # in which a handler of Python's may raise meanwhile
 IGNORED = ctypes.c_void_p(1)  # SIG_IGN
 OF_PROCESS = 2  # CPUCLOCK_SCHED of Linux: as clock_getcpuclockid(3) makes the clock of a process
 STACK = 4 << 20  # bytes for the handler, where the process's own stack is used up
@@ -86,7 +87,9 @@ class _State:
     library: Any = None  # the C library, called without giving up Python's lock: no other thread goes on meanwhile
     stack: Any = None
     addresses: Any = (ctypes.c_void_p * DEEPEST)()
-    held: Any = None
+    handlers: ClassVar[dict[int, Any]] = {}  # by signal what C calls
+    before: ClassVar[dict[int, Any]] = {}  # what it called before
+    came = 0  # the signal that kills
 
 
 _state = _State()
@@ -106,34 +109,44 @@ def _ended(by: str, name: str, frame: FrameType | None) -> Ended:
 def spoken(tell: Tell, goes_by: Callable[[], None] | None = None) -> Iterator[None]:
     """Have `tell` give the answer of this process if a signal, or `os._exit`, ends it in this block.
 
-    `goes_by` is called now and then as its time goes by.
+    `goes_by` is called now and then as its time goes by. In a block inside of another one it is the inner that speaks.
     """
     if isolate.is_forked() or not _prepared():
         yield
         return
-    library, before = _state.library, []
+    if goes_by is not None:
+        signal.signal(TIME_GOES_BY, lambda *_: goes_by())
+    if _state.tell is not None and _state.process == os.getpid():
+        outer, _state.tell = _state.tell, tell
+        try:
+            yield
+        finally:
+            _state.tell = outer
+            _hear_no_more()
+        return
+    library = _state.library
     _state.process, _state.tell = os.getpid(), tell
-    action = _Action(ctypes.cast(_HANDLER, ctypes.c_void_p).value, flags=ON_STACK | WITH_INFO | ONCE)
+    _state.before, _state.came = {}, 0
     stack = _Stack(ctypes.addressof(_state.stack), 0, STACK)
     of_before = _Stack()
     library.sigaltstack(ctypes.byref(stack), ctypes.byref(of_before))
-    if goes_by is not None:
-        signal.signal(TIME_GOES_BY, lambda *_: goes_by())
     signal.signal(TIME_IS_OVER, _in_time)
-    for number in (*(int(getattr(signal, name)) for name in SIGNALS), HURRY):
+    for number in _state.handlers:
         had = _Action()
         library.sigaction(number, None, ctypes.byref(had))
-        if had.handler is None:  # the default: to die
-            library.sigaction(number, ctypes.byref(action), None)
-            before.append((number, had))
+        # It would die at once, or a handler of C's (None), as faulthandler's, would be called: that is next then.
+        if signal.getsignal(number) in (signal.SIG_DFL, None):
+            handler = ctypes.cast(_state.handlers[number], ctypes.c_void_p).value
+            library.sigaction(number, ctypes.byref(_Action(handler, flags=ON_STACK | ONCE)), None)
+            _state.before[number] = had
     try:
         yield
     finally:
         _state.tell = None
-        for number, had in before:
+        for number, had in _state.before.items():
             now = _Action()
             library.sigaction(number, None, ctypes.byref(now))
-            if now.handler == action.handler and number != HURRY:
+            if now.handler == ctypes.cast(_state.handlers[number], ctypes.c_void_p).value and number != HURRY:
                 library.sigaction(number, ctypes.byref(had), None)
         _hear_no_more()
         if of_before.flags == 2:  # SS_DISABLE: there was none
@@ -170,21 +183,39 @@ def _prepared() -> bool:
         library = ctypes.PyDLL(None)
         library.backtrace(ctypes.byref(_state.addresses), 1)  # its first call loads a library
         _state.library, _state.stack = library, ctypes.create_string_buffer(STACK)
+        numbers = (*(int(getattr(signal, name)) for name in SIGNALS), HURRY)
+        _state.handlers.update((number, _handler(number)) for number in numbers)
     return True
 
 
-def _dying(number: int, _info: int, _context: int) -> None:
-    try:
-        sys.setprofile(None)
-        tell, _state.tell = _state.tell, None
-        if tell is not None and os.getpid() == _state.process:
-            _fork(tell, number, sys._getframe(0).f_back)
-    finally:
-        _state.library.signal(number, None)  # the default: to die
-        _state.library.kill(os.getpid(), number)
+def _dying(number: int) -> Generator[None, int, None]:
+    """Waits for a signal that kills, gives the answer, and lets the process die by it.
+
+    C calls it as the signal's handler. A handler of Python's that was due by then may raise in here, at any line: this
+    has begun by then, as a function would not have.
+    """
+    for _ in range(TRIES):
+        try:
+            if not _state.came:
+                yield
+            _state.came = number
+            sys.setprofile(None)
+            if _state.tell is not None and os.getpid() == _state.process:
+                _fork(_state.tell, number, sys._getframe(0).f_back)
+            break
+        except BaseException:
+            _state.came = number
+    # It waits until this handler is left, and does what it would have done.
+    _state.library.sigaction(number, ctypes.byref(_state.before.get(number, _Action())), None)
+    _state.library.kill(os.getpid(), number)
+    yield
 
 
-_HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(_dying)
+def _handler(number: int) -> Any:
+    """What C calls at a signal: a builtin, in which nothing of Python's runs before `_dying` does."""
+    waits = _dying(number)
+    next(waits)
+    return ctypes.CFUNCTYPE(None, ctypes.c_int)(waits.send)
 
 
 def _in_time(number: int, frame: FrameType | None) -> None:
@@ -211,6 +242,7 @@ def _fork(tell: Tell, number: int, frame: FrameType | None) -> None:
     """Have a fork of this process, which was in `frame`, give its answer, and wait until it has."""
     library = _state.library
     fork = library.syscall(CLONE[platform.machine()], 0, 0, 0, 0, 0)
+    _state.tell = None
     if fork == 0:
         try:
             depth = library.backtrace(ctypes.byref(_state.addresses), DEEPEST)

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from . import dispatch, freed, isolate, libraries, native, passes, program, raising, thrown, twice, writes
+from . import dispatch, freed, isolate, last_words, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import UNREPEATABLE, Refused
 from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, TimeLimit, isolated
 from .last_words import EXITING
@@ -27,7 +27,7 @@ BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unle
 LOOKS = tuple(
     1 / part for part in (64, 32, 16, 8, 4, 2)
 )  # parts of its time at which a run looks how much it has recorded
-TELLING = 10.0  # seconds that a run has, at least, to say what it saw when its time is over
+TELLING = 20.0  # seconds that a run has, at least, to say what it saw when its time is over
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
@@ -127,8 +127,9 @@ def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> N
     """
     outcome = _forked(native.RECORDER, request, known, channel)
     _told(native.RECORDER, outcome, channel)
-    is_whole = outcome.answer.startswith(b'{"type":"pass"') and ONE_CALL not in outcome.answer
-    if is_whole and request.get("sample") is None:
+    # Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much.
+    is_one_of_a_script = request.get("script") is not None and ONE_CALL in outcome.answer
+    if outcome.answer.startswith(b'{"type":"pass"') and not is_one_of_a_script and request.get("sample") is None:
         _told(libraries.RECORDER, _forked(libraries.RECORDER, request, known, channel), channel)
 
 
@@ -260,7 +261,15 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     if recorder == program.RECORDER:
         run = partial(program.run, request, known)
-    return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+    if recorder in own:
+        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+    with last_words.spoken(partial(_dying, recorder)):
+        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+
+
+def _dying(recorder: str, error: BaseException) -> bytes:
+    """What is said of a pass that is ended before, or after, what it is about: where it was."""
+    return isolate.encoded({"type": "raised", "recorder": recorder, **raising.Raised("preparation", error).told()})
 
 
 def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import TARGET, InProcess, Result
+from tests.harness import TARGET, Cli, InProcess, Result
 
 pytest.importorskip("torch")
 
@@ -170,3 +170,33 @@ def test_the_text_of_a_death_is_explained(command: InProcess, tmp_path: Path, te
     assert result.code == 0, result
     assert "a signal killed the process" in result.out
     assert line is None or line in result.out
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        (("--setup", "import ctypes\ndef g():\n    ctypes.string_at(0)\n\ng()"), "called at line 3 of --setup 1"),
+        (("--var", "a=__import__('ctypes').string_at(0)"), "called at line 1 of --var a"),
+        (("--with", "__import__('ctypes').string_at(0)"), "called at line 1 of --with"),
+    ],
+)
+def test_what_dies_before_the_expression_says_where(command: InProcess, given: tuple[str, ...], place: str) -> None:
+    result = command("trace", "torch.add(a, b)", *given).three_parts(1)
+    assert f"it was killed by SIGSEGV in the ops pass, in string_at(), {place}" in result.err
+
+
+def test_faulthandler_that_was_on_before_has_its_say(cli: Cli, tmp_path: Path) -> None:
+    """PYTHONFAULTHANDLER=1: what ran is told all the same, and Python's own text has the program's frames."""
+    script = tmp_path / "dies.py"
+    script.write_text(SCRIPT.format(how="ctypes.string_at(0)"))
+    asked = ("trace", "--script", str(script))
+    trace = told(cli(*asked, "--json", env={"PYTHONFAULTHANDLER": "1"}))
+    assert [left["source"]["line"] for left in trace["ending"]["python"] if left["source"]["path"] is None] == [6, 9]
+    assert operators(trace) == ["ones", "sin", "cos"]
+    printed = " ".join(cli(*asked, env={"PYTHONFAULTHANDLER": "1"}).err.split())
+    assert "Fatal Python error: Segmentation fault" in printed
+    own = faults(script)
+    places = [f"line {line} in {name}" for line, name in own]
+    at = [printed.index(place) for place in places]
+    assert at == sorted(at), "innermost first, as Python alone prints them"
+    assert "last_words.py" not in printed

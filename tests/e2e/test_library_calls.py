@@ -112,6 +112,39 @@ def test_what_ran_in_the_libraries_in_a_program(command: InProcess, tmp_path: Pa
     assert small == [("forward", "SGEMM", forward[3]), ("backward", "SGEMM", backward[3])], json.dumps(told)
 
 
+CONVOLUTION = ("torch.conv2d(x, w)", "torch.randn(1, 3, 16, 16)", "torch.randn(8, 3, 3, 3)")
+LARGE = ("torch.conv2d(x, w)", "torch.randn(1, 3, 224, 224)", "torch.randn(64, 3, 7, 7)")
+TWO = ("[torch.conv2d(x, w), torch.conv2d(x, w)]", *CONVOLUTION[1:])
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [(CONVOLUTION, ("--native-op", "conv2d")), (LARGE, ()), (TWO, ("--native-op", "conv2d#2"))],
+    ids=["asked", "large", "two"],
+)
+def test_one_operator_call_that_was_stepped(
+    command: InProcess, given: tuple[str, str, str], asked: tuple[str, ...]
+) -> None:
+    """All that the libraries tell is of it, if the expression calls no other; a tree that was cut has the first."""
+    expression, x, w = given
+    made = command("trace", expression, "--var", f"x={x}", "--var", f"w={w}", *asked, "--json")
+    if not made.data["captured"]["native"]:
+        pytest.skip("no native pass here")
+    alone = printed(f"import torch\ntorch.set_num_threads(1)\nx, w = {x}, {w}\n{expression}")
+    told = [hop["library"] for hop in made.hops if hop["library"]]
+    found = [(said["library"], said["what"], said["implementation"], said["problem"]) for said in told]
+    assert found == alone[: len(found)] if given is not TWO else not found
+    if given is CONVOLUTION:
+        assert len(found) == len(alone)
+        return
+    sentences = [finding["text"] for finding in made.data["findings"] if finding["kind"] == "libraries"]
+    if given is LARGE:
+        assert not sentences
+        sentences = [text for hop in made.hops if hop["op"] == "aten::conv2d" for text in hop["why"]]
+    for _, what, implementation, problem in alone:
+        assert any(f"oneDNN's {what} by {implementation} ({problem})" in text for text in sentences), sentences
+
+
 def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> None:
     """Neither is theirs shown as the expression's own, nor what the expression prints taken for theirs."""
     fake = "onednn_verbose,v1,primitive,exec,cpu,matmul,mine,undef,src,,,9x9,1.5"

@@ -22,6 +22,7 @@ _FUNCTION = re.compile(
     r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # of BLAS-like extensions MKL tells the whole name
     r"|Dfti(Compute)(?:Forward|Backward)"
 )
+OPERATOR = "operator"  # the part that is one operator call
 MOST = 6  # calls of libraries that a sentence lists
 _MKL = ("MKL", "BLAS or LAPACK")
 
@@ -29,7 +30,8 @@ _MKL = ("MKL", "BLAS or LAPACK")
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Say at each call into oneDNN or MKL what the library said of it, where the two orders agree.
 
-    Of a program's call whose stepping was cut the frames are not all there: what they said stands at the call itself.
+    Where stepping was cut the frames are not all there: those that are come first, and what was said of all stands at
+    the call itself. What was said of an expression is of its one operator call that was stepped if it makes no other.
     """
     observations = context.session.observations
     told = [seen for seen in records(observations, "libraries", LibraryCalls) if not seen.cut]
@@ -39,22 +41,54 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     entries: dict[int, LibraryEntry] = {}
     sentences: dict[int, str] = {}
     for part in records(observations, "calls", SteppedCalls) if told else ():
-        calls = [call for seen in told for call in seen.calls if _is_of(part, seen, call)]
         mine = tuple(claim for claim in claims if claim.hop.phase == part.part)
         if part.event is not None:
             mine = (shown[part.event],) if part.event in shown else ()
-        if part.cut is None:
-            entries |= _entries(context, part, mine, calls)
-        elif part.event is not None and calls and mine:
-            sentences[id(mine[0])] = _sentence(calls)
+        elif part.part == OPERATOR:
+            mine = _stepped_alone(part, claims)
+        phase = mine[0].hop.phase if mine and part.part == OPERATOR else part.part
+        calls = [call for seen in told for call in seen.calls if _is_of(part, seen, call, phase)]
+        entries |= _entries(context, part, mine, calls)
+        if part.event is not None and part.cut is not None and calls and mine:
+            sentences[id(mine[0])] = f"of one such call, in a fork of its own, the libraries told: {_listed(calls)}"
+        elif part.event is None and part.part == OPERATOR and (part.cut is not None or not mine):
+            _tell_whole(context, told, mine, sentences)
     return _with(claims, entries, sentences) if entries or sentences else claims
 
 
-def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall) -> bool:
-    """Whether a library's call was told of a stepped part: of one operator call of an expression nothing is told."""
+def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """The operator call of an expression that was stepped, if no other call is made in its half of the run."""
+    outermost: list[Claim] = []
+    pending = list(claims)
+    while pending:
+        claim = pending.pop()
+        if claim.hop.kind == "op":
+            outermost.append(claim)
+        else:
+            pending += claim.children
+    named = f"aten::{str(part.op).partition('.')[0]}"
+    found = [claim for claim in outermost if claim.event.name == named]
+    beside = [claim for claim in outermost if found and claim.hop.phase == found[0].hop.phase]
+    return (found[0],) if len(beside) == 1 else ()
+
+
+def _tell_whole(
+    context: Context, told: Iterable[LibraryCalls], mine: tuple[Claim, ...], sentences: dict[int, str]
+) -> None:
+    """Say what the libraries told of all of an expression: at its one call, or of it as a whole."""
+    calls = [call for seen in told for call in seen.calls if not mine or call.phase == mine[0].hop.phase]
+    if calls and mine:
+        sentences[id(mine[0])] = f"of this call, in a run of its own, the libraries told: {_listed(calls)}"
+    elif calls:
+        text = f"of the whole expression, in a run of its own, the libraries told: {_listed(calls)}"
+        context.findings.append(Finding("libraries", text))
+
+
+def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str) -> bool:
+    """Whether a library's call was told of a stepped part, which is in that half of the run."""
     if part.event is not None or seen.event is not None:
         return part.event == seen.event
-    return call.phase == part.part
+    return call.phase == phase
 
 
 def _entries(
@@ -64,6 +98,8 @@ def _entries(
     entries: dict[int, LibraryEntry] = {}
     for library, entered in (("oneDNN", _primitives(claims)), ("MKL", _functions(claims))):
         calls, frames = [call for call in told if call.library == library], list(entered)
+        if part.cut is not None:  # the first of them
+            calls = calls[: len(frames)]
         if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
             entries |= {id(claim): _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
         elif calls:
@@ -75,15 +111,15 @@ def _entries(
     return entries
 
 
-def _sentence(calls: list[LibraryCall]) -> str:
-    """What the libraries told of one call of a program, in words: each call once, with how often it was made."""
+def _listed(calls: list[LibraryCall]) -> str:
+    """What the libraries told, in words: each call once, with how often it was made."""
     counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls)
     listed = [
         f"{library}'s {what}{f' by {implementation}' if implementation else ''} ({problem}){f' ×{n}' if n > 1 else ''}"
         for (library, what, implementation, problem), n in counted.items()
     ]
     more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    return f"of one such call, in a fork of its own, the libraries told: {', '.join(listed[:MOST])}{more}"
+    return f"{', '.join(listed[:MOST])}{more}"
 
 
 def _names(calls: list[LibraryCall], frames: list[tuple[Claim, str | None]]) -> list[str] | None:
