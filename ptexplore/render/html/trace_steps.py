@@ -25,7 +25,7 @@ _AROUND = 8  # rows that a page names of those that its first row is inside of
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class StepPages:
     """The pages with all steps of a trace: their URLs, how many rows they have, and the place of each hop."""
 
     urls: Sequence[str]
@@ -42,7 +42,7 @@ class Steps:
         return self.places.get(hop, self.first)
 
 
-def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Session | None, back: str) -> Steps:
+def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Session | None, back: str) -> StepPages:
     """Write all steps of the trace `name`, whose own page is `back`."""
     shown = view(trail, Options(view="tree", full=True), session)
     rows = leveled(shown).rows
@@ -65,7 +65,7 @@ def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Sessi
             del around[row.level :]
             around.append(row)
             own[row.hop] = f"{url}#h{row.hop}"
-    return Steps(urls, len(rows), _every_place(trail, own, urls[0]))
+    return StepPages(urls, len(rows), _every_place(trail, own, urls[0]))
 
 
 def _every_place(trail: Trail, own: dict[int, str], first: str) -> dict[int, str]:

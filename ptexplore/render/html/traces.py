@@ -15,7 +15,7 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.render.html.trace_rows import bar, line_of, lines_of, row_parts, title_of
-from ptexplore.render.html.trace_steps import Steps, write_steps
+from ptexplore.render.html.trace_steps import StepPages, write_steps
 from ptexplore.view.site.site import Site, between
 from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TrailView, percent
 from ptexplore.view.trace.rows import stops_to_read
@@ -32,7 +32,7 @@ _NESTED = 40
 _Further = Callable[[TraceRow, int], str]
 
 
-def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str, steps: Steps) -> Markup:
+def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str, steps: StepPages) -> Markup:
     """The nested rows of a trace, on the page `url`; if instructions were counted, with a bar for what each costs.
 
     What a row has inside that is not shown here leads to the pages of all `steps`.

@@ -125,7 +125,10 @@ class Git:
 
         Raises GitFailed, also where a record has more than `longest` bytes.
         """
-        with tempfile.TemporaryFile() as said, self.start(arguments, stderr=said.fileno(), memory=MEMORY) as process:
+        with (
+            tempfile.TemporaryFile() as errors,
+            self.start(arguments, stderr=errors.fileno(), memory=MEMORY) as process,
+        ):
             stream, rest = cast("IO[bytes]", process.stdout), b""
             try:
                 while select.select([stream], [], [], STALL)[0]:
@@ -141,9 +144,9 @@ class Git:
                 process.wait(STALL)
             finally:
                 process.kill()
-            said.seek(0)
+            errors.seek(0)
             if process.returncode:
-                lines = said.read(1 << 16).decode("utf-8", errors="replace").splitlines()
+                lines = errors.read(1 << 16).decode("utf-8", errors="replace").splitlines()
                 raise GitFailed(lines, process.returncode)
 
     def watch(self, arguments: Sequence[str], on_line: Callable[[str], None], stdin: bytes = b"") -> None:

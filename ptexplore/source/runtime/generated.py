@@ -76,8 +76,8 @@ def run_generators(
 ) -> Iterator[Iterator[Folders]]:
     """Write the generated C++ of `runtime` and torchgen's model below `out`, while the block runs.
 
-    `why` is said beside the progress. The value gives the folders of each generator when it has ended; it has to be asked to its end. Raises
-    GeneratorError, and OSError when `out` cannot be written.
+    `why` is said beside the progress. The value gives the folders of each generator when it has ended; it has to be
+    asked to its end. Raises GeneratorError, and OSError when `out` cannot be written.
     """
     runs = [
         (_Run("autograd", "autograd", []), ("torch/csrc/autograd/generated",)),
