@@ -325,6 +325,7 @@ def test_every_link_of_a_bare_installs_site_leads_somewhere_and_what_is_missing_
 
 def test_a_row_of_a_trace_has_one_share(command: InProcess, tmp_path: Path) -> None:
     """What the table says of a row, the tree below it says too: both are parts of all that was stepped."""
+    from ptexplore.render.html.trace_steps import StepPages
     from ptexplore.render.html.traces import table, tree
     from ptexplore.view.site.site import Settings, Site
     from ptexplore.view.trace.page import Options
@@ -338,8 +339,9 @@ def test_a_row_of_a_trace_has_one_share(command: InProcess, tmp_path: Path) -> N
     if session is None or not trail.captured.native:
         pytest.skip("no native pass here")
     site = Site(Settings("Traces", "core"), [], {}, {}, {})
+    steps = StepPages(["steps/sum/1.html"], 1, {})
     first = table(site, trail, view(trail, Options(), session), "traces/sum.html")
-    whole = tree(site, trail, session, view(trail, Options(view="tree"), session), "traces/sum.html")
+    whole = tree(site, trail, session, view(trail, Options(view="tree"), session), "traces/sum.html", steps)
     of_table = re.search(r"<span>(\d+%)</span></span></td>(?:(?!<tr).)*?aten::add\.Tensor", first, re.DOTALL)
     row = r"<span>(\d+%)</span><span>[\d,]+</span></span>(?:(?!<li).)*?aten::add\.Tensor"
     of_tree = re.search(row, whole, re.DOTALL)
