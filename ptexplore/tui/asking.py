@@ -185,6 +185,7 @@ class Ask(ModalScreen[str | None]):
         self.dismiss(self.query_one(Input).value)
 
 
+_ORIGIN = 90  # characters of the name of where code comes from
 SETTLED = 0.5  # seconds that the last line of what would run is on the screen before a key answers
 
 
@@ -196,12 +197,12 @@ class ConsentScreen(ModalScreen[bool]):
 
     DEFAULT_CSS = """
     ConsentScreen { align: center middle; }
-    ConsentScreen > Vertical { width: 90%; height: auto; max-height: 90%; border: round $warning; background: $surface;
-                               padding: 0 1; }
-    ConsentScreen VerticalScroll { height: auto; max-height: 70vh; margin-bottom: 2; }
-    ConsentScreen #left { dock: bottom; height: auto; max-height: 2; }
+    ConsentScreen > Vertical { width: 90%; height: 90%; border: round $warning; background: $surface; padding: 0 1; }
+    ConsentScreen VerticalScroll { height: 1fr; }
+    ConsentScreen #left { height: auto; max-height: 2; }
     ConsentScreen #code { height: auto; text-wrap: wrap; text-overflow: fold; }
-    ConsentScreen .bold { text-style: bold; }
+    ConsentScreen .bold { text-style: bold; max-height: 2; }
+    ConsentScreen #origin { height: auto; max-height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "agree", "Yes, run it"),
@@ -218,8 +219,10 @@ class ConsentScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """What it is, over all of its code."""
         with Vertical():
-            head = f"{clean(self._origin)} holds code that you did not type. With your rights would run:"
-            yield Static(Content(head), classes="bold")
+            origin = clean(self._origin)
+            origin = origin if len(origin) <= _ORIGIN else f"{origin[: _ORIGIN // 3]}…{origin[-_ORIGIN * 2 // 3 :]}"
+            yield Static(Content("Code that you did not type. With your rights would run:"), classes="bold")
+            yield Static(Content(f"from {origin}"), id="origin")
             with VerticalScroll():
                 yield Static(Content("\n".join(map(clean, self._lines))), id="code")
             yield Static(Content.styled("", "$text-warning"), id="left")
@@ -241,7 +244,9 @@ class ConsentScreen(ModalScreen[bool]):
     def _look(self) -> None:
         """Note when the last line came on the screen, or was scrolled to: once it was painted."""
         code = self.query_one(VerticalScroll)
-        if self._read_at is None and code.size.height and code.scroll_offset.y >= code.max_scroll_y:
+        box = self.query_one(Vertical).content_region
+        is_seen = code.size.height > 0 and box.contains_region(code.region)  # what overflows the box is not drawn
+        if self._read_at is None and is_seen and code.scroll_offset.y >= code.max_scroll_y:
             self._read_at = time.monotonic()
 
     def action_further(self) -> None:

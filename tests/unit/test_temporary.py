@@ -52,13 +52,28 @@ def test_what_a_killed_command_left_is_removed_and_what_is_in_use_is_not(place: 
 
 
 @pytest.mark.parametrize(("age", "stays"), [(0, True), (2 * 86400, False)])
-def test_one_without_a_lock_is_removed_when_it_is_old(place: Path, age: int, stays: bool) -> None:
-    folder = place / "ptexplore-abc"
+def test_an_empty_one_is_removed_when_it_is_old(place: Path, age: int, stays: bool) -> None:
+    folder = place / "ptexplore-test-abcd_123"
     folder.mkdir(mode=0o700)
     now = folder.stat().st_mtime
     os.utime(folder, (now - age, now - age))
     clear_left_over()
     assert folder.exists() == stays
+
+
+@pytest.mark.parametrize("name", ["ptexplore-site", "ptexplore-main", "ptexplore-2.0", "ptexplore-test-abcd_123"])
+@pytest.mark.parametrize("lock", [None, "", "made by ptexplore for a while: ptexplore-other-abcd_123\n"])
+def test_a_folder_of_the_users_own_stays_whatever_it_is_called(place: Path, name: str, lock: str | None) -> None:
+    for further in ("in", "sub"):
+        folder = place / name
+        (folder / further).mkdir(parents=True, mode=0o700)
+        folder.chmod(0o700)
+        (folder / further / "thesis.tex").write_text("precious")
+        if lock is not None:
+            (folder / LOCK).write_text(lock)
+        os.utime(folder, (0, 0))
+        clear_left_over()
+        assert (folder / further / "thesis.tex").read_text() == "precious"
 
 
 def test_links_files_and_what_others_can_write_to_stay(place: Path) -> None:

@@ -417,6 +417,32 @@ def test_a_key_that_was_typed_before_the_question_is_no_answer(library, drive, t
     assert ran == []
 
 
+@pytest.mark.parametrize("size", [(80, 24), (60, 12), (80, 7), (120, 40)])
+@pytest.mark.parametrize("length", [10, 250, 3000])
+def test_a_name_of_any_length_leaves_the_code_on_the_screen(drive, size, length):
+    """`y` is a yes only where the last line is on the screen: a long name, or a low screen, may not hide it."""
+    answers = []
+
+    async def reading(app, pilot):
+        code = [f"line {number}" for number in range(30)] + ["the_last_line()"]
+        app.push_screen(ConsentScreen("n/" * (length // 2), code), answers.append)
+        await until(pilot, lambda: isinstance(app.screen, ConsentScreen) and app.screen.query("#left"))
+        app.screen.action_agree()
+        assert not answers
+        for _ in range(40):
+            app.screen.action_further()
+            await pilot.pause()
+        app.screen._look()
+        if app.screen._read_at is not None:
+            await until(pilot, lambda: "the_last_line()" in screen(app))
+        else:
+            assert size[1] < 10
+        app.screen.dismiss(False)
+        await pilot.pause()
+
+    drive("", reading, size=size)
+
+
 def test_a_hostile_program_is_only_text_in_every_view(drive):
     """A recorded program with an escape, bidi and markup in every text, as if no reader had cleaned it."""
     recorded, _ = trail_from_json(json.dumps(of_program()).encode(), "x")
