@@ -1167,7 +1167,8 @@ class Recorder:
         Where it fails nothing is left set.
         """
         try:
-            self._set_hooks(frame)
+            with unpatched.ours():
+                self._set_hooks(frame)
         except BaseException:
             self._put_back()
             raise
