@@ -257,8 +257,11 @@ class PublicRecording:  # `ptexplore.Recording`
             except BaseException as again:  # noqa: BLE001  (it is raised below, if it is the program's)
                 raised = again
         _set_recursion_limit(limit)
-        if raised is not None and _is_the_programs(raised):
-            raise raised
+        try:
+            if raised is not None and _is_the_programs(raised):
+                raise raised
+        finally:
+            del raised  # it has this function's frame, by which the program's own would stay
 
     def _end_once(self, error: BaseException | None) -> None:
         recorder = self._recorder

@@ -7,7 +7,7 @@ notes which signal came; afterwards they are put back, and each signal that came
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found]  # C's part of `signal`
 import _thread
 import ctypes
 import functools

@@ -220,7 +220,7 @@ class Block:
             self._held.hold()
             with unpatched.ours():
                 self._recorder = Recorder(files, self._native_budget, is_block=True)
-                self._recorder.start(frame)
+            self._recorder.start(frame)
         except BaseException as error:
             self._recorder = None
             if is_the_programs(error):

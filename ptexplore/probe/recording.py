@@ -164,6 +164,16 @@ class Thread:
     outermost: tuple[int, Slot | None] = (0, None)
 
 
+def _other_threads() -> dict[int, FrameType]:
+    """Where each other thread is.
+
+    Not this one: a function that holds its own frame holds all around it, with what the program's functions have in
+    their variables, until Python's collector comes.
+    """
+    mine = _get_ident()
+    return {ident: frame for ident, frame in sys._current_frames().items() if ident != mine}
+
+
 def _compiles(frame: FrameType | None) -> bool:
     """Whether a thread is in torch's compiler, or in what that has compiled."""
     while frame is not None:
@@ -761,8 +771,8 @@ class Recorder:
             return False
         if api.is_capturing():
             return False
-        frames = sys._current_frames()
-        if any(map(_compiles, frames.values())):
+        frames = _other_threads()
+        if _compiles(sys._getframe(1)) or any(map(_compiles, frames.values())):
             return False
         if self._others_are_at_work(frames) or at_work.in_this_thread():
             self._not_before = time.perf_counter_ns() + AGAIN
@@ -856,7 +866,7 @@ class Recorder:
 
     def _others_run(self) -> bool:
         """Whether another thread of the program's may run Python now, and is not waiting."""
-        frames = sys._current_frames()
+        frames = _other_threads()
         others = {thread.ident: thread for thread in self._threads if not thread.is_main}  # the last of each number
         known = ((frames.get(ident), thread) for ident, thread in others.items())
         return api.records_all_threads() and any(
@@ -1157,7 +1167,8 @@ class Recorder:
         Where it fails nothing is left set.
         """
         try:
-            self._set_hooks(frame)
+            with unpatched.ours():
+                self._set_hooks(frame)
         except BaseException:
             self._put_back()
             raise
@@ -1233,7 +1244,7 @@ class Recorder:
         try:
             self._take_hooks_away()
             if self._profile is not None:
-                if self._others_are_at_work(sys._current_frames()):
+                if self._others_are_at_work(_other_threads()):
                     self._cut(
                         "other threads may have been inside of operators as the recording ended: "
                         "the rest of these is not told"
@@ -1285,8 +1296,11 @@ class Recorder:
                 break
             except BaseException as error:
                 raised = error
-        if raised is not None:
-            raise raised
+        try:
+            if raised is not None:
+                raise raised
+        finally:
+            del raised  # it has this function's frame, by which all around it would stay
 
     def _end_profiles(self) -> None:
         """End what torch's profiler has begun, if it was not ended as it should be: that is lost."""

@@ -47,13 +47,16 @@ def _functions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
 # What is looked up in modules by functions of Python's and torch's that the recorders call: by `os.path.realpath`, and
 # by torch's profiler, which names each profile by a uuid. These only compute, ask or name something: another thread of
 # the program that calls one while it is back does no harm. An empty tuple: all functions and classes of the module.
+_OF_RE = ("re._compiler", "re._parser") if sys.version_info >= (3, 11) else ("sre_compile", "sre_parse")
 _LOOKED_UP: dict[str, tuple[str, ...]] = {
     "posixpath": (), "genericpath": (), "stat": (), "signal": ("_int_to_enum", "_enum_to_int"),
-    "_signal": ("getsignal",), "struct": (), "math": (), "zlib": (), "base64": (), "binascii": (), "uuid": (),
-    "re": (), "re._compiler": (), "re._parser": (), "sre_compile": (), "sre_parse": (), "_sre": (),
+    "_signal": ("getsignal",), "json": (), "json.encoder": (),
+    "struct": (), "math": (), "zlib": (), "base64": (), "binascii": (), "uuid": (),
+    "re": (), **dict.fromkeys(_OF_RE, ()), "_sre": (),
     "abc": (), "copy": (), "dataclasses": (), "operator": (), "functools": (), "contextlib": (), "inspect": (),
     "ctypes": ("_dlopen", "cast", "create_string_buffer"), "select": ("poll",),
     "os": ("fspath", "lstat", "stat", "readlink", "urandom", "pread", "getpid", "fsdecode", "fsencode"),
+    "importlib._bootstrap": ("_handle_fromlist", "_call_with_frames_removed"),
     "warnings": ("simplefilter", "_add_filter", "_filters_mutated"),
 }  # fmt: skip
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)

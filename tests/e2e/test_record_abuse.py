@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,15 +40,52 @@ pytestmark = [
         ),
         ("no descriptor left", "descriptors closed", "memory used up", "relative file names", "a NUL in a file name"),
         ("builtins replaced", "mocks that count", "os, json and time emptied"),
+        ("standard functions counted", "standard functions replaced before", "standard functions counted: stepped"),
+        ("a tensor is freed at once", "a tensor is freed at once: stepped", "objects that tell when they go"),
+        ("torch's profiler inside", "a profiler in another thread", "a low limit of recursion"),
         ("near the limit of recursion", "deep recursion", "an alarm that raises", "an alarm that counts"),
     ],
     ids=lambda names: names[0],
 )
 def test_a_program_does_what_it_does_alone(names: tuple[str, ...], tmp_path: Path) -> None:
-    command = [sys.executable, str(PROGRAMS), "programs", *names]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert_the_same("programs", names, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("left open by a stopped loop", "left open, and exits", "ends at once", "killed by a signal"),
+        ("a fork leaves the block", "a fork raises", "a pool of processes", "files, folder, mask and environment"),
+        ("near the limit of recursion", "standard functions counted", "a tensor is freed at once: stepped"),
+        ("hooks of exceptions", "output replaced and closed", "a profiler in another thread", "no file may grow"),
+    ],
+    ids=lambda names: names[0],
+)
+def test_a_script_does_what_it_does_alone(names: tuple[str, ...], tmp_path: Path) -> None:
+    """Under `ptexplore trace --script`: the same output, exit status and files."""
+    assert_the_same("scripts", names, tmp_path)
+
+
+def assert_the_same(what: str, names: tuple[str, ...], folder: Path) -> None:
+    """Run programs of `scripts/abuse`, alone and recorded."""
+    command = [sys.executable, str(PROGRAMS), what, *names]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     assert dict(map(json.loads, done.stdout.splitlines())) == dict.fromkeys(names, "")
+
+
+def test_with_every_warning_an_error_nothing_is_told_of_a_recording(warm_cache: Path, tmp_path: Path) -> None:
+    """No file is left open, nothing deprecated is used: Python's development mode would say it on standard error."""
+    program = (
+        "import torch, ptexplore\n"
+        "with ptexplore.record(native_budget='3M') as recording: torch.neg(torch.ones(2))\n"
+        "recording.save('x.trail'); print(len(recording.trail.hops) > 0)"
+    )
+    environment = {**os.environ, "PTEXPLORE_CACHE": str(warm_cache), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
 MOMENTS = """
