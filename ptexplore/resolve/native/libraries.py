@@ -51,8 +51,8 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         entries |= _entries(context, part, mine, calls)
         if part.event is not None and part.cut is not None and calls and mine:
             sentences[id(mine[0])] = f"of one such call, in a fork of its own, the libraries told: {_listed(calls)}"
-        elif part.event is None and part.part == OPERATOR and (part.cut is not None or not mine):
-            _tell_whole(context, told, mine, sentences)
+        elif part.event is None and (part.cut is not None or not mine):
+            _tell_whole(context, told, mine if part.part == OPERATOR else (), sentences)
     return _with(claims, entries, sentences) if entries or sentences else claims
 
 
