@@ -117,8 +117,8 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     if message.get("by") == "timeout":
         why = f"the {request.timeout:g} s of all runs were over in the {message.get('recorder')} pass{_where(message)}"
         who = "script" if request.script else "expression"
-        message = f"the {who} did not end within {request.timeout:g} s"
-        return PtexploreError(message, why, "--timeout S gives it longer", FAILED)
+        ended = f"the {who} did not end within {request.timeout:g} s"
+        return PtexploreError(ended, why, "--timeout S gives it longer", FAILED)
     if message.get("by", "error") != "error":
         what = {"signal" if message["by"] == "signal" else "called": message["exception"]}
         told = {**what, "recorder": message.get("recorder"), "status": message.get("message")}
@@ -138,7 +138,7 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
 
 def _where(message: dict[str, Any]) -> str:
     """Where Python was, in words that follow others: a function, and the innermost line of what was typed."""
-    frames = message.get("frames") or ()
+    frames: list[dict[str, Any]] = message.get("frames") or []
     typed = next((frame for frame in reversed(frames) if frame["file"].startswith(TYPED)), None)
     if typed is None:
         return ""

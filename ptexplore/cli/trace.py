@@ -107,7 +107,12 @@ def trace(
         ),
     ] = False,
     timeout: Annotated[
-        str, Option(metavar="S", help="seconds that all runs of it together may take (60)", rich_help_panel=RUN)
+        str,
+        Option(
+            metavar="S",
+            help="seconds that all runs of it together may take (60); looking up its source comes on top",
+            rich_help_panel=RUN,
+        ),
     ] = "60",
     python: Annotated[
         str | None, Option(metavar="PATH", help="trace the torch of another Python", rich_help_panel=RUN)

@@ -13,7 +13,7 @@ import platform
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, ClassVar
+from typing import Any
 
 from . import isolate
 from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER
@@ -87,9 +87,11 @@ class _State:
     library: Any = None  # the C library, called without giving up Python's lock: no other thread goes on meanwhile
     stack: Any = None
     addresses: Any = (ctypes.c_void_p * DEEPEST)()
-    handlers: ClassVar[dict[int, Any]] = {}  # by signal what C calls
-    before: ClassVar[dict[int, Any]] = {}  # what it called before
     came = 0  # the signal that kills
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, Any] = {}  # by signal what C calls
+        self.before: dict[int, Any] = {}  # what it called before
 
 
 _state = _State()

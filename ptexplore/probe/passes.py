@@ -215,7 +215,7 @@ def _script(script: str, code: CodeType) -> None:
     if spawning is not None:
         spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # from where a spawned process loads the script
     file = script_file(script)
-    with runpy._TempModule("__main__") as main:  # type: ignore[attr-defined]  # as runpy.run_path, which changes sys.argv
+    with runpy._TempModule("__main__") as main:  # as runpy.run_path, which changes sys.argv
         runpy._run_code(code, vars(main.module), None, "__main__", None, "", file)  # type: ignore[attr-defined]
 
 

@@ -51,8 +51,8 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         entries |= _entries(context, part, mine, calls)
         if part.event is not None and part.cut is not None and calls and mine:
             sentences[id(mine[0])] = f"of one such call, in a fork of its own, the libraries told: {_listed(calls)}"
-        elif part.event is None and part.part == OPERATOR and (part.cut is not None or not mine):
-            _tell_whole(context, told, mine, sentences)
+        elif part.event is None and (part.cut is not None or not mine):
+            _tell_whole(context, told, mine if part.part == OPERATOR else (), sentences)
     return _with(claims, entries, sentences) if entries or sentences else claims
 
 
@@ -67,9 +67,9 @@ def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim
         else:
             pending += claim.children
     named = f"aten::{str(part.op).partition('.')[0]}"
-    found = [claim for claim in outermost if claim.event.name == named]
-    beside = [claim for claim in outermost if found and claim.hop.phase == found[0].hop.phase]
-    return (found[0],) if len(beside) == 1 else ()
+    calls = [claim for claim in outermost if claim.event.name == named]
+    beside = [claim for claim in outermost if calls and claim.hop.phase == calls[0].hop.phase]
+    return (calls[0],) if len(beside) == 1 else ()
 
 
 def _tell_whole(
