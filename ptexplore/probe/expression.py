@@ -6,6 +6,7 @@ import ast
 import builtins
 import contextlib
 import difflib
+import functools
 import hashlib
 import linecache
 import math
@@ -108,6 +109,15 @@ def read(request: dict[str, Any]) -> ast.Expression | None:
         return parse(request["expression"], "the expression")
     check_script(request["script"], request.get("script_sha256"))
     return None
+
+
+@functools.cache
+def code_of(expression: str, label: str, file: str) -> CodeType:
+    """The code of what is given beside the expression: one object in a process, as where a program repeats it.
+
+    Raises Refused as `parse` does.
+    """
+    return compile(parse(expression, label), file, "eval")
 
 
 def _refused(error: SyntaxError, source: str, label: str) -> Refused:
@@ -374,7 +384,7 @@ class Namespace:
         for names, called in needs:
             self._seeded(names, called, given)
         for name, parsed, text in variables:
-            self._variable(name, parsed, text)
+            self._variable(name, text)
         for entry in self.bound:  # a later --var may have changed what was bound before
             entry["description"] = describe(self.values[entry["name"]])
         if self.request["grad"] and tree is not None:
@@ -452,10 +462,10 @@ class Namespace:
             near += [f"{prefix}.{n}" for n in difflib.get_close_matches(name, public, 1, 0.8)]
         return near[:4]
 
-    def _variable(self, name: str, parsed: ast.Expression, text: str) -> None:
+    def _variable(self, name: str, text: str) -> None:
         _keep_text(f"<--var {name}>", text)
         try:
-            value = eval(compile(parsed, f"<--var {name}>", "eval"), self.values)
+            value = eval(code_of(text, f"--var {name}", f"<--var {name}>"), self.values)
         except BaseException as error:
             raise Refused("variable", f"--var {name} raised {type(error).__name__}: {text_of(error)}") from error
         self._bind(name, value, "--var")
