@@ -438,6 +438,8 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         reason=heard.why_not_native,
         warm=(first["imported"] or None) if first.get("warm") else None,
         first=heard.first,
+        put_back=tuple(map(str, first.get("put_back", ()))),
+        anew=bool(first.get("anew")),
     )
     return Session(
         expression=request.expression.strip() if request.expression else f"--script {request.script}",

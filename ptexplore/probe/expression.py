@@ -305,6 +305,8 @@ class Namespace:
         self.bound: list[dict[str, Any]] = []
         self._numpy_is_seeded = False
         self.is_again = False  # whether --setup had run in this process before
+        self.made: dict[str, Any] = {}  # what --setup made, by name
+        self.put_back: dict[str, None] = {}  # the names of what evaluations changed of that, and was put back
         self._before: dict[str, Any] = {}  # the names there were before --setup, and those there were after
         self._after: dict[str, Any] = {}
         self._kept: Kept | None = None
@@ -318,8 +320,8 @@ class Namespace:
         self._prepare()
         if keeps:
             self._after, self._drawn = dict(self.values), RandomNumbers()
-            made = {name: v for name, v in self._after.items() if self._before.get(name, self) is not v}
-            self._kept = Kept(made)
+            self.made = {name: v for name, v in self._after.items() if self._before.get(name, self) is not v}
+            self._kept = Kept(self.made)
         self._give(tree)
 
     def fill_again(self, tree: ast.Expression | None, *, looks: bool) -> None:
@@ -353,10 +355,12 @@ class Namespace:
         if self._kept is None or self._drawn is None:
             raise ValueError("nothing was kept to be given again")
         replaced = dict(self.values)  # kept until the names are there again: what goes with it may run the user's code
+        self.put_back |= {n: None for n in self.made if replaced.get(n, self) is not self._after[n]}
         for name in replaced.keys() - self._after.keys():
             del self.values[name]
         self.values.update(self._after)
         lost = self._kept.put_back()
+        self.put_back |= self._kept.changed
         if lost:
             told = "; ".join(lost[:LOST]) + ("; …" if len(lost) > LOST else "")
             raise Unrepeatable(f"would not find what the first used up ({told})")

@@ -127,6 +127,8 @@ def _message(
         "raised": type(running.raised.error).__name__ if running.raised is not None else "",
         "began": running.began,
         "warm": is_repeated(request),
+        "put_back": list(running.names.put_back),
+        "anew": request.get("repeat") == ANEW,
         "bound": running.names.bound,
         "result": result,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
