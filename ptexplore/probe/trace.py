@@ -40,6 +40,7 @@ PASSED = re.compile(  # a good answer
 )
 
 ONE_CALL = b'"what":"operator"'  # in the answer of a native pass that stepped one operator call, not all of it
+OPERATOR = b'"type":"op"'  # an event of an operator call, in the answer of a pass: of each recorder that it speaks for
 OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
 
 
@@ -77,7 +78,8 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         message = "what ends its process is not stepped"
         channel.send({"type": "unavailable", "recorder": native.RECORDER, "message": message})
     elif request.get("native"):
-        _step(request, known, channel)
+        called = first.answer.count(OPERATOR) // (len(PASSES) if TOGETHER in outcomes else 1)
+        _step({**request, "called": called}, known, channel)
 
 
 def _run_script(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
