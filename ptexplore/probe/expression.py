@@ -387,7 +387,7 @@ class Namespace:
                 self._bind(name, self.values[name], "--setup")
         for names, called in needs:
             self._seeded(names, called, given)
-        for name, parsed, text in variables:
+        for name, _, text in variables:
             self._variable(name, text)
         for entry in self.bound:  # a later --var may have changed what was bound before
             entry["description"] = describe(self.values[entry["name"]])

@@ -155,8 +155,8 @@ def _warmed_up(recorder: str, request: dict[str, Any]) -> Pass:
     """Evaluate as often as the request says before the run that is seen: the last pass that did.
 
     A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
-    others. It may raise, as the run that is seen does. It runs the same code, as a program does that repeats it: what is
-    kept for a code object (Dynamo's guards) is found again.
+    others. It may raise, as the run that is seen does. It runs the same code object, as a program does that repeats it:
+    what is kept for that (Dynamo's guards) is found again.
     """
     running = None
     for _ in range(request["warm_ups"]):

@@ -22,8 +22,8 @@ from .stepper import Unavailable
 EXITED, DIED = b'"by":"exit"', re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: what ended the process
 OPERATORS_ONLY, TOGETHER = "ops", "once"  # recorders: the profiler alone, and all in one run
 PASSES = (OPERATORS_ONLY, "frames", "dispatch")
-# Of the time that all runs share: what a second pass gets, of all recorders and of operators, so that the first can still
-# be shown. No clock decides what is seen where all runs come to their end.
+# Of the time that all runs share: what a second pass gets, of all recorders and of operators, so that the first can
+# still be shown. No clock decides what is seen where all runs come to their end.
 MANY, ONE = 0.5, 0.4
 ALONE = "alone"  # a run without recorders
 LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over

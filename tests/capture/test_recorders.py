@@ -329,8 +329,8 @@ def test_how_often_an_expression_runs_of_which_the_second_run_goes_another_way(w
     counter = tmp_path / "count"
     setup = (
         "import sys",
-        f"def f(x):\n    open({str(counter)!r}, 'a').write('x')\n"
-        "    first, sys.seen = not hasattr(sys, 'seen'), 1\n    return x.sin() if first else x.cos()",
+        f"def seen():\n    open({str(counter)!r}, 'a').write('x')\n    return hasattr(sys, 'seen')",
+        "def f(x):\n    was, sys.seen = seen(), 1\n    return x.cos() if was else x.sin()",
     )
     session = trace(warm, "f(a)", setup=setup)
     assert counter.read_text() == "x" * (1 + 2 + 3 + 3)
