@@ -209,8 +209,8 @@ def _together(
 
 def _agree(first: ChildOutcome, other: ChildOutcome) -> bool:
     """Whether two runs called the same operators, and raised the same or nothing."""
-    one, two = PASSED.match(first.answer), PASSED.match(other.answer)
-    return one is not None and two is not None and (one[1], one[3]) == (two[1], two[3])
+    before, after = PASSED.match(first.answer), PASSED.match(other.answer)
+    return before is not None and after is not None and (before[1], before[3]) == (after[1], after[3])
 
 
 def _is_unrepeatable(outcome: ChildOutcome) -> bool:
