@@ -35,6 +35,7 @@ from ptexplore.model.trace import (
 )
 
 DEPTH = "at Python's recursion limit, for which its own frames count"
+TOGETHER = "once"  # all recorders in one run
 AGAIN = "again"  # the ops pass run a second time, which the probe does only where passes differ
 
 
@@ -432,13 +433,15 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
     captured = Captured(
         ops=True,
-        frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", "once")),
-        dispatch=heard.program is None and "dispatch" in heard.passes,
+        frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", TOGETHER)),
+        dispatch=heard.program is None and not heard.passes.keys().isdisjoint(("dispatch", TOGETHER)),
         native=heard.stepped,
         cold=heard.stepped and (request.first or heard.first is not None),
         reason=heard.why_not_native,
         warm=(first["imported"] or None) if first.get("warm") else None,
         first=heard.first,
+        put_back=tuple(map(str, first.get("put_back", ()))),
+        anew=bool(first.get("anew")),
     )
     return Session(
         expression=request.expression.strip() if request.expression else f"--script {request.script}",

@@ -80,6 +80,8 @@ class Captured:
     reason: str | None = None  # why there is no native pass
     warm: int | None = None  # how many modules the first run imported, if any, where all passes saw a later one
     first: FirstCall | None = None  # in its place, where all passes saw the first call, though nobody asked for that
+    put_back: tuple[str, ...] = ()  # names of `--setup`: earlier runs changed what they lead to, and it was put back
+    anew: bool = False  # whether `--setup` ran anew before the run that is shown: what was changed cannot be put back
 
 
 @dataclass(frozen=True, slots=True)

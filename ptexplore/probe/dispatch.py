@@ -25,6 +25,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from . import torch_api as api
+from .taken import threading
 from .values import describe
 
 HELPER = "__ptexplore__"
@@ -57,11 +58,10 @@ COMPARE: dict[type[ast.cmpop], str] = {
 UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not"}
 
 
-def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, CallRecorder]:
-    """The instrumented expression and the recorder that its namespace must hold under HELPER."""
+def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, list[dict[str, Any]]]:
+    """The instrumented expression, and its parts for the CallRecorder that its namespace must hold under HELPER."""
     rewriter = Rewriter(source)
-    changed = ast.fix_missing_locations(rewriter.visit(tree))
-    return changed, CallRecorder(rewriter.sites)
+    return ast.fix_missing_locations(rewriter.visit(tree)), rewriter.sites
 
 
 class Rewriter(ast.NodeTransformer):
@@ -258,6 +258,7 @@ class CallRecorder:
         self._kept: dict[int, Any] = {}
         self._alive: list[Any] = []
         self._held = 0
+        self.asks_in = 0  # the thread in which it asks what is called, which may call Python of the user's own; 0: none
 
     def __enter__(self) -> CallRecorder:
         return self
@@ -276,9 +277,7 @@ class CallRecorder:
     def arguments(self, site: int, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         _, function = self._pending.pop()
         self._keywords = kwargs
-        bound = attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
-        owner = [("self", bound)] if issubclass(type(bound), api.TENSOR_BASE) else []
-        given = [*owner, *((str(i), a) for i, a in enumerate(args)), *kwargs.items()]
+        given = [*((str(i), a) for i, a in enumerate(args)), *kwargs.items()]
         self._begin(site, lambda: of_builtin(function, args) or of_call(function), given, (function, args, kwargs))
         return args
 
@@ -338,19 +337,28 @@ class CallRecorder:
             self.cut = True
             return
         number = len(self.calls)
+        self.asks_in = threading.get_ident()
         try:
+            given = [*_owner(held), *given]
             self.calls.append({"call": number, **self.sites[site], "callable": target(), **self._state(given)})
+            written_to = versions(given)
         except Exception as error:
             raise Broken(f"the dispatch recorder failed: {error!r}") from error
+        finally:
+            self.asks_in = 0
         mark = api.marker(f"c:{number}")
         mark.__enter__()
-        self._open.append(OpenCall(site, number, mark, versions(given), held))
+        self._open.append(OpenCall(site, number, mark, written_to, held))
 
     def _close(self) -> None:
         ended = self._open.pop()
         ended.mark.__exit__(None, None, None)
-        with api.without_overrides():
-            written = list(ended.written())
+        self.asks_in = threading.get_ident()
+        try:
+            with api.without_overrides():
+                written = list(ended.written())
+        finally:
+            self.asks_in = 0
         if written:
             self.calls[ended.number]["written"] = written
 
@@ -402,6 +410,13 @@ class CallRecorder:
     def marked(self) -> dict[str, dict[str, Any]]:
         """The markers' data, for the event tree."""
         return {f"c:{c['call']}": {"type": "call", "call": c["call"]} for c in self.calls}
+
+
+def _owner(held: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """The tensor whose method is called, as an argument."""
+    function = held[0] if held else None
+    bound = attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
+    return [("self", bound)] if issubclass(type(bound), api.TENSOR_BASE) else []
 
 
 _BUILTINS = ("builtin_function_or_method", "method_descriptor")

@@ -6,6 +6,7 @@ import ast
 import builtins
 import contextlib
 import difflib
+import functools
 import hashlib
 import linecache
 import math
@@ -108,6 +109,15 @@ def read(request: dict[str, Any]) -> ast.Expression | None:
         return parse(request["expression"], "the expression")
     check_script(request["script"], request.get("script_sha256"))
     return None
+
+
+@functools.cache
+def code_of(expression: str, label: str, file: str) -> CodeType:
+    """The code of what is given beside the expression: one object in a process, as where a program repeats it.
+
+    Raises Refused as `parse` does.
+    """
+    return compile(parse(expression, label), file, "eval")
 
 
 def _refused(error: SyntaxError, source: str, label: str) -> Refused:
@@ -295,6 +305,8 @@ class Namespace:
         self.bound: list[dict[str, Any]] = []
         self._numpy_is_seeded = False
         self.is_again = False  # whether --setup had run in this process before
+        self.made: dict[str, Any] = {}  # what --setup made, by name
+        self.put_back: dict[str, None] = {}  # the names of what evaluations changed of that, and was put back
         self._before: dict[str, Any] = {}  # the names there were before --setup, and those there were after
         self._after: dict[str, Any] = {}
         self._kept: Kept | None = None
@@ -308,8 +320,8 @@ class Namespace:
         self._prepare()
         if keeps:
             self._after, self._drawn = dict(self.values), RandomNumbers()
-            made = {name: v for name, v in self._after.items() if self._before.get(name, self) is not v}
-            self._kept = Kept(made)
+            self.made = {name: v for name, v in self._after.items() if self._before.get(name, self) is not v}
+            self._kept = Kept(self.made)
         self._give(tree)
 
     def fill_again(self, tree: ast.Expression | None, *, looks: bool) -> None:
@@ -343,10 +355,12 @@ class Namespace:
         if self._kept is None or self._drawn is None:
             raise ValueError("nothing was kept to be given again")
         replaced = dict(self.values)  # kept until the names are there again: what goes with it may run the user's code
+        self.put_back |= {n: None for n in self.made if replaced.get(n, self) is not self._after[n]}
         for name in replaced.keys() - self._after.keys():
             del self.values[name]
         self.values.update(self._after)
         lost = self._kept.put_back()
+        self.put_back |= self._kept.changed
         if lost:
             told = "; ".join(lost[:LOST]) + ("; …" if len(lost) > LOST else "")
             raise Unrepeatable(f"would not find what the first used up ({told})")
@@ -373,8 +387,8 @@ class Namespace:
                 self._bind(name, self.values[name], "--setup")
         for names, called in needs:
             self._seeded(names, called, given)
-        for name, parsed, text in variables:
-            self._variable(name, parsed, text)
+        for name, _, text in variables:
+            self._variable(name, text)
         for entry in self.bound:  # a later --var may have changed what was bound before
             entry["description"] = describe(self.values[entry["name"]])
         if self.request["grad"] and tree is not None:
@@ -452,10 +466,10 @@ class Namespace:
             near += [f"{prefix}.{n}" for n in difflib.get_close_matches(name, public, 1, 0.8)]
         return near[:4]
 
-    def _variable(self, name: str, parsed: ast.Expression, text: str) -> None:
+    def _variable(self, name: str, text: str) -> None:
         _keep_text(f"<--var {name}>", text)
         try:
-            value = eval(compile(parsed, f"<--var {name}>", "eval"), self.values)
+            value = eval(code_of(text, f"--var {name}", f"<--var {name}>"), self.values)
         except BaseException as error:
             raise Refused("variable", f"--var {name} raised {type(error).__name__}: {text_of(error)}") from error
         self._bind(name, value, "--var")

@@ -20,6 +20,7 @@ import torch
 
 from . import last_words
 from . import torch_api as api
+from .dispatch import CallRecorder
 from .generators import goes_on
 from .raising import left_frames
 from .taken import os, sys, threading
@@ -33,6 +34,7 @@ OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # whose OpOverload hands 
 EXPRESSION = "<expression>"  # the file of the expression's own code, as passes.py compiles it
 GIVEN = "<--setup"  # how expression.py names the files of what is given by --setup
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+CALLS = CallRecorder.end.__code__.co_filename
 
 
 # What operators, subscripts, comparisons and attributes compile to: C's slots answer them, and may call Python.
@@ -71,7 +73,9 @@ class RunningFrame:
 class FrameRecorder:
     """What the hook saw: `marked` by marker name, `lost` where ends were not seen."""
 
-    def __init__(self, user_files: tuple[str, ...], named: Mapping[int, str]) -> None:
+    def __init__(
+        self, user_files: tuple[str, ...], named: Mapping[int, str], calls: CallRecorder | None = None
+    ) -> None:
         self.marked: dict[str, dict[str, Any]] = {}
         self._cut = False
         self.lost = False
@@ -87,6 +91,7 @@ class FrameRecorder:
         self._roots: dict[int, tuple[int, Any]] = {}  # modules that no other called, by address: a number, itself
         self._dispatched = False  # Python has dispatched operators: a tensor may be of a class that does
         self._frames: dict[int, str] = {}  # by a frame's address: the mark of the last one there that is told of
+        self._calls = calls  # of the same run
         self._raising: dict[tuple[int, int], str] = {}  # by a frame's address and instruction: the builtin that raised
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -102,6 +107,8 @@ class FrameRecorder:
                 api.set_frame_compiler(compiler)
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
+        if self._calls is not None and self._calls.asks_in == threading.get_ident():
+            return  # a program calls none of this
         if event == "call":
             is_module = frame.f_code is api.MODULE_CALL
             self._running.append(RunningFrame(frame, getattr(self._mine, "sets", None), modules=is_module))
@@ -111,7 +118,8 @@ class FrameRecorder:
             elif self._is_callback(frame):
                 self._enter(frame, {"type": "callback"})
         elif event == "return":
-            self._read_sets(None)
+            if frame.f_code.co_filename != CALLS:
+                self._read_sets(None)
             self._returned(frame)
             self._leave_sets(frame)
             self._leave(frame)
@@ -257,7 +265,10 @@ class FrameRecorder:
 
         A transform inside another one leaves the sets as they are: the stack of transforms is compared as well.
         C++ that called the frame may have set them otherwise when it goes on. Without a frame the mark ends here.
+        The recorder of calls, whose frames end at once, is no place to read them.
         """
+        if frame is not None and frame.f_code.co_filename == CALLS:
+            return
         (include, exclude), transforms = read = api.local_bits(), api.transforms()
         if read == getattr(self._mine, "sets", None):
             return
@@ -447,14 +458,17 @@ os.register_at_fork(after_in_child=_forked)
 
 @contextmanager
 def recording(
-    user_files: tuple[str, ...] = (), values: Mapping[str, Any] = MappingProxyType({})
+    user_files: tuple[str, ...] = (),
+    values: Mapping[str, Any] = MappingProxyType({}),
+    calls: CallRecorder | None = None,
 ) -> Iterator[FrameRecorder]:
     """Hook this thread's calls, and those of threads that it starts, while the context is open.
 
-    `values`: what the names of the expression are bound to, as modules that they name.
+    `values`: what the names of the expression are bound to, as modules that they name. `calls`: what else records this
+    run, of which nothing is told.
     """
     named = {id(value): name for name, value in values.items() if issubclass(type(value), torch.nn.Module)}
-    recorder = FrameRecorder(user_files, named)
+    recorder = FrameRecorder(user_files, named, calls)
     api.compile_never(FrameRecorder.hook.__code__)
     before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder.hook)

@@ -47,11 +47,22 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torc
 UNKNOWN = "(it cannot be read)"
 
 
+# Attributes that torch sets on functions of yours, which stay as an evaluation leaves them.
+CACHES = {
+    "__dynamo_disable": "torch/_compile.py keeps there what Dynamo makes of a function of yours, once",
+    "_torchdynamo_": "Dynamo's marks on a function that it was given",
+}
+
+
+class Lost(Exception):
+    """Something has changed and cannot be put back: why."""
+
+
 class Keeper(Protocol):
     """One thing that an evaluation may change."""
 
-    def put_back(self) -> str | None:
-        """Put it back if it has changed; why it cannot be, None where it is as it was."""
+    def put_back(self) -> bool:
+        """Put it back; whether it had changed. Raises Lost where it cannot be put back."""
 
 
 class Kept:
@@ -61,6 +72,7 @@ class Kept:
         self._parts: list[tuple[str, Keeper]] = []
         self._memories: dict[int, int] = {}  # by address: how many bytes of it are kept
         self._bytes = 0
+        self.changed: dict[str, None] = {}  # the names of what was put back so far
         self._seen: dict[int, Any] = {}  # by address, and alive as long as this is
         self._pending = [(name, value) for name, value in reversed(list(values.items()))]
         with api.without_overrides():
@@ -75,8 +87,11 @@ class Kept:
         lost = []
         with api.without_overrides():
             for name, part in self._parts:
-                why = part.put_back()
-                if why is not None:
+                try:
+                    if part.put_back():
+                        self.changed[name] = None
+                except Lost as error:
+                    why = str(error)
                     lost.append(why if why.startswith(f"{name} ") else f"{name}: {why}")
         return list(dict.fromkeys(lost))
 
@@ -112,7 +127,7 @@ class Kept:
     def _attributes(self, name: str, value: Any) -> None:
         held = attributes(value)
         if type(value).__dictoffset__ and not issubclass(type(value), (type, types.ModuleType)):
-            self._pending += ((name, item) for item in self._keep(name, _Container(held)))
+            self._pending += ((name, item) for item in self._keep(name, _Container(held, of_attributes=True)))
         slots = list(_slots(type(value)))
         if slots:
             self._pending += ((name, item) for item in self._keep(name, _Slots(value, slots)))
@@ -174,33 +189,43 @@ def _slots(kind: type) -> Iterator[Any]:
 class _Container:
     """A dictionary, list, set, deque or bytearray: what is in it, in order. By the methods of the base, not its own."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, *, of_attributes: bool = False) -> None:
+        self._of_attributes = of_attributes
         bases = (collections.OrderedDict, dict, list, set, collections.deque, bytearray)
         self._base: Any = next(base for base in bases if issubclass(type(value), base))
         self._value, self._is_table = value, issubclass(type(value), dict)
         self._held = self._read()
 
     def _read(self) -> list[Any]:
-        items = list(self._base.items(self._value) if self._is_table else self._base.__iter__(self._value))
-        return [part for item in items for part in item] if self._is_table else items
+        if not self._is_table:
+            return list(self._base.__iter__(self._value))
+        return [part for item in self._base.items(self._value) if not self._is_cache(item[0]) for part in item]
+
+    def _is_cache(self, key: Any) -> bool:
+        return self._of_attributes and type(key) is str and key.startswith(tuple(CACHES))
 
     def inner(self) -> Iterable[Any]:
         return () if self._base is bytearray else self._held
 
-    def put_back(self) -> str | None:
+    def put_back(self) -> bool:
         now = self._read()
         if len(now) == len(self._held) and all(map(operator.is_, now, self._held)):
-            return None
+            return False
         if self._is_table:
-            keys, values = self._held[::2], self._held[1::2]
-            if len(now) != len(self._held) or not all(map(operator.is_, now[::2], keys)):
-                self._base.clear(self._value)
-            for key, value in zip(keys, values, strict=True):
-                self._base.__setitem__(self._value, key, value)
+            self._fill(now)
         else:
             self._base.clear(self._value)
             (self._base.update if self._base is set else self._base.extend)(self._value, self._held)
-        return None
+        return True
+
+    def _fill(self, now: list[Any]) -> None:
+        keys, values = self._held[::2], self._held[1::2]
+        left: dict[Any, Any] = {}
+        if len(now) != len(self._held) or not all(map(operator.is_, now[::2], keys)):
+            left = {key: value for key, value in self._base.items(self._value) if self._is_cache(key)}
+            self._base.clear(self._value)
+        for key, value in (*zip(keys, values, strict=True), *left.items()):
+            self._base.__setitem__(self._value, key, value)
 
 
 class _Slots:
@@ -216,17 +241,19 @@ class _Slots:
     def inner(self) -> Iterable[Any]:
         return self._held
 
-    def put_back(self) -> str | None:
+    def put_back(self) -> bool:
+        has_changed = False
         for descriptor, before, now in zip(self._slots, self._held, self._read(), strict=True):
             if now is not before:
+                has_changed = True
                 try:
                     if before is UNKNOWN:
                         descriptor.__delete__(self._value)
                     else:
                         descriptor.__set__(self._value, before)
                 except (AttributeError, TypeError):
-                    return f"{descriptor.__name__} of {type(self._value).__name__} has changed"
-        return None
+                    raise Lost(f"{descriptor.__name__} of {type(self._value).__name__} has changed") from None
+        return has_changed
 
 
 def _slot(descriptor: Any, value: Any) -> Any:
@@ -252,13 +279,14 @@ class _Cell:
     def inner(self) -> Iterable[Any]:
         return (self._held,)
 
-    def put_back(self) -> str | None:
-        if self._read() is not self._held:
-            if self._held is UNKNOWN:
-                del self._cell.cell_contents
-            else:
-                self._cell.cell_contents = self._held
-        return None
+    def put_back(self) -> bool:
+        if self._read() is self._held:
+            return False
+        if self._held is UNKNOWN:
+            del self._cell.cell_contents
+        else:
+            self._cell.cell_contents = self._held
+        return True
 
 
 class _Class:
@@ -274,14 +302,17 @@ class _Class:
     def inner(self) -> Iterable[Any]:
         return [*self._held.values(), *(f for f in vars(self._kind).values() if type(f) is types.FunctionType)]
 
-    def put_back(self) -> str | None:
-        now = self._read()
+    def put_back(self) -> bool:
+        now, has_changed = self._read(), False
         for name in [*now, *self._held]:
             if name not in self._held:
                 type.__delattr__(self._kind, name)
             elif now.get(name, UNKNOWN) is not self._held[name]:
                 type.__setattr__(self._kind, name, self._held[name])
-        return None
+            else:
+                continue
+            has_changed = True
+        return has_changed
 
 
 class _Cache:
@@ -293,14 +324,16 @@ class _Cache:
     def inner(self) -> Iterable[Any]:
         return (self._function.__wrapped__,)
 
-    def put_back(self) -> str | None:
+    def put_back(self) -> bool:
         now = self._function.cache_info()
         if now == self._held:
-            return None
+            return False
         if not self._held.currsize:
             self._function.cache_clear()
-            return None
-        return "its cache has changed" if now.misses != self._held.misses else None
+            return True
+        if now.misses != self._held.misses:
+            raise Lost("its cache has changed")
+        return False  # it answered by what it held
 
 
 class _State:
@@ -313,13 +346,14 @@ class _State:
     def inner(self) -> Iterable[Any]:
         return ()
 
-    def put_back(self) -> str | None:
+    def put_back(self) -> bool:
         try:
-            if self._read() != self._held:
-                self._write(self._held)
+            if self._read() == self._held:
+                return False
+            self._write(self._held)
         except (ValueError, OSError) as error:
-            return f"its state cannot be read: {error}"
-        return None
+            raise Lost(f"its state cannot be read: {error}") from error
+        return True
 
 
 def _state(value: Any) -> _State | None:
@@ -374,10 +408,10 @@ class _Iterator:
             return ()
         return gc.get_referents(self._value)
 
-    def put_back(self) -> str | None:
-        if _progress(self._value) == self._held:
-            return None
-        return f"the {type(self._value).__name__} has gone on"
+    def put_back(self) -> bool:
+        if _progress(self._value) != self._held:
+            raise Lost(f"the {type(self._value).__name__} has gone on")
+        return False
 
 
 def _progress(value: Any) -> Any:
@@ -399,12 +433,13 @@ class _Memory:
         self._tensor, self._address, self._size = tensor, address, size
         self._held = ctypes.string_at(address, size)
 
-    def put_back(self) -> str | None:
+    def put_back(self) -> bool:
         if api.plain_memory(self._tensor) != (self._address, self._size):
-            return None  # the tensor itself says so
-        if ctypes.string_at(self._address, self._size) != self._held:
-            ctypes.memmove(self._address, self._held, self._size)
-        return None
+            return False  # the tensor itself says so
+        if ctypes.string_at(self._address, self._size) == self._held:
+            return False
+        ctypes.memmove(self._address, self._held, self._size)
+        return True
 
 
 class _Tensor:
@@ -419,18 +454,21 @@ class _Tensor:
     def inner(self) -> Iterable[Any]:
         return (self._grad,) if self._grad is not None else ()
 
-    def put_back(self) -> str | None:
-        tensor = self._tensor
+    def put_back(self) -> bool:
+        tensor, has_changed = self._tensor, False
         if api.placement(tensor) != self._place:
-            return "it has other memory, sizes or strides"
+            raise Lost("it has other memory, sizes or strides")
         if api.node_of(tensor) is not self._node:
-            return "another operator made what it is now"
+            raise Lost("another operator made what it is now")
         if api.version(tensor) != self._version:
             if not self._has_bytes:
-                return "it was written to"
+                raise Lost("it was written to")
             api.set_version(tensor, self._version)
+            has_changed = True
         if self._node is None and bool(tensor.requires_grad) is not self._needs_grad:
             tensor.requires_grad_(self._needs_grad)
+            has_changed = True
         if api.gradient(tensor) is not self._grad:
             api.set_gradient(tensor, self._grad)
-        return None
+            has_changed = True
+        return has_changed

@@ -32,7 +32,7 @@ import torch
 from . import autograd, events, passes
 from . import torch_api as api
 from .expression import Refused
-from .isolate import isolated
+from .isolate import SharedAnswer, isolated
 from .stepper import Limit, Stepper, Steps, Unavailable, why_not
 from .values import describe, type_name
 
@@ -42,6 +42,7 @@ NET = 0.8  # of the time that a pass has: what is stepped then ends, so that wha
 # Instructions, and those of them that the trap flag steps, some ten times as slowly: a million takes a second, or ten.
 # No limit is a time: what is stepped must not depend on how busy the machine is.
 WHOLE = 1_500_000, 600_000  # of a whole expression; beyond it one operator call is stepped
+LEAST = 150  # that an operator call takes: more than that goes through the dispatcher and a kernel that does nothing
 OPERATOR = 3_000_000, 500_000  # of an operator call
 ASKED = 3_000_000, 1_000_000  # of one that was asked for, and of the first call of all
 FURTHER = 2_000_000  # of all further calls together: after as many none is begun
@@ -82,7 +83,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         if not request.get("first"):
             api.begin_device(passes.texts(request), request.get("begin"))
         once, parts = _step_first(runs)
-    elif asked is None:
+    elif asked is None and (beyond := _surely_beyond(request)) is None:
         once, parts, beyond = _step_all(runs)
     if beyond is not None or (asked is not None and not is_first):
         once, parts = _operator_call(runs, asked, beyond)
@@ -91,6 +92,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     seen = [("steps", {**part, **pace}) for part in parts]
     seen += [("maps", {"text": maps()}), ("result", runs.compared(once))]
     if (asked is not None or beyond is not None) and request.get("script") is None:
+        runs.take_times()
         while not runs.timed or (runs.timed < TIMED and runs.wall < SHORT):
             runs.profiled()
         names, times = zip(*runs.times, strict=True) if runs.times else ((), ())
@@ -99,6 +101,12 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         seen.append(("cut", {"text": UNLOCATED}))
     observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
     return {"bound": once.evaluation.names.bound, "result": once.result, "observations": observations}
+
+
+def _surely_beyond(request: dict[str, Any]) -> Limit | None:
+    """The limit that all of it is beyond, if the operators that it calls alone say so: it is not begun then."""
+    most, _ = request.get("whole", WHOLE)
+    return Limit(most, singly=False) if int(request.get("called", 0)) * LEAST > most else None
 
 
 class _Once:
@@ -166,6 +174,7 @@ class _Runs:
     times: list[tuple[str, int]] | None = None  # operators and nodes of runs under the profiler, with nanoseconds
     timed: int = 0  # how many runs those were
     last: passes.Pass | None = None  # that was evaluated in this process
+    aside: SharedAnswer | None = None  # the times of a run in a fork, until nothing more is stepped
 
     def once(self) -> _Once:
         """A further evaluation."""
@@ -199,8 +208,8 @@ class _Runs:
         return given
 
     def apart(self, work: Callable[[], Any]) -> Any:
-        """What `work` gives, as plain data, done in a fork: in it the profiler runs. It tells no times: their digits
-        would move what is allocated here after them.
+        """What `work` gives, as plain data, done in a fork: in it the profiler runs. What it says of times is read when
+        all is stepped: their digits would move what is allocated here after them.
 
         The profiler starts a thread that stays, and beside another thread nothing is stepped by breakpoints. A fork
         that comes to nothing counts for nothing: the work is done here, and what it raises is raised. No fork can use a
@@ -209,15 +218,32 @@ class _Runs:
         if api.device_in_use() is not None:
             return work()
 
+        aside = SharedAnswer() if self.aside is None else None
+        self.aside = self.aside or aside
+
+        def told() -> bytes:
+            given = work()
+            if aside is not None and self.times is not None:
+                aside.put(json.dumps([self.wall, self.times, self.timed]).encode())
+            return json.dumps(given).encode()
+
         reader, guard = os.pipe()  # nobody waits for us by it
         try:
-            outcome = isolated(lambda: json.dumps(work()).encode(), guard)
+            outcome = isolated(told, guard)
         finally:
             os.close(reader)
             os.close(guard)
         if outcome.exit_code != 0:
             return work()
         return json.loads(outcome.answer)
+
+    def take_times(self) -> None:
+        """Take the times of a run in a fork, if they are all that is needed: runs that take long are timed once."""
+        text = self.aside.take() if self.aside is not None else b""
+        if text and not self.timed:
+            wall, times, timed = json.loads(text)
+            if wall >= SHORT:
+                self.wall, self.timed, self.times = wall, timed, [(name, time) for name, time in times]
 
     @property
     def left(self) -> float:

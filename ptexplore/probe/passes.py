@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import os
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import CodeType, FrameType
@@ -17,7 +18,7 @@ from typing import Any
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
 from .catalogue import place_of
-from .expression import Namespace, Refused, check_attributes, check_script, parse, read, script_file, text_of
+from .expression import Namespace, Refused, check_attributes, check_script, code_of, parse, read, script_file, text_of
 from .profiler_load import ProfilerLoad
 from .raising import Raised
 from .values import describe, type_name
@@ -40,7 +41,7 @@ class Pass:
     evaluate: Callable[[], Any]
     calls: dispatch.CallRecorder | None = None
     held: dispatch.Held | None = None
-    cuts: list[str] = field(default_factory=list)
+    cuts: list[tuple[str, str]] = field(default_factory=list)  # what is not told, each with whose it is
     graph: list[dict[str, Any]] = field(default_factory=list)
     device: str | None = None  # on which launches are recorded
     began: str | None = None  # the device that the evaluation was the first to use: its launches are not told
@@ -50,6 +51,15 @@ class Pass:
     load: ProfilerLoad | None = None  # what is recorded, at most
     is_full: bool = False  # no more operators are recorded
     stage: str = "expression"  # what runs, or ran last: as `Raised` has it
+
+    @property
+    def recorders(self) -> tuple[str, ...]:
+        """The recorders that this pass speaks for: a single run for all three."""
+        return ("ops", "frames", "dispatch") if self.recorder == "once" else (self.recorder,)
+
+    def cut(self, text: str, *recorders: str) -> None:
+        """Say what is not told, of all recorders of this pass, or of these."""
+        self.cuts += ((name, text) for name in self.recorders if not recorders or name in recorders)
 
     def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
         """Call a function of the user's: its result, or None where it raises, which is kept in `raised`.
@@ -80,7 +90,9 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
     this is the second call, bound names, the result's description and the observations. Raises Refused or Raised.
     """
-    running = prepared(recorder, request, _warmed_up(request) if is_repeated(request) else None)
+    running = prepared(recorder, request, _warmed_up(recorder, request) if is_repeated(request) else None)
+    if running.calls is not None:
+        running.held = dispatch.Held()
     return _observe(running, partial(_message, running, known))
 
 
@@ -97,13 +109,15 @@ def _message(
     seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
     uncounted = {name: getattr(running.saved, name) for name in ("packed", "unread", "silent")}
     seen += [("ops", "uncounted", uncounted)] if any(uncounted.values()) else []
-    seen += [(recorder, "launches", {"device": running.device})] if running.device is not None else []
+    mine = running.recorders[0]
+    seen += [(mine, "launches", {"device": running.device})] if running.device is not None else []
     if recorder in ("ops", "once"):
         seen.append(("ops", "idle", {"devices": api.idle_devices()}))
-    running.cuts += [events.NOT_LOOKED_AT] if running.began is not None else []
-    seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
+    if running.began is not None:
+        running.cut(events.NOT_LOOKED_AT, mine)
+    seen += [(name, "cut", {"text": text}) for name, text in running.cuts]
     if running.raised is not None:
-        seen.append((recorder, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
+        seen.append((mine, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
     sequence, called = _sequence(next(iter(trees.values())))
     if recorder in ("ops", "once") and known:
         seen += [("ops", "table", table) for table in changed_tables(called, known)]
@@ -113,6 +127,8 @@ def _message(
         "raised": type(running.raised.error).__name__ if running.raised is not None else "",
         "began": running.began,
         "warm": is_repeated(request),
+        "put_back": list(running.names.put_back),
+        "anew": request.get("repeat") == ANEW,
         "bound": running.names.bound,
         "result": result,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
@@ -126,7 +142,7 @@ def is_repeated(request: Mapping[str, Any]) -> bool:
 
 def alone(request: dict[str, Any]) -> dict[str, Any]:
     """Evaluate without any recorder, to see whether the process comes to its end so."""
-    _warmed_up({**request, "warm_ups": 1})
+    _warmed_up("", {**request, "warm_ups": 1})
     return {"observations": []}
 
 
@@ -135,15 +151,16 @@ def steps_first(request: Mapping[str, Any]) -> bool:
     return bool(request.get("first")) or request.get("repeat") == FIRST
 
 
-def _warmed_up(request: dict[str, Any]) -> Pass:
+def _warmed_up(recorder: str, request: dict[str, Any]) -> Pass:
     """Evaluate as often as the request says before the run that is seen: the last pass that did.
 
     A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
-    others. It may raise, as the run that is seen does.
+    others. It may raise, as the run that is seen does. It runs the same code object, as a program does that repeats it:
+    what is kept for that (Dynamo's guards) is found again.
     """
     running = None
     for _ in range(request["warm_ups"]):
-        running = prepared("", request, running)
+        running = prepared(recorder, request, running)
         with stage("context"), ExitStack() as stack:
             enter_contexts(stack, running)
             _evaluated(running)
@@ -166,19 +183,29 @@ def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None)
         code = check_script(request["script"], request.get("script_sha256"))
         return Pass(recorder, request, names, lambda: _script(request["script"], code))
     check_attributes(tree, names.values)
-    code = compile(tree, frames.EXPRESSION, "eval")
+    is_instrumented = recorder in ("dispatch", "once")
+    code, sites = _code(request["expression"], instrumented=is_instrumented)
     running = Pass(recorder, request, names, lambda: eval(code, names.values))
-    if recorder in ("dispatch", "once"):
-        try:
-            changed, calls = dispatch.rewrite(tree, request["expression"].strip())
-            instrumented = compile(changed, frames.EXPRESSION, "eval")
-        except (RecursionError, MemoryError):
-            running.cuts.append("the expression nests too deeply for its calls to be recorded")
-            return running
-        names.values[dispatch.HELPER] = running.calls = calls
-        running.held = dispatch.Held()
-        running.evaluate = lambda: eval(instrumented, names.values)
+    if sites is not None:
+        names.values[dispatch.HELPER] = running.calls = dispatch.CallRecorder(sites)
+    elif is_instrumented:
+        running.cut("the expression nests too deeply for its calls to be recorded", "dispatch")
     return running
+
+
+@functools.cache
+def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dict[str, Any]] | None]:
+    """The expression's code, the same object each time, and the parts that it tells of if it is `instrumented`.
+
+    What nests too deeply for that is not.
+    """
+    tree = parse(expression, "the expression")
+    if instrumented:
+        with suppress(RecursionError, MemoryError):
+            changed, sites = dispatch.rewrite(tree, expression.strip())
+            return compile(changed, frames.EXPRESSION, "eval"), sites
+        tree = parse(expression, "the expression")
+    return compile(tree, frames.EXPRESSION, "eval"), None
 
 
 def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | None) -> Namespace:
@@ -231,7 +258,7 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
     script, calls = running.request.get("script"), running.calls
     files = (script,) if script else ()
     is_hooked = running.recorder in ("frames", "once")
-    hook = frames.recording(files, running.names.values) if is_hooked else nullcontext(None)
+    hook = frames.recording(files, running.names.values, calls) if is_hooked else nullcontext(None)
     # Telling sizes keeps what is told of alive a little longer, and a gradient that something else holds is copied: one
     # pass does without, so that passes differ where that changes what runs.
     with stage("context"), ExitStack() as stack:
@@ -270,7 +297,7 @@ def _goes_by(running: Pass) -> None:
     if why and not running.is_full:
         api.record_operators(on=False)
         running.is_full = True
-        running.cuts.append(f"operators that ran later are not told: {why}")
+        running.cut(f"operators that ran later are not told: {why}")
 
 
 def _told(
@@ -282,9 +309,9 @@ def _told(
     starts: list[autograd.BackwardStart],
 ) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """What the evaluation gave, described, and each recorder's tree of events; nothing records any more."""
-    calls, cuts = running.calls, running.cuts
+    calls = running.calls
     if watch.stop():
-        cuts.append(clock.CUT)
+        running.cut(clock.CUT)
     running.device = api.launching_device()
     running.began = running.device if profile.use_device != running.device else None
     # Only now: asking a view for its grad_fn can itself call operators.
@@ -299,14 +326,13 @@ def _told(
     marked = (hooked.marked if hooked is not None else {}) | (calls.marked() if calls is not None else {})
     tree, cut = events.collect(profile, marked)
     if cut:
-        cuts.append(f"only the first {events.LIMIT} events are kept")
-    if hooked is not None:
-        cuts += hooked.cuts()
+        running.cut(f"only the first {events.LIMIT} events are kept")
+    for text in hooked.cuts() if hooked is not None else ():
+        running.cut(text, "frames")
     if calls is not None and calls.cut:
-        cuts.append(f"the expression's calls are told up to the {dispatch.CALLS}th")
-    # A single run speaks for all three recorders: the same events, each with the markers it is about.
-    recorders = ("ops", "frames", "dispatch") if running.recorder == "once" else (running.recorder,)
-    return described, {name: list(_of(tree, name)) for name in recorders}
+        running.cut(f"the expression's calls are told up to the {dispatch.CALLS}th", "dispatch")
+    # The same events for each recorder, with the markers it is about.
+    return described, {name: list(_of(tree, name)) for name in running.recorders}
 
 
 def _read_graph(running: Pass, result: Any) -> None:
@@ -315,7 +341,7 @@ def _read_graph(running: Pass, result: Any) -> None:
     if not running.request["backward"]:
         running.saved = autograd.saved(result)
     if cut:
-        running.cuts.append(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told")
+        running.cut(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told", "ops")
 
 
 def _refuse_profiler() -> None:
@@ -380,9 +406,9 @@ def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
 def enter_contexts(stack: ExitStack, running: Pass) -> None:
     """Enter what --with names, on `stack`. Raises Refused for what is no context manager."""
     for text in running.request["contexts"]:
-        tree = parse(text, f"--with {text}")
+        code = code_of(text, f"--with {text}", "<--with>")
         try:
-            stack.enter_context(eval(compile(tree, "<--with>", "eval"), running.names.values))
+            stack.enter_context(eval(code, running.names.values))
         except BaseException as error:
             message = f"--with {text} is no context manager: {type(error).__name__}: {text_of(error)}"
             raise Refused("context", message) from error

@@ -20,7 +20,11 @@ from .last_words import EXITING
 from .stepper import Unavailable
 
 EXITED, DIED = b'"by":"exit"', re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: what ended the process
-PASSES = ("ops", "frames", "dispatch")
+OPERATORS_ONLY, TOGETHER = "ops", "once"  # recorders: the profiler alone, and all in one run
+PASSES = (OPERATORS_ONLY, "frames", "dispatch")
+# Of the time that all runs share: what a second pass gets, of all recorders and of operators, so that the first can
+# still be shown. No clock decides what is seen where all runs come to their end.
+MANY, ONE = 0.5, 0.4
 ALONE = "alone"  # a run without recorders
 LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over
 BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unless code of C does not end
@@ -36,6 +40,7 @@ PASSED = re.compile(  # a good answer
 )
 
 ONE_CALL = b'"what":"operator"'  # in the answer of a native pass that stepped one operator call, not all of it
+OPERATOR = b'"type":"op"'  # an event of an operator call, in the answer of a pass: of each recorder that it speaks for
 OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
 
 
@@ -50,16 +55,16 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         _run_script(request, known, channel)
         return
     dispatch.settle()
-    wanted = ("once",) if request["once"] else PASSES
-    first, request = _warmed(wanted[0], request, known, channel)
+    outcomes, request = _warmed(request, known, channel)
+    recorder, first = next(iter(outcomes.items()))
     if first.late:
-        _told(wanted[0], first, channel)
+        _told(recorder, first, channel)
         return
     passed = PASSED.match(first.answer)
     request = {**request, "raises": passed is not None and bool(passed[3])}
     digests = set()
-    for recorder in wanted:
-        outcome = first if recorder == wanted[0] else _forked(recorder, request, known, channel)
+    for recorder in (TOGETHER,) if TOGETHER in outcomes else PASSES:
+        outcome = outcomes.get(recorder) or _forked(recorder, request, known, channel)
         if not outcome.answer and not outcome.late:
             _ended(recorder, outcome, request, known, channel)
             return
@@ -73,7 +78,8 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         message = "what ends its process is not stepped"
         channel.send({"type": "unavailable", "recorder": native.RECORDER, "message": message})
     elif request.get("native"):
-        _step(request, known, channel)
+        called = first.answer.count(OPERATOR) // (len(PASSES) if TOGETHER in outcomes else 1)
+        _step({**request, "called": called}, known, channel)
 
 
 def _run_script(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
@@ -134,46 +140,83 @@ def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> N
 
 
 def _warmed(
-    recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel
-) -> tuple[ChildOutcome, dict[str, Any]]:
-    """The first pass's outcome, and the request for all further ones.
+    request: dict[str, Any], known: dict[str, str], channel: Channel
+) -> tuple[dict[str, ChildOutcome], dict[str, Any]]:
+    """The outcomes of passes that have run, by recorder, and the request for all further ones.
 
     Where the first call is asked for, that is what all passes see. Else every pass evaluates once or twice before what
     it shows, so that all see a run that found caches filled and modules imported, as the native pass does. What cannot
     be repeated is not: its first run is shown, and why; the native pass then steps that one, unless it imports modules.
+
+    The first run is recorded by the profiler alone. Where the run that is shown, which all recorders see together,
+    called the same operators, neither a recorder nor a cache has changed what ran, and it speaks for all passes.
+    Otherwise further runs tell which of the two did, and each recorder gets a pass of its own.
     """
-    outcome = _forked(recorder, request, known, channel, _limit(request, telling=True))
-    passed = PASSED.match(outcome.answer)
-    if outcome.late:
-        return outcome, request
-    if passed and passed[4] and not (request["once"] or request.get("first")):  # none of what was typed named it
+    if request["once"]:
+        return {TOGETHER: _forked(TOGETHER, request, known, channel, _limit(request, telling=True))}, request
+    first = _forked(OPERATORS_ONLY, request, known, channel, _limit(request, telling=True))
+    passed = PASSED.match(first.answer)
+    if passed and passed[4] and not (first.late or request.get("first")):  # none of what was typed named it
         request = {**request, "begin": passed[4].decode()}
-        outcome = _forked(recorder, request, known, channel, _limit(request, telling=True))
-        passed = PASSED.match(outcome.answer)
-    if passed is None or request["once"] or request.get("first"):
-        return outcome, request
+        first = _forked(OPERATORS_ONLY, request, known, channel, _limit(request, telling=True))
+        passed = PASSED.match(first.answer)
+    if passed is None or first.late:
+        return {OPERATORS_ONLY: first}, request
+    if request.get("first"):
+        return _together(first, request, known, channel), request
     imported = int(passed[2] or 0)
-    limit = 0.4 * float(request["timeout"])  # all runs share it: where this one never ends, the first is shown
-    whys = []
+    whys, is_late = [], False
     for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
-        for warm_ups in passes.WARM_UPS[imported > 0 :]:
-            repeated = {**request, "repeat": repeat, "imported": imported, "warm_ups": warm_ups}
-            second = _forked(recorder, repeated, known, channel, _limit(request, most=limit), "second")
-            same = PASSED.match(second.answer)
-            if same is None or same[1] == passed[1]:
-                break
+        repeated = {**request, "repeat": repeat, "imported": imported, "warm_ups": min(passes.WARM_UPS)}
+        if not imported:
+            limit = MANY * float(request["timeout"])
+            seen = _forked(TOGETHER, repeated, known, channel, _limit(request, most=limit), "second")
+            if _agree(first, seen):
+                first.answer = seen.answer  # what the first printed stays: the other printed all of it several times
+                return {TOGETHER: first}, repeated
+            is_late = seen.late
+            if is_late or _is_unrepeatable(seen):
+                whys.append(f"does not end within {limit:g} s beside the recorders" if is_late else _failed(seen))
+                if is_late:
+                    break
+                continue
+        repeated["warm_ups"], limit = max(passes.WARM_UPS), ONE * float(request["timeout"])
+        second = _forked(OPERATORS_ONLY, repeated, known, channel, _limit(request, most=limit), "second")
+        same, is_late = PASSED.match(second.answer), second.late
         # What raised after other operators than the first run may have raised for what that one used up.
         elsewhere = same is not None and same[3] != b"" and same[1] != passed[1] and not imported
         if same and same[3] == passed[3] and not elsewhere:
-            outcome.answer = second.answer  # what the first printed stays: the others printed all of it several times
-            return outcome, repeated
-        whys.append(f"does not end within {limit:g} s" if second.late else _failed(second))
-        if second.late:
+            first.answer = second.answer
+            return _together(first, repeated, known, channel), repeated
+        whys.append(f"does not end within {limit:g} s" if is_late else _failed(second))
+        if is_late:
             break
     channel.send({"type": "first", "imported": imported, "why": "; ".join(dict.fromkeys(whys))})
-    if imported:
-        return outcome, {**request, "native": False}
-    return outcome, {**request, "repeat": passes.FIRST}
+    request = {**request, "native": False} if imported else {**request, "repeat": passes.FIRST}
+    return {OPERATORS_ONLY: first} if is_late else _together(first, request, known, channel), request
+
+
+def _together(
+    alone: ChildOutcome, request: dict[str, Any], known: dict[str, str], channel: Channel
+) -> dict[str, ChildOutcome]:
+    """One pass of all recorders, if it ran what the pass of operators `alone` did; else that one."""
+    limit = MANY * float(request["timeout"])
+    seen = _forked(TOGETHER, request, known, channel, _limit(request, most=limit), "second")
+    if not _agree(alone, seen):
+        return {OPERATORS_ONLY: alone}
+    alone.answer = seen.answer
+    return {TOGETHER: alone}
+
+
+def _agree(first: ChildOutcome, other: ChildOutcome) -> bool:
+    """Whether two runs called the same operators, and raised the same or nothing."""
+    before, after = PASSED.match(first.answer), PASSED.match(other.answer)
+    return before is not None and after is not None and (before[1], before[3]) == (after[1], after[3])
+
+
+def _is_unrepeatable(outcome: ChildOutcome) -> bool:
+    """Whether a pass could not find what the first run had found."""
+    return outcome.answer.endswith(b"\n") and json.loads(outcome.answer).get("kind") == UNREPEATABLE
 
 
 def _failed(outcome: ChildOutcome) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import itertools
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -294,3 +296,43 @@ def test_what_ends_at_the_recursion_limit_is_told_as_that(warm: Runtime) -> None
     assert len(frames) > 900, "torch's own traceback has a thousand"
     texts = [o.data["text"] for o in told.observations if o.kind in ("perturbed", "nondeterministic", "cut")]
     assert all("recursion limit" in text for text in texts), texts
+
+
+def test_the_recorder_of_calls_leaves_no_frames_of_its_own_questions(warm: Runtime) -> None:
+    """Where one run speaks for all: it asks a module for attributes, which nn.Module answers in Python."""
+    setup = "m = torch.nn.LSTM(3, 4)\nx = torch.ones(5, 1, 3)"
+    names: dict[str, Any] = {"torch": torch}
+    exec(setup, names)
+    code, called = compile("m(x)[0]", "<here>", "eval"), list[str]()
+
+    def hook(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(torch.__path__[0]):
+            called.append(frame.f_code.co_name)
+
+    eval(code, names)
+    sys.setprofile(hook)
+    eval(code, names)
+    sys.setprofile(None)
+    session = trace(warm, "m(x)[0]", setup=tuple(setup.split("\n")))
+    assert [e["function"] for e in seen(session, "frames") if e["type"] == "frame"] == called
+
+
+def test_how_often_an_expression_runs(warm: Runtime, tmp_path: Path) -> None:
+    """Once for the profiler alone; once more, after one that warms up, for all recorders, which saw the same."""
+    counter = tmp_path / "count"
+    trace(warm, f"open({str(counter)!r}, 'a').write('x') and torch.add(a, b)")
+    assert counter.read_text() == "xxx"
+
+
+def test_how_often_an_expression_runs_of_which_the_second_run_goes_another_way(warm: Runtime, tmp_path: Path) -> None:
+    """One more pass of operators and one of all recorders, both after two runs."""
+    counter = tmp_path / "count"
+    setup = (
+        "import sys",
+        f"def seen():\n    open({str(counter)!r}, 'a').write('x')\n    return hasattr(sys, 'seen')",
+        "def f(x):\n    was, sys.seen = seen(), 1\n    return x.cos() if was else x.sin()",
+    )
+    session = trace(warm, "f(a)", setup=setup)
+    assert counter.read_text() == "x" * (1 + 2 + 3 + 3)
+    for recorder in ("ops", "frames", "dispatch"):
+        assert [e["name"] for e in seen(session, recorder) if e["type"] == "op"] == ["aten::cos"]

@@ -189,3 +189,61 @@ def test_what_raises_for_what_the_first_run_used_up_is_no_repeated_run(command: 
     result = command("trace", "[y.sum().backward(), y.sum().backward()]", "--setup", setup, "--json", "--no-native")
     made = [hop["name"].partition(".")[0] for hop in json.loads(result.out)["hops"] if hop["kind"] == "op"]
     assert made.count("aten::ones_like") == 2, "each backward makes the gradient that it begins with"
+
+
+COND = "torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t - 1, (x,))"
+
+
+def test_what_dynamo_compiled_for_a_part_of_the_expression_is_found_again(compiler_command: InProcess) -> None:
+    """A program that repeats it has the same code objects, by which Dynamo knows what it compiled."""
+    names: dict[str, Any] = {"torch": torch, "x": torch.ones(3)}
+    code = compile(COND, "<here>", "eval")
+    eval(code, names)
+    with torch.autograd.profiler.profile() as profile:
+        eval(code, names)
+    expected = Counter(event.name for event in profile.function_events if event.name.startswith("aten::"))
+    assert expected["aten::sub"] == 0
+    expected["aten::sum"] += 1  # that list leaves out what a call of the same name calls
+    result = compiler_command("trace", COND, "--var", "x=torch.ones(3)", "--no-native", "--json")
+    observed = [hop for hop in result.hops if hop["kind"] == "op" and hop["status"] == "observed"]
+    assert Counter(operators_of(observed)) == expected
+    assert not differences(result)
+
+
+def operators_of(hops: list[dict[str, Any]]) -> list[str]:
+    """The operators among hops, without overloads."""
+    return [hop["name"].partition(".")[0] for hop in hops if hop["kind"] == "op"]
+
+
+def test_that_each_run_begins_where_setup_ended_is_said(command: InProcess) -> None:
+    """An optimizer makes its state at its first step: a second one has fewer operators, and is not what is shown."""
+    second = plainly(f"{TRAINED}\nopt.step()", "opt.step()")
+    assert Counter(second) != Counter(plainly(TRAINED, "opt.step()"))
+    result = command("trace", "opt.step()", "--setup", TRAINED, "--no-native", "--json", "--save", "s.json")
+    assert set(result.data["captured"]["put_back"]) == {"m", "opt"}
+    text = " ".join(command("trace", "--load", "s.json").out.split())
+    assert "each run begins with m and opt as --setup left them" in text
+    assert "put the calls before it into --setup" in text
+    later = command("trace", "opt.step()", "--setup", f"{TRAINED}\nopt.step()", "--no-native", "--json")
+    assert Counter(name for name in operators(later) if name in second) == Counter(second)
+
+
+def test_nothing_is_said_to_be_put_back_where_nothing_was_changed(command: InProcess) -> None:
+    result = command("trace", "m(a)", "--setup", "m = nn.Linear(3, 3)", "--no-native", "--json", "--save", "s.json")
+    assert (result.data["captured"]["put_back"], result.data["captured"]["anew"]) == ([], False)
+    assert "as --setup left" not in command("trace", "--load", "s.json").out
+
+
+def test_that_setup_runs_anew_is_said(command: InProcess) -> None:
+    result = command("trace", "next(it) + 1", "--setup", ITERATOR, "--no-native", "--json", "--save", "s.json")
+    assert result.data["captured"]["anew"] is True
+    assert "--setup runs anew before each run" in " ".join(command("trace", "--load", "s.json").out.split())
+
+
+def test_a_class_of_setup_keeps_what_torch_makes_of_it_once(compiler_command: InProcess) -> None:
+    """The first call of a mode's handler makes what Dynamo leaves alone of it; a second one finds that."""
+    given = ("--setup", f"{MODE.rpartition(chr(10))[0]}", "--with", "M()", "--no-native", "--json")
+    result = compiler_command("trace", "torch.sin(torch.cos(a))", *given)
+    named = Counter(hop["name"] for hop in result.hops if hop["kind"] == "python")
+    assert named["__torch_dispatch__"] == 2
+    assert named["disable"] == 0  # torch._dynamo's, which makes that

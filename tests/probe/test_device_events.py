@@ -206,7 +206,8 @@ def test_a_device_that_no_text_named_is_begun_before_a_second_run(
         return ChildOutcome(answer=bytearray(text.encode() + b"\n"))
 
     monkeypatch.setattr(trace, "_forked", forked)
-    outcome, request = trace._warmed("ops", {"once": once, "timeout": 1, "setup": []}, {}, cast("Any", None))
+    outcomes, request = trace._warmed({"once": once, "timeout": 1, "setup": []}, {}, cast("Any", None))
+    (outcome,) = outcomes.values()
     assert len(asked) == runs
     assert request.get("begin") == (None if once else "cuda")
     assert (b'"began":"cuda"' in outcome.answer) == once

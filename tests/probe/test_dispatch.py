@@ -33,7 +33,8 @@ def both(expression: str, **names: Any) -> tuple[Any, Any, Any]:
         scope = {"log": log, "torch": torch, "a": torch.ones(3, 3), "b": torch.full((3, 3), 2.0), **names}
         tree = ast.parse(expression, mode="eval")
         if instrumented:
-            tree, recorder = dispatch.rewrite(tree, expression)
+            tree, sites = dispatch.rewrite(tree, expression)
+            recorder = dispatch.CallRecorder(sites)
             scope[dispatch.HELPER] = recorder
         code = compile(tree, "<expression>", "eval")
         try:
@@ -106,7 +107,8 @@ def test_what_a_call_lets_go_of_goes_behind_its_marker(expression: str) -> None:
         def __del__(self) -> None:
             open_calls.append([recorder.sites[call.site]["source"] for call in recorder._open])
 
-    tree, recorder = dispatch.rewrite(ast.parse(expression, mode="eval"), expression)
+    tree, sites = dispatch.rewrite(ast.parse(expression, mode="eval"), expression)
+    recorder = dispatch.CallRecorder(sites)
     scope = {"Given": Given, "size": lambda given: 3, dispatch.HELPER: recorder}
     assert eval(compile(tree, "<expression>", "eval"), scope) == 3
     assert open_calls == [[]]

@@ -84,6 +84,7 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     is_least = any(_uncounted(session)) or _writes_through_views(session)
     kept = saved_for_backward(_saved(session, whole), is_least=is_least)
     yield f"torch {trail.torch.version}; {called}{kept}"
+    yield from native.begins_with(trail.captured)
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if unit == "instructions" or not parts:
         yield from how_stepped(trail, session)

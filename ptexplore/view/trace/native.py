@@ -21,6 +21,7 @@ COLD = (
 )
 RANGE = "a range marked for the profiler"  # so begins the reason why it has no place
 GEMM = ("transa", "transb", "m", "n", "k")
+NAMED = 3  # names of --setup that are listed
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
 
@@ -270,6 +271,7 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"also ran, not opened, in instructions: {counts}"
     yield from _nameless(observations, parts)
     yield from _which_call(trail.captured)
+    yield from begins_with(trail.captured)
     if not frames(trail.hops) and trail.captured.reason:
         yield f"no native pass: {trail.captured.reason}"
 
@@ -338,6 +340,17 @@ def _which_call(captured: Captured) -> Iterator[str]:
         yield f"the first run imports {modules}; {shown}"
     elif why:
         yield f"of the runs in one process {shown}"
+
+
+def begins_with(captured: Captured) -> Iterator[str]:
+    """What the run that is shown found of what --setup made, where an earlier run in its process had changed that."""
+    later = "to trace a later call, put the calls before it into --setup"
+    names = [*captured.put_back[:NAMED], *([f"{more} more"] if (more := len(captured.put_back) - NAMED) > 0 else [])]
+    if captured.anew:
+        yield f"--setup runs anew before each run: {later}"
+    elif names:
+        told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        yield f"each run begins with {told} as --setup left {'it' if len(names) == 1 else 'them'}: {later}"
 
 
 def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:

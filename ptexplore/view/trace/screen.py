@@ -102,6 +102,7 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str,
         *bound_names(trail),
         "; ".join(filter(None, (f"torch {trail.torch.version}", first))),
         *further,
+        *native.begins_with(trail.captured),
     )
 
 
