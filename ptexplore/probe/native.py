@@ -175,6 +175,7 @@ class _Runs:
     timed: int = 0  # how many runs those were
     last: passes.Pass | None = None  # that was evaluated in this process
     aside: SharedAnswer | None = None  # the times of a run in a fork, until nothing more is stepped
+    is_cut: bool = False  # the last run under the profiler had more events than are kept
 
     def once(self) -> _Once:
         """A further evaluation."""
@@ -190,7 +191,8 @@ class _Runs:
             with api.profiler() as profile:
                 both()
             self.wall = min(self.wall, time.monotonic() - began)
-            return events.collect(profile, {}, timed=True)[0]
+            seen, self.is_cut = events.collect(profile, {}, timed=True)
+            return seen
 
         told = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
         times = [(event["name"], event["time"]) for event in told]
@@ -296,7 +298,7 @@ def _operator_call(
 ) -> tuple[_Once, list[dict[str, Any]]]:
     """Step one operator call of the expression: the one asked for, else the first. `beyond`: why not all of it."""
     named = of_name(asked[0]) if asked else {}
-    called, alike = _called(runs)
+    called, alike, is_cut = _called(runs)
     entries = named or of_called(called)
     if not entries and beyond is not None:
         none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
@@ -318,9 +320,8 @@ def _operator_call(
     alike_named = {address for name, address in entries.items() if name.partition(".")[0] == base}
     if of < sum(counts[addresses.index(address)] for address in alike_named):
         where = "another thread may have called it, of which this torch's profiler tells nothing"
-        raise Unavailable(
-            f"{base} is called more often than was recorded ({where}): which call was stepped is not known"
-        )
+        why = f"only the first {events.LIMIT:,} events are kept" if is_cut else where
+        raise Unavailable(f"{base} is called more often than was recorded ({why}): which call was stepped is not known")
     sure = alike and (recorded is None or counts[steps.entry] == recorded)
     why = asdict(beyond) if beyond is not None else None
     more = {"beyond": why, "op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
@@ -363,22 +364,24 @@ def _outermost(both: Callable[[], None]) -> list[tuple[str, int]]:
     return outermost
 
 
-def _called(runs: _Runs) -> tuple[Called, bool]:
-    """The operators that a warm run calls, and whether the run that the other passes saw called the same.
+def _called(runs: _Runs) -> tuple[Called, bool, bool]:
+    """The operators that a warm run calls, whether the run that the other passes saw called the same, and whether there
+    were more than are kept.
 
     Those saw a script's first run; of an expression whose first run imports modules, a later one.
     """
     if runs.request.get("script") is None:
         if not runs.count:
             runs.warm_up()
-        return runs.apart(runs.profiled), True
+        called, is_cut = runs.apart(lambda: (runs.profiled(), runs.is_cut))
+        return called, True, is_cut
 
-    def twice() -> tuple[Called, bool]:
+    def twice() -> tuple[Called, bool, bool]:
         first = runs.profiled()
-        return first, runs.profiled() == first
+        return first, runs.profiled() == first, runs.is_cut
 
-    called, alike = runs.apart(twice)
-    return called, alike
+    called, alike, is_cut = runs.apart(twice)
+    return called, alike, is_cut
 
 
 def maps() -> str:

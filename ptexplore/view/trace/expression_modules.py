@@ -76,8 +76,10 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
     plural = "s" * (whole.operators != 1)
+    least = "at least " * _is_cut(session)
     called = (
-        f"{whole.operators:,} operator call{plural} that torch's profiler records, without those that operators make"
+        f"{least}{whole.operators:,} operator call{plural} that torch's profiler records, "
+        "without those that operators make"
     )
     called += f", {modules['forward']} module call{'s' * (modules['forward'] != 1)}" if modules else ""
     called += f" and {modules['backward']} more in backward, in no row" if modules["backward"] else ""
@@ -92,6 +94,11 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
     long = native.beyond(parts[0])
     timed = "operators were timed" if unit else ""
     yield "; ".join(filter(None, (timed, long, "--open NAME steps the costliest operator in NAME")))
+
+
+def _is_cut(session: Session | None) -> bool:
+    """Whether more ran than the recorder of operators tells."""
+    return any(seen.kind == "cut" and seen.recorder == "ops" for seen in (session.observations if session else ()))
 
 
 def _has_nodes(trail: Trail, root: Part) -> bool:
