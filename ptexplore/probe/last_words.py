@@ -207,9 +207,9 @@ def _dying(number: int) -> Generator[None, int, None]:
             break
         except BaseException:
             _state.came = number
-    # It waits until this handler is left, and does what it would have done.
+    # It waits until this handler is left, in this thread, and does what it would have done.
     _state.library.sigaction(number, ctypes.byref(_state.before.get(number, _Action())), None)
-    _state.library.kill(os.getpid(), number)
+    getattr(_state.library, "raise")(number)
     yield
 
 
