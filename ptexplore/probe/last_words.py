@@ -28,6 +28,7 @@ TRIES = 8  # in which a handler of Python's may raise meanwhile
 IGNORED = ctypes.c_void_p(1)  # SIG_IGN
 OF_PROCESS = 2  # CPUCLOCK_SCHED of Linux: as clock_getcpuclockid(3) makes the clock of a process
 STACK = 4 << 20  # bytes for the handler, where the process's own stack is used up
+ASKED_AFTER = 1.0  # seconds after which a thread that waits for Python's lock asks for it, once the process dies
 PATIENCE = 15_000  # milliseconds that the fork may take
 AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: who sent these signals waits no longer than it wants to
 DEEPEST = 64  # functions of C++ that are told
@@ -207,9 +208,9 @@ def _dying(number: int) -> Generator[None, int, None]:
             break
         except BaseException:
             _state.came = number
-    # It waits until this handler is left, and does what it would have done.
+    # It waits until this handler is left, in this thread, and does what it would have done.
     _state.library.sigaction(number, ctypes.byref(_state.before.get(number, _Action())), None)
-    _state.library.kill(os.getpid(), number)
+    getattr(_state.library, "raise")(number)
     yield
 
 
@@ -243,6 +244,10 @@ def _hear_no_more() -> None:
 def _fork(tell: Tell, number: int, frame: FrameType | None) -> None:
     """Have a fork of this process, which was in `frame`, give its answer, and wait until it has."""
     library = _state.library
+    # A thread that waits for Python's lock asks for it after a while, and the next instruction hands it over. In the
+    # fork is no such thread, and handing over would never end. So who waits now gets it, and who comes asks later.
+    sys.setswitchinterval(ASKED_AFTER)
+    time.sleep(0)
     fork = library.syscall(CLONE[platform.machine()], 0, 0, 0, 0, 0)
     _state.tell = None
     if fork == 0:
