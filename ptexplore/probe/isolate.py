@@ -636,5 +636,5 @@ def _number(path: str, name: bytes = b"") -> int:
         return 0
     finally:
         os.close(file)
-    found = _TEXT.raw.find(name)
-    return int(_C.strtoull(ctypes.byref(_TEXT, found + len(name)), None, 10)) if found >= 0 else 0
+    place = _TEXT.raw.find(name)
+    return int(_C.strtoull(ctypes.byref(_TEXT, place + len(name)), None, 10)) if place >= 0 else 0
