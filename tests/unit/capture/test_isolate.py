@@ -172,7 +172,7 @@ def test_a_run_of_one_that_forks_ends_as_any_other() -> None:
         killed = forks.isolated({"signal": int(signal.SIGKILL)})
         assert (killed.signal, bytes(killed.answer)) == ("SIGKILL", b"")
         assert forks.isolated({"exit": 3}).exit_code == 3
-        late = forks.isolated({"seconds": SECONDS}, 0.05)
+        late = forks.isolated({"seconds": SECONDS}, isolate.TimeLimit(0.05))
         assert (late.late, late.signal) == (True, "SIGKILL")
         assert bytes(forks.isolated({}).answer) == b"answered"
 
