@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import json
 import mmap
 import re
 import resource
 import select
+import socket
+import struct
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,6 +26,8 @@ OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
 SMALLER = 4  # by which the memory for an answer is divided where the process may not have so much
 LEAST_LIMIT = 1 << 20
+LINE = 1 << 16  # bytes that a child can be asked in
+NUMBER = struct.Struct("q")
 FIRST = 8  # bytes before the first answer: where it begins, and how long it is
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
 
@@ -106,13 +111,19 @@ class SharedAnswer:
         self._word[0] = at << 32 | len(data)  # by one write: it is this answer or the one before
 
     def take(self) -> bytearray:
-        """What was put last; the memory is given up."""
+        """What was put last; nothing is there afterwards."""
         begin, length = divmod(self._word[0], 1 << 32)
         with memoryview(self._memory) as whole:
             data = bytearray(whole[begin : begin + length])
+        self._word[0] = 0
+        with contextlib.suppress(AttributeError, OSError):
+            self._memory.madvise(mmap.MADV_REMOVE)  # Linux: what was written takes no memory any more
+        return data
+
+    def close(self) -> None:
+        """Give the memory up."""
         self._word.release()
         self._memory.close()
-        return data
 
 
 @dataclass
@@ -218,8 +229,6 @@ def adopt() -> None:
     Otherwise the system's first process gets it, and nobody can tell who started it.
     """
     if sys.platform.startswith("linux"):
-        import ctypes
-
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER, which no fork inherits
         _adopters.append(os.getpid())
 
@@ -282,21 +291,145 @@ def isolated(work: Callable[[], bytes], guard: int, limit: TimeLimit | None = No
     """
     answer = SharedAnswer()
     outputs, output = os.pipe()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    _flush()
     unpatched.keep()
     process = os.fork()
     if process == 0:
         _child(work, answer, output, (guard, outputs))
     os.close(output)
+    watch = _watch(process)
+
+    def ended() -> int | None:
+        gone, status = os.waitpid(process, os.WNOHANG)
+        return status if gone else None
+
+    try:
+        with reaping(process):
+            return _outcome(_Waiting(process, guard, watch, ended), answer, outputs, limit)
+    finally:
+        if watch is not None:
+            os.close(watch)
+        answer.close()
+
+
+def apart(work: Callable[[], bytes]) -> bytes | None:
+    """Do `work` in a fork, in which nothing is printed: what it gives, None where the fork comes to nothing.
+
+    Its parent does one thing meanwhile, however long that takes: its memory is the same afterwards each time.
+    """
+    answer = SharedAnswer()
+    try:
+        _flush()
+        process = os.fork()
+        if process == 0:
+            _child(work, answer, os.open(os.devnull, os.O_WRONLY), ())
+        status = 0
+        with contextlib.suppress(ChildProcessError):  # the traced code has the system reap its children
+            status = os.waitpid(process, 0)[1]
+        return bytes(answer.take()) or None if status == 0 else None
+    finally:
+        answer.close()
+
+
+class Forks:
+    """A process that does nothing but fork, so that its children's memory is laid out in one way.
+
+    Whoever waits for a child takes what it prints as it comes, looks at the clock and reads its answer. A fork of that
+    process would find other addresses free each time, and Python's cache of attributes, whose places are made of
+    addresses, would be filled in another way.
+    """
+
+    def __init__(self, work: Callable[[dict[str, Any]], bytes], guard: int) -> None:
+        """`work` is done in each child, of what it is asked for; `guard` is as that of `isolated`."""
+        self._guard, self._answer = guard, SharedAnswer()
+        self._control, theirs = socket.socketpair()
+        _flush()
+        unpatched.keep()
+        self._process = os.fork()
+        if self._process == 0:
+            try:
+                self._control.close()
+                os.close(guard)  # its reader must see when we are gone
+                self._serve(work, theirs)
+            finally:
+                os._exit(1)
+        theirs.close()
+
+    def _serve(self, work: Callable[[dict[str, Any]], bytes], control: socket.socket) -> NoReturn:
+        """Fork for each line that comes: the child's number, and then its status, go back."""
+        while True:
+            line, (*outputs,), _, _ = socket.recv_fds(control, LINE, 1)
+            if not line:
+                os._exit(0)
+            process = self._fork(work, line, outputs[0], control)
+            os.close(outputs[0])
+            control.send(NUMBER.pack(process))
+            control.send(NUMBER.pack(os.waitpid(process, 0)[1]))
+
+    def _fork(self, work: Callable[[dict[str, Any]], bytes], line: bytes, output: int, control: socket.socket) -> int:
+        process = os.fork()
+        if process == 0:
+            _child(lambda: work(json.loads(line)), self._answer, output, (control.fileno(),))
+        return process
+
+    def isolated(self, asked: dict[str, Any], limit: TimeLimit | None = None) -> ChildOutcome:
+        """Have a child do its work, of what it is asked for: as `isolated`."""
+        outputs, output = os.pipe()
+        try:
+            socket.send_fds(self._control, [json.dumps(asked).encode()], [output])
+        finally:
+            os.close(output)
+        process = self._number()
+
+        def ended() -> int:
+            status = self._number(-1)
+            if status < 0:  # what forks was killed: its child is ours now
+                _send(process, signal.SIGKILL)
+            return status if status >= 0 else signal.SIGKILL
+
+        with reaping(self._process):
+            return _outcome(_Waiting(process, self._guard, self._control.fileno(), ended), self._answer, outputs, limit)
+
+    def _number(self, otherwise: int | None = None) -> int:
+        """The next number that it tells; `otherwise` where it is gone."""
+        told = self._control.recv(NUMBER.size, socket.MSG_WAITALL)
+        if not told and otherwise is None:
+            raise ChildProcessError("the process that forks was killed")
+        return int(NUMBER.unpack(told)[0]) if told else int(otherwise or 0)
+
+    def close(self) -> None:
+        """End it, whatever it is at."""
+        self._control.close()
+        with contextlib.suppress(OSError):
+            os.kill(self._process, signal.SIGKILL)
+            os.waitpid(self._process, 0)
+        self._answer.close()
+
+
+def _send(process: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        os.kill(process, number)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """How a child is waited for: `watch` becomes readable when it ends, and then `ended` gives its status."""
+
+    process: int
+    guard: int
+    watch: int | None
+    ended: Callable[[], int | None]
+
+
+def _outcome(waiting: _Waiting, answer: SharedAnswer, outputs: int, limit: TimeLimit | None) -> ChildOutcome:
+    """What becomes of a child; `outputs` is where it prints, and is closed."""
     outcome = ChildOutcome()
     try:
         with PrintedText(OUTPUT_LIMIT) as printed:
-            with reaping(process):
-                outcome.status, outcome.late = _wait(process, {outputs: printed}, guard, limit)
+            outcome.status, outcome.late = _wait(waiting, {outputs: printed}, limit)
             outcome.output = printed.read()
     except Abandoned:
-        os.kill(process, signal.SIGKILL)
+        _send(waiting.process, signal.SIGKILL)
         raise
     finally:
         os.close(outputs)
@@ -355,27 +488,23 @@ _PIECE = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 Sinks = dict[int, PrintedText]
 
 
-def _wait(process: int, sinks: Sinks, guard: int, limit: TimeLimit | None) -> tuple[int, bool]:
+def _wait(waiting: _Waiting, sinks: Sinks, limit: TimeLimit | None) -> tuple[int, bool]:
     """Read until the child is gone, and tell whether its time was over.
 
     Not until end of file: what the child started may hold its pipes for ever.
     """
-    watch, end, late = _watch(process), None if limit is None else time.monotonic() + limit.seconds, False
+    end, late = None if limit is None else time.monotonic() + limit.seconds, False
     further = iter(limit.signals if limit is not None else ())
     poll = select.poll()
-    for descriptor in (*sinks, *([watch] if watch is not None else [])):
+    for descriptor in (*sinks, *([waiting.watch] if waiting.watch is not None else [])):
         poll.register(descriptor, select.POLLIN)
-    poll.register(guard, 0)  # errors are always told
-    try:
-        while (status := _turn(process, poll, sinks, guard, watch, end)) is None:
-            if end is not None and time.monotonic() >= end:
-                number, seconds = next(further, (signal.SIGKILL, None))
-                end = None if seconds is None else end + seconds
-                late = late or number != TIME_GOES_BY
-                os.kill(process, number)
-    finally:
-        if watch is not None:
-            os.close(watch)
+    poll.register(waiting.guard, 0)  # errors are always told
+    while (status := _turn(waiting, poll, sinks, end)) is None:
+        if end is not None and time.monotonic() >= end:
+            number, seconds = next(further, (signal.SIGKILL, None))
+            end = None if seconds is None else end + seconds
+            late = late or number != TIME_GOES_BY
+            _send(waiting.process, number)
     for descriptor, kept in sinks.items():
         os.set_blocking(descriptor, False)
         with contextlib.suppress(BlockingIOError):
@@ -384,25 +513,16 @@ def _wait(process: int, sinks: Sinks, guard: int, limit: TimeLimit | None) -> tu
     return status, late
 
 
-def _turn(
-    process: int, poll: select.poll, sinks: Sinks, guard: int, watch: int | None, end: float | None
-) -> int | None:
-    """Wait for something, and take what has come; the child's status once it is gone.
-
-    Nothing outlives a turn: how many there are depends on the clock, and must leave no trace in where things lie in
-    this process's memory, which the next child is a fork of.
-    """
+def _turn(waiting: _Waiting, poll: select.poll, sinks: Sinks, end: float | None) -> int | None:
+    """Wait for something, and take what has come; the child's status once it is gone."""
     left = None if end is None else max(end - time.monotonic(), 0.0) * 1000
-    ready = {descriptor for descriptor, _ in poll.poll(left if watch is not None else POLL)}
-    if guard in ready:
+    ready = {descriptor for descriptor, _ in poll.poll(left if waiting.watch is not None else POLL)}
+    if waiting.guard in ready:
         raise Abandoned
     for descriptor in sinks:
         if descriptor in ready and not sinks[descriptor].take(descriptor):
             poll.unregister(descriptor)
-    if watch is None or watch in ready:
-        gone, status = os.waitpid(process, os.WNOHANG)
-        return status if gone else None
-    return None
+    return waiting.ended() if waiting.watch is None or waiting.watch in ready else None
 
 
 def _watch(process: int) -> int | None:
@@ -474,24 +594,47 @@ def _limit() -> None:
     available = available_memory()
     if available is None:
         return  # not Linux: the system's own limits hold
-    with open("/proc/self/statm") as status:
-        used = int(status.read().split()[0]) * resource.getpagesize()
+    used = _number("/proc/self/statm") * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = used + int(available * 0.9)
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
+# These numbers are others each time, and the traced code comes right after them. What it makes must lie where it did
+# the last time: so no object is as long as such a number, and which is kept is decided among C's numbers.
+_TEXT = ctypes.create_string_buffer(1 << 13)  # what a file of the system's says
+_C = ctypes.CDLL(None)
+_C.strtoull.restype = ctypes.c_ulonglong
+_bytes = (ctypes.c_ulonglong * 4)()  # there are; a group may have, has, may have besides
+
+
 def available_memory() -> int | None:
     """Bytes that may still be used: the machine's, or what is left of the control group's; None where unknown."""
-    try:
-        with open("/proc/meminfo") as info:
-            available = next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
+    _bytes[0] = _number("/proc/meminfo", b"MemAvailable:") * 1024
+    if not _bytes[0]:
         return None
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ):
-        with contextlib.suppress(OSError, ValueError), open(limit) as most, open(used) as present:
-            available = min(available, max(int(most.read()) - int(present.read()), 0))
-    return available
+        _bytes[1], _bytes[2] = _number(limit), _number(used)
+        if _bytes[1] and _bytes[2]:
+            _bytes[3] = _bytes[1] - _bytes[2] if _bytes[2] < _bytes[1] else 0
+            _bytes[0] = _bytes[3] if _bytes[3] < _bytes[0] else _bytes[0]
+    return _bytes[0]
+
+
+def _number(path: str, name: bytes = b"") -> int:
+    """The number that follows a name in a file of the system's; 0 where there is none."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        os.readv(file, [_TEXT])
+    except OSError:
+        return 0
+    finally:
+        os.close(file)
+    place = _TEXT.raw.find(name)
+    return int(_C.strtoull(ctypes.byref(_TEXT, place + len(name)), None, 10)) if place >= 0 else 0

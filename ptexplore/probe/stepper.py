@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import math
 import mmap
 import os
 import platform
@@ -26,6 +27,7 @@ from . import straight_code as straight
 from .unshared import shared_with_forks
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
+READINGS = 10  # of both clocks: one of them is not interrupted
 GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
 NEVER = (1 << 64) - 1
 SA_SIGINFO, SA_NODEFER = 4, 0x40000000
@@ -151,19 +153,20 @@ class Stepper:
         return (last - first) / (ended - began)
 
     def _both_clocks(self) -> tuple[float, int]:
-        """The system's clock and the processor's, read so soon after each other that they tell the same moment."""
-        for _ in range(100):
-            if (both := self._soon_after()) is not None:
-                return both
-        return time.monotonic(), int(self._clock())
+        """The system's clock and the processor's, read so soon after each other that they tell the same moment.
 
-    def _soon_after(self) -> tuple[float, int] | None:
-        """Both clocks; None if too much time went by between them.
-
-        What is read in vain must be gone by the next try: how many there are would show in where things lie in memory.
+        They are read so often each time, and what is best is kept in C's numbers: what is decided by a clock must not
+        show in where things lie in memory.
         """
-        before, ticks, after = time.monotonic(), int(self._clock()), time.monotonic()
-        return (before, ticks) if after - before < 2e-5 else None
+        read, best = (ctypes.c_double * 3)(), (ctypes.c_double * 3)(math.inf)
+        ticks, of_best = (ctypes.c_uint64 * 1)(), (ctypes.c_uint64 * 1)()
+        for _ in range(READINGS):
+            read[1], ticks[0], read[2] = time.monotonic(), self._clock(), time.monotonic()
+            read[0] = read[2] - read[1]
+            if read[0] < best[0]:
+                ctypes.memmove(best, read, ctypes.sizeof(read))
+                ctypes.memmove(of_best, ticks, ctypes.sizeof(ticks))
+        return best[1], of_best[0]
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
         """Call `function` and log its jumps: its result and the steps. What it raises is raised.

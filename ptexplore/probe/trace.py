@@ -15,7 +15,7 @@ from typing import Any
 
 from . import dispatch, freed, isolate, last_words, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import UNREPEATABLE, Refused
-from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, TimeLimit, isolated
+from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
 from .stepper import Unavailable
 
@@ -52,65 +52,99 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
     says what it saw until then, and a later one is given up.
     """
     if request.get("script") is not None:
-        _run_script(request, known, channel)
-        return
-    dispatch.settle()
-    outcomes, request = _warmed(request, known, channel)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
+    else:
+        dispatch.settle()
+    with _Runs(request, known, channel) as runs:
+        (_run_script if request.get("script") is not None else _run_expression)(request, runs)
+
+
+class _Runs:
+    """The runs of one request, each in a child of its own: what comes of them, and whom it is told."""
+
+    def __init__(self, request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+        """`request` is what the children know; of the request of a run they are told what differs from it."""
+        self.channel, self._request = channel, request
+        self._forks = Forks(
+            lambda asked: answer(asked["recorder"], {**request, **asked["changed"]}, known), channel.descriptor
+        )
+
+    def __enter__(self) -> _Runs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._forks.close()
+
+    def forked(
+        self, recorder: str, request: dict[str, Any], limit: TimeLimit | None = None, begins: str = "begin"
+    ) -> ChildOutcome:
+        """One run: its outcome, of which nothing is told yet but that it `begins`."""
+        self.channel.send({"type": begins, "recorder": recorder})
+        was = self._request
+        changed = {name: value for name, value in request.items() if name not in was or was[name] is not value}
+        return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request))
+
+    def told(self, recorder: str, outcome: ChildOutcome) -> str | None:
+        """Pass a run's answer on: the digest of the operators it saw, None where it failed."""
+        self.channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
+        passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, self.channel) else None
+        return passed[1].decode() if passed else None
+
+
+def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
+    outcomes, request = _warmed(request, runs)
     recorder, first = next(iter(outcomes.items()))
     if first.late:
-        _told(recorder, first, channel)
+        runs.told(recorder, first)
         return
     passed = PASSED.match(first.answer)
     request = {**request, "raises": passed is not None and bool(passed[3])}
     digests = set()
     for recorder in (TOGETHER,) if TOGETHER in outcomes else PASSES:
-        outcome = outcomes.get(recorder) or _forked(recorder, request, known, channel)
+        outcome = outcomes.get(recorder) or runs.forked(recorder, request)
         if not outcome.answer and not outcome.late:
-            _ended(recorder, outcome, request, known, channel)
+            _ended(recorder, outcome, request, runs)
             return
-        digest = _told(recorder, outcome, channel)
+        digest = runs.told(recorder, outcome)
         if digest is None:
             return
         digests.add(digest)
     if len(digests) > 1:
-        _told("again", _forked("again", request, known, channel), channel)
+        runs.told("again", runs.forked("again", request))
     if request.get("native") and DIED.search(first.answer):
         message = "what ends its process is not stepped"
-        channel.send({"type": "unavailable", "recorder": native.RECORDER, "message": message})
+        runs.channel.send({"type": "unavailable", "recorder": native.RECORDER, "message": message})
     elif request.get("native"):
         called = first.answer.count(OPERATOR) // (len(PASSES) if TOGETHER in outcomes else 1)
-        _step({**request, "called": called}, known, channel)
+        _step({**request, "called": called}, runs)
 
 
-def _run_script(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
-    outcome = _forked(program.RECORDER, request, known, channel, _limit(request, patience=TELLING))
-    _told(program.RECORDER, outcome, channel)
+def _run_script(request: dict[str, Any], runs: _Runs) -> None:
+    outcome = runs.forked(program.RECORDER, request, _limit(request, patience=TELLING))
+    runs.told(program.RECORDER, outcome)
     if LATE in outcome.answer:
         return
     counted = OPERATORS.search(outcome.answer)
     if request.get("twice") and counted is not None:
         second = {**request, "operators": int(counted[1])}
-        _told(twice.RECORDER, _forked(twice.RECORDER, second, known, channel), channel)
+        runs.told(twice.RECORDER, runs.forked(twice.RECORDER, second))
     if request.get("again") and writes.REASON in outcome.answer:
-        _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
+        runs.told(writes.RECORDER, runs.forked(writes.RECORDER, request))
     if request.get("native") and request.get("native_op"):
-        _step({**request, "repeat": passes.AGAIN}, known, channel)
+        _step({**request, "repeat": passes.AGAIN}, runs)
 
 
-def _ended(
-    recorder: str, outcome: ChildOutcome, request: dict[str, Any], known: dict[str, str], channel: Channel
-) -> None:
+def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: _Runs) -> None:
     """A pass ended its process without a word: run the one that sees who may do that, or else one without recorders."""
-    again = _forked("once", request, known, channel)
+    again = runs.forked("once", request)
     if again.answer:
-        _told("once", again, channel)
+        runs.told("once", again)
         return
-    alone = _forked(ALONE, request, {}, channel)
+    alone = runs.forked(ALONE, request)
     told = "answered" if alone.answer else alone.signal or f"status {alone.exit_code}"
-    channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
+    runs.channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
     died = {"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code}
-    channel.send({**died, "alone": told})
+    runs.channel.send({**died, "alone": told})
 
 
 def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
@@ -118,30 +152,29 @@ def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
 
     Where a saved tensor had been written to, or the graph freed, a further one tells who did that.
     """
-    outcome = _forked(thrown.RECORDER, request, {}, channel)
-    _told(thrown.RECORDER, outcome, channel)
-    if writes.REASON in outcome.answer:
-        _told(writes.RECORDER, _forked(writes.RECORDER, request, {}, channel), channel)
-    if freed.REASON in outcome.answer:
-        _told(freed.RECORDER, _forked(freed.RECORDER, request, {}, channel), channel)
+    with _Runs(request, {}, channel) as runs:
+        outcome = runs.forked(thrown.RECORDER, request)
+        runs.told(thrown.RECORDER, outcome)
+        if writes.REASON in outcome.answer:
+            runs.told(writes.RECORDER, runs.forked(writes.RECORDER, request))
+        if freed.REASON in outcome.answer:
+            runs.told(freed.RECORDER, runs.forked(freed.RECORDER, request))
 
 
-def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+def _step(request: dict[str, Any], runs: _Runs) -> None:
     """The native pass comes late: it may die of what it does, and nothing else is lost then.
 
     What libraries tell of their calls is laid over its frames, so it is asked for only once there are some.
     """
-    outcome = _forked(native.RECORDER, request, known, channel)
-    _told(native.RECORDER, outcome, channel)
+    outcome = runs.forked(native.RECORDER, request)
+    runs.told(native.RECORDER, outcome)
     # Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much.
     is_one_of_a_script = request.get("script") is not None and ONE_CALL in outcome.answer
     if outcome.answer.startswith(b'{"type":"pass"') and not is_one_of_a_script and request.get("sample") is None:
-        _told(libraries.RECORDER, _forked(libraries.RECORDER, request, known, channel), channel)
+        runs.told(libraries.RECORDER, runs.forked(libraries.RECORDER, request))
 
 
-def _warmed(
-    request: dict[str, Any], known: dict[str, str], channel: Channel
-) -> tuple[dict[str, ChildOutcome], dict[str, Any]]:
+def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcome], dict[str, Any]]:
     """The outcomes of passes that have run, by recorder, and the request for all further ones.
 
     Where the first call is asked for, that is what all passes see. Else every pass evaluates once or twice before what
@@ -153,24 +186,24 @@ def _warmed(
     Otherwise further runs tell which of the two did, and each recorder gets a pass of its own.
     """
     if request["once"]:
-        return {TOGETHER: _forked(TOGETHER, request, known, channel, _limit(request, telling=True))}, request
-    first = _forked(OPERATORS_ONLY, request, known, channel, _limit(request, telling=True))
+        return {TOGETHER: runs.forked(TOGETHER, request, _limit(request, telling=True))}, request
+    first = runs.forked(OPERATORS_ONLY, request, _limit(request, telling=True))
     passed = PASSED.match(first.answer)
     if passed and passed[4] and not (first.late or request.get("first")):  # none of what was typed named it
         request = {**request, "begin": passed[4].decode()}
-        first = _forked(OPERATORS_ONLY, request, known, channel, _limit(request, telling=True))
+        first = runs.forked(OPERATORS_ONLY, request, _limit(request, telling=True))
         passed = PASSED.match(first.answer)
     if passed is None or first.late:
         return {OPERATORS_ONLY: first}, request
     if request.get("first"):
-        return _together(first, request, known, channel), request
+        return _together(first, request, runs), request
     imported = int(passed[2] or 0)
     whys, is_late = [], False
     for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
         repeated = {**request, "repeat": repeat, "imported": imported, "warm_ups": min(passes.WARM_UPS)}
         if not imported:
             limit = MANY * float(request["timeout"])
-            seen = _forked(TOGETHER, repeated, known, channel, _limit(request, most=limit), "second")
+            seen = runs.forked(TOGETHER, repeated, _limit(request, most=limit), "second")
             if _agree(first, seen):
                 first.answer = seen.answer  # what the first printed stays: the other printed all of it several times
                 return {TOGETHER: first}, repeated
@@ -181,27 +214,25 @@ def _warmed(
                     break
                 continue
         repeated["warm_ups"], limit = max(passes.WARM_UPS), ONE * float(request["timeout"])
-        second = _forked(OPERATORS_ONLY, repeated, known, channel, _limit(request, most=limit), "second")
+        second = runs.forked(OPERATORS_ONLY, repeated, _limit(request, most=limit), "second")
         same, is_late = PASSED.match(second.answer), second.late
         # What raised after other operators than the first run may have raised for what that one used up.
         elsewhere = same is not None and same[3] != b"" and same[1] != passed[1] and not imported
         if same and same[3] == passed[3] and not elsewhere:
             first.answer = second.answer
-            return _together(first, repeated, known, channel), repeated
+            return _together(first, repeated, runs), repeated
         whys.append(f"does not end within {limit:g} s" if is_late else _failed(second))
         if is_late:
             break
-    channel.send({"type": "first", "imported": imported, "why": "; ".join(dict.fromkeys(whys))})
+    runs.channel.send({"type": "first", "imported": imported, "why": "; ".join(dict.fromkeys(whys))})
     request = {**request, "native": False} if imported else {**request, "repeat": passes.FIRST}
-    return {OPERATORS_ONLY: first} if is_late else _together(first, request, known, channel), request
+    return {OPERATORS_ONLY: first} if is_late else _together(first, request, runs), request
 
 
-def _together(
-    alone: ChildOutcome, request: dict[str, Any], known: dict[str, str], channel: Channel
-) -> dict[str, ChildOutcome]:
+def _together(alone: ChildOutcome, request: dict[str, Any], runs: _Runs) -> dict[str, ChildOutcome]:
     """One pass of all recorders, if it ran what the pass of operators `alone` did; else that one."""
     limit = MANY * float(request["timeout"])
-    seen = _forked(TOGETHER, request, known, channel, _limit(request, most=limit), "second")
+    seen = runs.forked(TOGETHER, request, _limit(request, most=limit), "second")
     if not _agree(alone, seen):
         return {OPERATORS_ONLY: alone}
     alone.answer = seen.answer
@@ -233,19 +264,6 @@ def _failed(outcome: ChildOutcome) -> str:
     return f"raises {message['exception']}: {text}" if "exception" in message else f"cannot be run: {text}"
 
 
-def _forked(
-    recorder: str,
-    request: dict[str, Any],
-    known: dict[str, str],
-    channel: Channel,
-    limit: TimeLimit | None = None,
-    begins: str = "begin",
-) -> ChildOutcome:
-    """Fork a child for one pass: its outcome, of which nothing is told yet but that it `begins`."""
-    channel.send({"type": begins, "recorder": recorder})
-    return isolated(lambda: answer(recorder, request, known), channel.descriptor, limit or _limit(request))
-
-
 def _limit(
     request: dict[str, Any], *, telling: bool = False, patience: float = 0.0, most: float | None = None
 ) -> TimeLimit | None:
@@ -265,13 +283,6 @@ def _limit(
         return TimeLimit(left, ends)
     looks = [left * (later - at) for at, later in pairwise((*LOOKS, 1.0))]
     return TimeLimit(left * LOOKS[0], (*((TIME_GOES_BY, seconds) for seconds in looks), *ends))
-
-
-def _told(recorder: str, outcome: ChildOutcome, channel: Channel) -> str | None:
-    """Pass a pass's answer on: the digest of the operators it saw, None where it failed."""
-    channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
-    passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, channel) else None
-    return passed[1].decode() if passed else None
 
 
 def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +15,26 @@ from tests.harness import Cli, InProcess
 stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 CLOCKS = ("time", "took")
+FUNCTION = """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+"""
+MODE = """
+from torch.utils._python_dispatch import TorchDispatchMode
+class Seen(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+"""
 COMMANDS = {
     "add": ("torch.add(a, b)",),
     "backward": ("F.layer_norm(a, (3,))", "--backward"),
+    "a function with a backward of its own": ("Twice.apply(a)", "--setup", FUNCTION, "--backward"),
+    "a mode, which imports modules": ("torch.add(a, b)", "--setup", MODE, "--with", "Seen()"),
     "one operator": ("torch.randn(256, 256) @ torch.randn(256, 256)",),
 }
 
@@ -33,6 +52,39 @@ def test_two_runs_print_the_same(cli: Cli, name: str) -> None:
     assert first.code == second.code == 0
     assert not [f for f in json.loads(first.out)["findings"] if f["kind"] == "varies"]
     assert without_clocks(json.loads(first.out)) == without_clocks(json.loads(second.out))
+
+
+# A Python under a filter of system calls, as containers have one: personality(2) is refused, whole or but for asking.
+REFUSING = """\
+#!{python}
+import ctypes, os, struct, sys
+rows = [(0x20, 0, 0, 4), (0x15, 0, 5, 0xC000003E)]  # load the architecture; not x86-64: allowed
+rows += [(0x20, 0, 0, 0), (0x15, 0, 3, 135)]  # load the call's number; not personality: allowed
+rows += [(0x20, 0, 0, 16), (0x15, {may_ask:d}, 0, 0xFFFFFFFF)]  # load what it asks for
+rows += [(0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]  # EPERM; allowed
+code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *row) for row in rows))
+program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(rows), ctypes.addressof(code)))
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+    sys.exit(77)
+os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("may_ask", [True, False])
+def test_where_the_system_refuses_it_goes_on_and_says_so(cli: Cli, tmp_path: Path, may_ask: bool) -> None:
+    """On the screen and in --json: addresses are drawn at random there."""
+    python = tmp_path / "python"
+    python.write_text(REFUSING.format(python=cli.python, may_ask=may_ask))
+    python.chmod(0o755)
+    refused = replace(cli, python=str(python))
+    told = refused("trace", "torch.add(a, b)", "--json")
+    if told.code == 77:
+        pytest.skip("this system has no filters of system calls")
+    text = "another run may count a little differently: this system lets nobody fix addresses"
+    assert [f["text"] for f in told.data["findings"] if f["kind"] == "varies"] == [text]
+    assert any(hop["instructions"] for hop in told.data["hops"])
+    assert text in " ".join(refused("trace", "torch.add(a, b)").out.split())
 
 
 ONCE_MORE = "def f():\n    open({file!r}, 'a').write('.')\n    return torch.neg(torch.ones(3))"

@@ -14,6 +14,7 @@ import struct
 import zlib
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -192,9 +193,7 @@ def test_a_second_run_tells_what_a_device_s_thread_did_apart() -> None:
 
 
 @pytest.mark.parametrize(("once", "runs"), [(False, 3), (True, 1)])
-def test_a_device_that_no_text_named_is_begun_before_a_second_run(
-    monkeypatch: pytest.MonkeyPatch, once: bool, runs: int
-) -> None:
+def test_a_device_that_no_text_named_is_begun_before_a_second_run(once: bool, runs: int) -> None:
     """Of `--once` its launches are not told, and that is said. Else the third run is shown: a repeated one."""
     asked: list[dict[str, Any]] = []
 
@@ -205,8 +204,8 @@ def test_a_device_that_no_text_named_is_begun_before_a_second_run(
         text = json.dumps({**message, "began": "cuda" if began else None}, separators=(",", ":"))
         return ChildOutcome(answer=bytearray(text.encode() + b"\n"))
 
-    monkeypatch.setattr(trace, "_forked", forked)
-    outcomes, request = trace._warmed({"once": once, "timeout": 1, "setup": []}, {}, cast("Any", None))
+    made = cast("Any", SimpleNamespace(forked=forked, channel=None))
+    outcomes, request = trace._warmed({"once": once, "timeout": 1, "setup": []}, made)
     (outcome,) = outcomes.values()
     assert len(asked) == runs
     assert request.get("begin") == (None if once else "cuda")

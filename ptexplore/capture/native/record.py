@@ -16,13 +16,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ptexplore.capture.native.python_frames import PythonNames, names_of, place_python
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 
 _WORD = 8
+_ROW, _BEFORE, _COUNT = 8, 2, 4  # numbers of a row of the stepper's log, and which two of them: see `build`
 _BYTE = 0xFF  # of rax: all that a bool fills
 _TOP = (1 << 64) - 1
+
+
+def without_clock(data: bytes, instructions: int, clock: tuple[int, int]) -> tuple[bytes, int]:
+    """The rows, and how many instructions, without those that ran between two addresses: where the clock is read.
+
+    That code begins anew where the system sets the clock meanwhile, and divides by taking away: how many instructions
+    it takes depends on the time. Linux puts it into each process (vdso(7)).
+    """
+    rows = np.frombuffer(data, "<u8").reshape(-1, _ROW).copy()
+    before, count = rows[:, _BEFORE], rows[:, _COUNT]
+    ran = np.diff(count, prepend=count.dtype.type(0))
+    of_clock = np.where((clock[0] <= before) & (before < clock[1]), ran, 0).astype(count.dtype)
+    rows[:, _COUNT] -= np.cumsum(of_clock, dtype=count.dtype)
+    return rows.tobytes(), instructions - int(of_clock.sum())
 
 
 def build(data: bytes, instructions: int, symbols: Symbols, python: PythonNames = PythonNames()) -> SteppedCall:  # noqa: B008
@@ -120,13 +137,16 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
 def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
     logged = data.get("python") or {}
     names = names_of(logged)
-    root = build(zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols, names)
+    rows, instructions = without_clock(
+        zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols.clock
+    )
+    root = build(rows, instructions, symbols, names)
     codes = {int(address): code for address, code in logged.get("codes", {}).items()}
     return {
         "part": data["what"],
         **{name: data.get(name) for name in KEPT},
         "instructions": root.end,
-        "stepped": int(data["instructions"]),
+        "stepped": instructions,
         **_listed(root, codes, symbols),
         "ordered": bool(logged),
         "unordered": LOST if names.lost else data.get("unprofiled") or None,

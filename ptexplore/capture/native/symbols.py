@@ -353,6 +353,11 @@ class Symbols:
         self._known: dict[int, FunctionAddress] = {}
         self.unreadable: dict[str, str] = {}  # library -> why its symbols are not known
 
+    @property
+    def clock(self) -> tuple[int, int]:
+        """Between which addresses the kernel's own code lies that reads the clock; the same twice where none does."""
+        return next(((region.low, region.high) for region in self._regions if region.path == "[vdso]"), (0, 0))
+
     def at(self, address: int) -> FunctionAddress:
         """The function at an address of the process."""
         if address not in self._known:

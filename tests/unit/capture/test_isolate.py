@@ -1,17 +1,25 @@
-"""A fork of a process that adopts, or that has workers of its own, leaves them to that process."""
+"""Forks of a process: what they leave to it, what they answer, and where their memory lies."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import select
+import signal
 import subprocess
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ptexplore import processes
 from ptexplore.probe import isolate
 
+FIXED = pytest.mark.skipif(processes._personality(0xFFFFFFFF) < 0, reason="addresses are drawn at random here")
 SECONDS = 60.0  # that a busy machine may take for what comes at once
 
 
@@ -73,3 +81,134 @@ def test_only_the_process_that_adopts_reaps() -> None:
         return f"{ended_child()} {_in_a_fork(lambda: str(ended_child()).encode()).decode()}".encode()
 
     assert _in_a_fork(adopts) == b"0 7"  # 0 is Python's word for a child that somebody else has reaped
+
+
+@contextmanager
+def _served(work: Callable[[dict[str, Any]], bytes]) -> Iterator[isolate.Forks]:
+    reading, guard = os.pipe()
+    forks = isolate.Forks(work, guard)
+    try:
+        yield forks
+    finally:
+        forks.close()
+        os.close(reading)
+        os.close(guard)
+
+
+# Prints where new objects of each size lie, in runs that one process has after each other, or in this one.
+LAID_OUT = """
+import json, os, sys, time
+from ptexplore import processes
+from ptexplore.probe import isolate
+what, given = sys.argv[1:]
+
+def laid_out():
+    return [id(bytes(16 * size - 33)) for size in range(3, 33)] + [id(0.5 * len(given))]
+
+def work(asked):
+    seen = laid_out()
+    for _ in range(int(open(given).read())):
+        os.write(1, b"printed\\n")
+        time.sleep(0.002)
+    return json.dumps(seen).encode()
+
+if what == "number":
+    isolate._number(given, b"Available:")
+    print(laid_out())
+else:
+    reading, guard = os.pipe()
+    isolate.adopt()
+    forks = isolate.Forks(work, guard)
+    print([json.loads(forks.isolated({}).answer) for _ in range(4)])
+"""
+
+
+def _laid_out(what: str, file: Path, text: str) -> str:
+    """What a process says of its memory, or of that of its runs, which the system begins to lay out in one way."""
+    file.write_text(text)
+    words = [sys.executable, "-B", "-c", LAID_OUT, what, str(file)]
+    with processes.repeating(words, os.environ) as environment:
+        return subprocess.run(words, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+@FIXED
+def test_what_a_process_does_while_its_runs_go_on_is_not_in_the_next_one(tmp_path: Path) -> None:
+    """A run prints some lines, and ends later: the memory of the next one is laid out the same."""
+    assert len({_laid_out("runs", tmp_path / "lines", lines) for lines in ("0", "1", "3", "9")}) == 1
+
+
+@FIXED
+def test_a_number_of_the_system_s_leaves_no_trace_in_memory(tmp_path: Path) -> None:
+    """However long it is, what is allocated after it lies in the same place."""
+    texts = ["Free: 1 kB\nAvailable: " + "7" * digits + " kB\n" for digits in (1, 7, 8, 12, 16)]
+    assert len({_laid_out("number", tmp_path / "told", text) for text in texts}) == 1
+
+
+def test_a_number_of_the_system_s(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    for number in (0, 7, 12_345_678, 9_223_372_036_854_771_712):
+        told.write_text(f"Free: 1 kB\nAvailable:   {number} kB\n")
+        assert isolate._number(str(told), b"Available:") == number
+    assert isolate._number(str(tmp_path / "none")) == 0
+    told.write_text("max\n")
+    assert isolate._number(str(told)) == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_run_of_one_that_forks_ends_as_any_other() -> None:
+    """Its status, a signal, its limit, and that of the next one, whose answer is its own."""
+
+    def work(asked: dict[str, Any]) -> bytes:
+        if "signal" in asked:
+            os.kill(os.getpid(), asked["signal"])
+        if "seconds" in asked:
+            time.sleep(asked["seconds"])
+        if "exit" in asked:
+            os._exit(asked["exit"])
+        return b"answered"
+
+    with _served(work) as forks:
+        assert bytes(forks.isolated({}).answer) == b"answered"
+        killed = forks.isolated({"signal": int(signal.SIGKILL)})
+        assert (killed.signal, bytes(killed.answer)) == ("SIGKILL", b"")
+        assert forks.isolated({"exit": 3}).exit_code == 3
+        late = forks.isolated({"seconds": SECONDS}, isolate.TimeLimit(0.05))
+        assert (late.late, late.signal) == (True, "SIGKILL")
+        assert bytes(forks.isolated({}).answer) == b"answered"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_where_the_one_that_forks_is_killed_its_run_counts_as_killed(tmp_path: Path) -> None:
+    def work(_: dict[str, Any]) -> bytes:
+        (tmp_path / "child").write_text(str(os.getpid()))
+        time.sleep(0.5)  # until it has told who this is
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(SECONDS)
+        return b""
+
+    with _served(work) as forks:
+        assert forks.isolated({}).signal == "SIGKILL"
+    child = int((tmp_path / "child").read_text())
+    for _ in range(int(SECONDS / 0.01)):
+        if not Path(f"/proc/{child}/stat").exists() or ") Z " in Path(f"/proc/{child}/stat").read_text():
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("what it had forked runs on")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what Linux tells")
+def test_the_memory_there_is(tmp_path: Path) -> None:
+    told = Path("/proc/meminfo").read_text().split()
+    there_is = int(told[told.index("MemAvailable:") + 1]) * 1024
+    available = isolate.available_memory()
+    assert available is not None
+    assert 0 < available < 1.2 * there_is
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_work_that_is_done_apart() -> None:
+    """Its answer, whatever it printed; nothing where it raises or is killed."""
+    assert isolate.apart(lambda: print("printed") or b"answered") == b"answered"  # type: ignore[func-returns-value]
+    assert isolate.apart(lambda: bytes(1 // 0)) is None
+    assert isolate.apart(lambda: os.kill(os.getpid(), signal.SIGKILL) or b"") is None  # type: ignore[func-returns-value]
