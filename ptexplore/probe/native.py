@@ -313,8 +313,10 @@ def _operator_call(
     alike_named = {address for name, address in entries.items() if name.partition(".")[0] == base}
     if of < sum(counts[addresses.index(address)] for address in alike_named):
         where = "another thread may have called it, of which this torch's profiler tells nothing"
-        why = f"only the first {events.LIMIT:,} events are kept" if is_cut else where
-        raise Unavailable(f"{base} is called more often than was recorded ({why}): which call was stepped is not known")
+        where = f"only the first {events.LIMIT:,} events are kept" if is_cut else where
+        raise Unavailable(
+            f"{base} is called more often than was recorded ({where}): which call was stepped is not known"
+        )
     sure = alike and (recorded is None or counts[steps.entry] == recorded)
     why = asdict(beyond) if beyond is not None else None
     more = {"beyond": why, "op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
