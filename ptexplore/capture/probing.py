@@ -85,6 +85,10 @@ class Stopped(PtexploreError):
     """The probe was ended in the middle of a run: it took too long, or died. What it sent before is good."""
 
 
+class TimeOver(Stopped):
+    """The time of all runs was over. The expression itself may have ended, in the runs before this one."""
+
+
 def ask(
     runtime: Runtime,
     request: dict[str, Any],
@@ -257,4 +261,4 @@ def _too_slow(timeout: float, running: str) -> PtexploreError:
         why = f"it took more than {IMPORT_TIMEOUT:g} s"
         return PtexploreError("torch was not imported in time", why, "is the disk that holds it slow?", FAILED)
     why = f"{running} was stopped, with what it had started: the {timeout:g} s of all runs together were over"
-    return Stopped(f"the expression did not end within {timeout:g} s", why, "--timeout S gives it longer", FAILED)
+    return TimeOver(f"the expression did not end within {timeout:g} s", why, "--timeout S gives it longer", FAILED)

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.failures import failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import sentences
-from ptexplore.capture.probing import Stopped, TraceRequest, ask, ask_of_program
+from ptexplore.capture.probing import Stopped, TimeOver, TraceRequest, ask, ask_of_program
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model.observed import LeftProcess
@@ -97,9 +97,11 @@ UNWATCHED = "unwatched"
 PROBE = "probe"
 VARIES = "varies"
 WRITES = "writes"
+THROWN = "thrown"
 PROCESSES = "processes"
 LEFT = "left-running"
 NO_CALLS = "it called no operator"
+TIME_WAS_OVER = "the time of all runs was over before it began"
 LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
 NOT_TOLD = {  # by pass: what is missing where it was stopped
     "frames": ", so functions of Python are not shown",
@@ -162,10 +164,15 @@ def _captured(
 def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
     told: list[dict[str, Any]] = []
-    with suppress(Stopped):  # the first may have told by then
+    added: list[Observation] = []
+    try:
         for message in messages:
             told += message.get("observations", ())
-    added: list[Observation] = []
+    except Stopped as error:
+        if not told:  # the first may have told by then
+            why = "the time of all runs was over" if isinstance(error, TimeOver) else f"{error.message}, {error.why}"
+            text = f"which function of C++ threw it, and which step was left, was not looked for: {why}; {error.hint}"
+            added.append(Observation(len(session.observations) + 1, THROWN, "stopped", {"text": text}))
     for seen in told:
         data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
         if data is not None:
@@ -221,8 +228,10 @@ def gather(
             raise
         if heard.running not in (NATIVE, LIBRARIES, WRITES):
             missing = NOT_TOLD.get(heard.running, "")
-            heard.add("probe", "stopped", {"text": f"{error.message}: {error.why}{missing}; {error.hint}"})
-            heard.no_native = heard.no_native or error.message
+            # The expression has ended in the passes before: only their time together was over.
+            told = error.why if isinstance(error, TimeOver) else f"{error.message}: {error.why}"
+            heard.add("probe", "stopped", {"text": f"{told}{missing}; {error.hint}"})
+            heard.no_native = heard.no_native or (TIME_WAS_OVER if isinstance(error, TimeOver) else error.message)
         elif heard.running == WRITES:
             heard.add(WRITES, UNWATCHED, {"text": unwatched({"type": "stopped", "message": error.why})})
         else:

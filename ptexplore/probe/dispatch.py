@@ -21,7 +21,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from . import torch_api as api
@@ -439,7 +439,7 @@ def of_call(function: Any) -> dict[str, Any]:
             "qualname": api.qualname_of(function),
             **_place(api.defined_by(function).get("__init__")),
         }
-    named = attribute(function, "__qualname__")
+    named = _bound_by_others(function) or attribute(function, "__qualname__")
     qualname = named if isinstance(named, str) else api.qualname_of(type(function))
     target = function
     if type(function) not in (FunctionType, MethodType):
@@ -447,6 +447,26 @@ def of_call(function: Any) -> dict[str, Any]:
         target = attribute(type(function), "__call__", function)
     place = _place(target.__func__ if type(target) is MethodType else target)
     return {"kind": "python" if place else "other", "qualname": qualname, **place}
+
+
+def _bound_by_others(function: Any) -> str | None:
+    """The name of a builtin that is bound to what has no attribute of that name; None for any other function.
+
+    pybind11 binds each function to a record of its own, and Python makes the builtin's `__qualname__` of the record's
+    class.
+    """
+    builtin = function.__func__ if type(function) is MethodType else function
+    if type(builtin) is not BuiltinFunctionType:
+        return None
+    name, holder = builtin.__name__, builtin.__self__
+    is_its_own = any(name in api.defined_by(base) for base in api.bases_of(type(holder)))
+    if holder is None or type(holder) is ModuleType or issubclass(type(holder), type) or is_its_own:
+        return None
+    if type(function) is not MethodType:
+        return str(name)
+    bases = api.bases_of(type(function.__self__))
+    owner = next((base for base in bases if name in api.defined_by(base)), type(function.__self__))
+    return f"{api.qualname_of(owner)}.{name}"
 
 
 # Builtins of Python's that call a slot of what they are given.

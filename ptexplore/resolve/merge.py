@@ -8,7 +8,7 @@ sequence to the base tree, where the claim that holds them gets the call.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -16,8 +16,18 @@ from msgspec import structs
 
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.nesting import Unrolling, unrolled
-from ptexplore.model.observed import UNSEEN, CallTarget, Event, OperatorTimes, Part, UserCall, operators, records
-from ptexplore.model.trace import Hop, LaunchRef, ModuleRef
+from ptexplore.model.observed import (
+    UNSEEN,
+    CallTarget,
+    Event,
+    OperatorTimes,
+    Part,
+    RaisedError,
+    UserCall,
+    operators,
+    records,
+)
+from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
 
@@ -182,11 +192,12 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         for claim, span in zip(claims, _spans(claims), strict=True)
     )
     attached: list[Claim] = []
+    raised = innermost_left(context.session.observations)
     earlier: Part | None = None  # what was called last
     while left:
         ran = left.popleft()
         while pending and _is_skipped(*pending[0], ran):
-            attached += _alone(pending.popleft()[0])
+            attached += _alone(pending.popleft()[0], raised)
         if not pending or not _belongs(*pending[0], ran):
             attached.append(ran.claim)
             continue
@@ -201,7 +212,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         attached += _join(call, _doubted(group) if is_doubted else group)
         earlier = call.at
     for call, _ in pending:
-        attached += _alone(call)
+        attached += _alone(call, raised)
     return tuple(attached)
 
 
@@ -300,9 +311,17 @@ def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     return Claim(hop=hop, call=call, children=children)
 
 
-def _alone(call: UserCall) -> list[Claim]:
-    """A call into torch that ran no operator is still worth a line; a call elsewhere is not."""
-    return [_binding(call, ())] if call.callable.kind in TENSOR_SYNTAX and call.callable.table else []
+def _alone(call: UserCall, raised: int | None) -> list[Claim]:
+    """A call into torch that ran no operator is still worth a line; a call elsewhere is not, unless it `raised`."""
+    if call.callable.kind in TENSOR_SYNTAX and call.callable.table:
+        return [_binding(call, ())]
+    return [_foreign(call, ())] if call.call == raised and call.syntax == "call" else []
+
+
+def innermost_left(observations: Iterable[Observation]) -> int | None:
+    """The number of the expression's innermost call that its error left; None if it raised none, or left no call."""
+    left = next((error.calls for error in records(observations, "raised", RaisedError) if error.calls), ())
+    return left[-1] if left else None
 
 
 def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:

@@ -57,11 +57,12 @@ from ptexplore.resolve.error_message import (
     with_writes,
 )
 from ptexplore.resolve.freed import cause_of_freed, freed_graph
+from ptexplore.resolve.merge import innermost_left
 from ptexplore.resolve.mismatch import Given, compared
 from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
-from ptexplore.resolve.places.precision import in_runtime, unknown
+from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
 from ptexplore.resolve.python_places import EXPRESSION, is_torchs_or_yours
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
@@ -71,13 +72,15 @@ RUNS_NODE = "torch::autograd::Node::operator()("  # which calls the apply of its
 PY_NODE = "torch::autograd::PyNode::apply("
 UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
-LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
+# What is between an operator and its kernel, and between Python and a function that it calls.
+LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::", "pybind11::")
 NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
 LIST_NOT_TOLD = "not told (a list of optional tensors)"
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 RAISED = "an exception left this call: which kernels of the operator that raised were come to is not known"
+NOT_TORCHS = "a function of {}, which is not torch's"
 TORCHS = ("libtorch", "libc10")  # how the libraries' names begin
 UNSEEN = "not known: no function of torch's C++ was seen to raise it (Python itself, or a builtin, may have)"
 ON_STACK = "C++'s stack held it when the error was thrown"
@@ -93,12 +96,14 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     if not seen:
         return None
     raised = seen[0]
-    left = next((error for error in seen if error.calls), raised).calls
+    left = innermost_left(context.session.observations)
     thrown = _thrown(context, raised)
-    call = context.calls[left[-1]] if left and left[-1] < len(context.calls) else None
+    call = context.calls[left] if left is not None and left < len(context.calls) else None
     step = innermost(claims, thrown.stack if thrown else (), raised.frames, partial(_entries, context))
     if thrown is None and step is not None and not _is_last(raised.frames[-1], step):
         step = None
+    if call is not None and call.syntax == "call" and (step is None or _is_bare(claims, step)):
+        step = next((claim for claim in walk(claims) if claim.call is call and claim.hop.kind == "python"), step)
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
@@ -286,6 +291,11 @@ def _is_last(frame: LeftFrame, step: Claim) -> bool:
     Python's may come from a binding or an operator that the function called.
     """
     return _is_frame(frame, step) and (frame.raises or all(child.event.type == "frame" for child in step.children))
+
+
+def _is_bare(claims: Sequence[Claim], step: Claim) -> bool:
+    """Whether a step stands in nothing but functions of C and C++ that Python called, as of an extension's."""
+    return all(claim.hop.kind in ("native", "closed") for claim in _path_to(claims, step))
 
 
 def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
@@ -490,7 +500,8 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
     named = seen.kernel or read
     # The error's text has the name alone, without a symbol.
     linkage = UNLINKED if seen.kernel else Linkage("", function.unit, False, function.library)
-    source = sites.named(named, linkage)
+    is_torchs = function.library.startswith(TORCHS)
+    source = sites.named(named, linkage) if is_torchs else unknown(NOT_TORCHS.format(function.library))
     hop = Hop(0, "native", named.qualified, "observed", source, inside.hop.phase, inside.hop.thread)
     native = NativeCall(function.name, library=function.library)
     why = (ON_STACK, "the type of the functor that calls it names it") if seen.kernel else (ON_STACK,)
@@ -586,10 +597,11 @@ def _described(tensor: RecordedTensor) -> str:
 def _raised_at(context: Context, thrown: ThrownError) -> SourceRef:
     """The line that threw in C++; of an error that keeps none, the line or the function that its words stand in."""
     if thrown.line is not None:
-        return thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
+        source = thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
+        return source if source.path is not None else of_yours(thrown.file, thrown.line)  # of an extension
     raiser = thrown.raiser
     if raiser is None or not raiser.library.startswith(TORCHS):
-        return unknown(f"a function of {raiser.library if raiser is not None else 'a library'}, which is not torch's")
+        return unknown(NOT_TORCHS.format(raiser.library if raiser is not None else "a library"))
     definition = Sites(context.lookup).named(parse(raiser.name), Linkage("", raiser.unit, False, raiser.library))
     return raised_by(context.lookup, definition, thrown.by, thrown.message) or definition
 
@@ -602,6 +614,8 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
         return unknown(f"outside torch: {raised.frames[-1].file}", None, raised.frames[-1].line)
     if context.session.options.once:
         return unknown("not known: --once, and no second run was asked where C++ threw it")
+    if any(seen.kind == "stopped" and seen.recorder == "thrown" for seen in context.session.observations):
+        return unknown("not known: the run that looks for it was not made to its end")
     return unknown(UNSEEN)
 
 

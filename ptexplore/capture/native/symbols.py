@@ -150,11 +150,13 @@ class Elf:
 
     @cached_property
     def _begins(self) -> dict[int, tuple[str, int]]:
-        """By address where a function begins, in an extension of torch's: what is linked to c10, and is not torch."""
-        dynamic = self._section(".dynstr")
-        if self.library.startswith(_TORCHS) or b"\0libc10.so" not in dynamic or not self._section(".debug_line"):
-            return {}
-        return begins(self._section)
+        """By address where a function begins, in an extension of torch's that was compiled with -g."""
+        return begins(self._section) if self.is_extension and self._section(".debug_line") else {}
+
+    @cached_property
+    def is_extension(self) -> bool:
+        """Whether it is an extension of torch's: what is linked to c10, and is not torch."""
+        return not self.library.startswith(_TORCHS) and b"\0libc10.so" in self._section(".dynstr")
 
     def _section(self, name: str) -> bytes:
         """The bytes of a section as they are in the file; empty where there is none, and where they are compressed."""

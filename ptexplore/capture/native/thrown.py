@@ -23,6 +23,7 @@ from ptexplore.model.observed import CppFunction
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
 OURS = ("libtorch", "libc10")  # the libraries whose functions are told
+INTERPRETER = ("libpython", "python")
 CALL_BACK = ("libgomp", "libiomp", "libomp", "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
 HANDS_ON = "std::__exception_ptr::exception_ptr"  # among the parameters of what makes an error of C++ one of Python's
@@ -82,33 +83,44 @@ def _raiser(places: Sequence[tuple[str, int]], cache: Path) -> CppFunction | Non
 
 
 def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
-    """The functions of torch's libraries on the stack that a text tells, innermost first."""
+    """The functions of torch's libraries, and of extensions, on the stack that a text tells, innermost first."""
     frames = (_FRAME.fullmatch(line.rstrip()) for line in text.splitlines())
     return stack_at([(frame[1], int(frame[2])) if frame is not None else None for frame in frames], cache)
 
 
 def stack_at(places: Sequence[tuple[str, int] | None], cache: Path) -> Iterator[CppFunction]:
-    """The functions of torch's libraries at these places of libraries, file and address, innermost first.
+    """The functions of torch's libraries, and of extensions, at places of libraries (file, address), innermost first.
 
     Returns nothing for a place that is not known. `cache` is the folder where function tables are kept by build id.
     """
     libraries: dict[str, Elf | None] = {}
-    for place, caller in zip_longest(places, places[1:]):
-        if place is None or not _is_ours(place[0]):
-            continue
-        path = place[0]
+
+    def is_told(path: str) -> bool:
         if path not in libraries:
-            try:
-                libraries[path] = Elf(path, cache)
-            except (OSError, NotElf):
-                libraries[path] = None
-        elf = libraries[path]
+            libraries[path] = _told_library(path, cache)
+        return _is_ours(path) or libraries[path] is not None
+
+    for place, caller in zip_longest(places, places[1:]):
+        if place is None or not is_told(place[0]):
+            continue
+        elf = libraries[place[0]]
         # The address is the one that the call returns to: it may be behind the function's end.
         if elf is not None:
             function = elf.at(place[1] - 1)
             # What cannot be read may be torch's.
-            entered = caller is not None and not _is_ours(caller[0]) and not _calls_back(caller[0])
+            entered = caller is not None and not is_told(caller[0]) and not _calls_back(caller[0])
             yield CppFunction(function.library, demangle(function.mangled), function.unit, entered)
+
+
+def _told_library(path: str, cache: Path) -> Elf | None:
+    """The library, if it is torch's or an extension's; None for any other, and for one that cannot be read."""
+    if not _is_ours(path) and os.path.basename(path).startswith((*INTERPRETER, *STANDARD, *CALL_BACK)):
+        return None
+    try:
+        library = Elf(path, cache)
+    except (OSError, NotElf):
+        return None
+    return library if _is_ours(path) or library.is_extension else None
 
 
 def _is_ours(path: str) -> bool:

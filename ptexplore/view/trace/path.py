@@ -103,6 +103,7 @@ class _Step:
     is_loop: bool = False  # it is the loop over the elements
     is_key: bool = False
     is_choice: bool = False  # it decides what computes: shown however little it cost
+    has_yours: bool = False  # an operator, or a step in one, that holds a function of Python of your own
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str | None = None  # what the row says in place of its `what` while the steps inside it are shown
@@ -206,7 +207,8 @@ def _is_through(hop: Hop) -> bool:
 def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     """Open steps, the costliest first, while all rows are no more than `most`.
 
-    Where `enough` rows are open, only what leads to the loop over the elements is opened further.
+    Where `enough` rows are open, only what leads to the loop over the elements, or to a function of yours, is opened
+    further.
     """
     for step in steps:
         step.inner = _folded(step.inner, most - 1)
@@ -217,7 +219,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
     while pending and room > 0:
         weight, _, step = heapq.heappop(pending)
-        if enough is not None and most - room >= enough and not step.is_work:
+        if enough is not None and most - room >= enough and not (step.is_work or step.has_yours):
             continue
         if step.is_outline and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
             waited.add(id(step))
@@ -304,6 +306,11 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
             chosen = chooses or (chosen and child.name.startswith(_COPIES))
 
 
+def _is_yours(hop: Hop) -> bool:
+    """Whether it is a call of a function of Python that you gave: its line is known, in no file of torch's."""
+    return hop.kind == "python" and hop.source.path is None and hop.source.line is not None
+
+
 def _and(first: str, second: str) -> str:
     return "; ".join(filter(None, (first, second)))
 
@@ -329,6 +336,7 @@ class _Inside:
     call: Hop | None  # the first of the outermost operator calls
     count: int  # how many outermost operator calls there are
     is_busy: bool  # an operator or node ran, or something was launched
+    has_yours: bool  # a function of Python of your own ran
 
 
 class _Steps:
@@ -366,11 +374,13 @@ class _Steps:
         """What a hop is for those around it; `inside` has what is in it."""
         call = next((part.call for part in inside if part.call is not None), None)
         count, operators = sum(part.count for part in inside), sum(part.operators for part in inside)
-        within = _Inside(operators, call, count, any(part.is_busy for part in inside))
+        has_yours = any(part.has_yours for part in inside)
+        within = _Inside(operators, call, count, any(part.is_busy for part in inside), has_yours)
         self.inside[hop.id] = within
         if hop.kind == "op":
-            return _Inside(operators + hop.calls, hop, 1, is_busy=True)
-        return replace(within, is_busy=True) if hop.kind in ("node", "launch") else within
+            return _Inside(operators + hop.calls, hop, 1, is_busy=True, has_yours=has_yours)
+        is_busy = within.is_busy or hop.kind in ("node", "launch")
+        return replace(within, is_busy=is_busy, has_yours=has_yours or _is_yours(hop))
 
     def _count_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
         """The instructions of a hop that were counted, of its outermost counted parts if its own were not."""
@@ -470,19 +480,26 @@ class _Steps:
         told = self.whole and instructions is not None and (self.tells_shares or not self.parts)
         return instructions / self.whole if told and instructions is not None else None
 
-    def _is_idle(self, hop: Hop) -> bool:
-        """Whether a function of Python ran no operator or node, launched nothing, and no error left it: a helper."""
+    def _is_idle(self, hop: Hop, around: _Around) -> bool:
+        """Whether a function of Python ran no operator or node, launched nothing, and no error left it: a helper.
+
+        A function of yours that torch called is none: a kernel, a hook, `__torch_function__`.
+        """
+        is_called_by_torch = around.op is not None or around.binding is not None
+        if is_called_by_torch and (_is_yours(hop) or self.inside[hop.id].has_yours):
+            return False
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
         return is_python and not self.inside[hop.id].is_busy
 
     def _idle(self, hops: Iterable[Hop], around: _Around) -> Unrolling[dict[int, list[_Step]]]:
         """By number the helpers among several hops, each with its steps: none, but for the costliest of them.
 
-        That has a row, which stands for all of them, if they cost enough together.
+        That has a row, which stands for all of them, if they cost enough together. Inside of an operator each has its
+        own, if it was counted.
         """
-        if around.op is not None or not self.busy:
+        if not self.busy or (around.op is not None and self.whole):
             return {}
-        idle = [hop for hop in hops if self._is_idle(hop)]
+        idle = [hop for hop in hops if self._is_idle(hop, around)]
         costs = {hop.id: hop.instructions or self.called.get(hop.id, 0) for hop in idle}
         steps: dict[int, list[_Step]] = {number: [] for number in costs}
         cost = sum(costs.values())
@@ -679,6 +696,7 @@ class _Steps:
         made.opened = "operator"
         made.is_uncounted = bool(self.whole) and not made.cost
         made.is_call = around.op is None
+        self._show_yours(made, hop, around)
         return made
 
     def _key(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
@@ -705,6 +723,7 @@ class _Steps:
         inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), (yield self._all(inner, within)), around)
         made.is_key = True
+        self._show_yours(made, hop, around)
         return made
 
     def _node(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
@@ -811,7 +830,16 @@ class _Steps:
         made.is_outline = made.is_call and (
             hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.inner)
         )
+        self._show_yours(made, hop, around)
         return made
+
+    def _show_yours(self, made: _Step, hop: Hop, around: _Around) -> None:
+        """Have a step a row, and be opened early, if it is a function of yours inside an operator, or holds one."""
+        inside = around.op is not None or hop.kind == "op"
+        made.has_yours = inside and self.inside[hop.id].has_yours
+        if made.has_yours or (inside and _is_yours(hop)):
+            made.is_call = made.is_outline = True
+            made.weight += 1.0
 
     def _made(self, row: ScreenRow, hop: Hop, inner: list[_Step], around: _Around) -> _Step:
         cost = hop.instructions if hop.instructions is not None else sum(step.cost for step in inner)
