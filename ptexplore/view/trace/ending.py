@@ -21,6 +21,7 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.resolve.python_places import EXPRESSION
+from ptexplore.resolve.raising import ON_STACK
 from ptexplore.view.line import Line
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
@@ -38,6 +39,7 @@ LEFT_HERE = {
     "exit": "{} ended the process in it",
     "timeout": "{} ended it in here",
 }
+ENDED_BEFORE = "what C++ called before, and had ended, was not seen"
 CPP = 4  # functions of C++ that are shown where a signal came
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
@@ -81,9 +83,14 @@ def summary(ending: Ending) -> str:
     return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
 
 
-def left_here(ending: Ending) -> str:
-    """What is said at the innermost step that was left."""
-    return LEFT_HERE[ending.by].format(ending.exception)
+def left_here(trail: Trail, ending: Ending) -> str:
+    """What is said at the innermost step that was left.
+
+    A step that only C++'s stack tells of stands without what was called before it: that had left the stack.
+    """
+    told = LEFT_HERE[ending.by].format(ending.exception)
+    left = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
+    return f"{told}; {ENDED_BEFORE}" if left is not None and ON_STACK in left.why else told
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:

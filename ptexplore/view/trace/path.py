@@ -132,7 +132,7 @@ def path_view(
     rows = tuple(_with_own([row for row, _ in _flat(steps, 0)], maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
-        told = left_here(trail.ending)
+        told = left_here(trail, trail.ending)
         rows = tuple(replace(row, what=_and(row.what, told)) if row is innermost else row for row in rows)
     return TrailView(
         title=trail.expression,
@@ -486,7 +486,8 @@ class _Steps:
         A function of yours that torch called is none: a kernel, a hook, `__torch_function__`.
         """
         is_called_by_torch = around.op is not None or around.binding is not None
-        if is_called_by_torch and (_is_yours(hop) or self.inside[hop.id].has_yours):
+        holds_yours = hop.kind == "binding" and self.inside[hop.id].has_yours
+        if holds_yours or (is_called_by_torch and (_is_yours(hop) or self.inside[hop.id].has_yours)):
             return False
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
         return is_python and not self.inside[hop.id].is_busy

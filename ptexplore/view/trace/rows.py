@@ -237,7 +237,7 @@ def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -
     ending = trail.ending
     if ending is None or innermost is None:
         return tuple(rows)
-    number, line = innermost.hop, Line("warning", left_here(ending))
+    number, line = innermost.hop, Line("warning", left_here(trail, ending))
 
     def with_line(row: TraceRow, children: tuple[TraceRow, ...]) -> TraceRow:
         return replace(row, lines=(*row.lines, line) if row.hop == number else row.lines, children=children)
