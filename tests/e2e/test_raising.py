@@ -157,6 +157,40 @@ def test_an_error_that_no_cpp_of_torchs_raised_is_said_to_be_unknown(command: In
     assert "which is not torch's" in numpy["source"]["reason"], numpy["source"]
 
 
+def test_what_was_called_before_a_step_that_only_the_stack_tells_of_is_not_denied(command: InProcess) -> None:
+    """ADInplaceOrView's kernel calls the CPU's first, which writes, and then counts: so the tensor has been written."""
+    setup = ("--setup", "with torch.inference_mode(): p = torch.ones(3)")
+    shown = command("trace", "p.mul_(2)", *setup, "--no-native", "--view", "path", env={"COLUMNS": "200"})
+    (marked,) = (line for line in shown.out.splitlines() if "left it here" in line)
+    assert marked.rstrip().endswith("what C++ called before, and had ended, was not seen")
+    stepped = command("trace", "p.mul_(2)", *setup, env={"COLUMNS": "200"})
+    assert "was not seen" not in stepped.out
+
+
+def test_the_call_that_raised_has_a_row_though_no_operator_ran_in_it(command: InProcess) -> None:
+    shown = command("trace", "a.sum() and int('seven')", "--no-native", "--view", "path", env={"COLUMNS": "200"})
+    (marked,) = (line for line in shown.out.splitlines() if "left it here" in line)
+    assert "int()" in marked
+
+
+UNITS = """class Units(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.add: raise TypeError('units do not match')
+        return super().__torch_function__(func, types, args, kwargs or {})
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--no-native",)])
+def test_a_function_of_yours_whose_error_became_notimplemented_has_a_row(
+    command: InProcess, options: tuple[str, ...]
+) -> None:
+    """TypeError_to_NotImplemented_ of python_variable_methods.cpp; Python then words an error of its own."""
+    shown = command("trace", "Units(a) + 1", "--setup", UNITS, *options, "--view", "path", env={"COLUMNS": "200"})
+    assert "unsupported operand type(s) for +" in shown.out
+    assert "__torch_function__()" in shown.out
+
+
 def test_no_step_is_shown_that_was_not_come_to(command: InProcess) -> None:
     """check_inplace throws in the autograd kernel, before it redispatches."""
     ending = ending_of(command, "x.add_(1)", "--var", "x=torch.ones(2, requires_grad=True)", "--no-native")

@@ -18,15 +18,25 @@ EXTENSION = """#include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <torch/library.h>
 namespace {
+at::Tensor refuses(const at::Tensor& a) {
+  TORCH_CHECK(a.dim() == 1, "refuses: expected 1-D");
+  return a;
+}
 at::Tensor twice(const at::Tensor& a) { return at::add(a, a); }
 at::Tensor thrice(const at::Tensor& a) { return at::add(a, a, 2); }
 }
 TORCH_LIBRARY(built, m) {
   m.def("twice(Tensor a) -> Tensor", &twice);
   m.def("thrice(Tensor a) -> Tensor");
+  m.def("refuses(Tensor a) -> Tensor");
+  m.def("throws(Tensor a) -> Tensor");
   m.def("nameless(Tensor a) -> Tensor", [](const at::Tensor& a) { return at::add(a, a); });
 }
-TORCH_LIBRARY_IMPL(built, CPU, m) { m.impl("thrice", &thrice); }
+TORCH_LIBRARY_IMPL(built, CPU, m) {
+  m.impl("thrice", &thrice);
+  m.impl("refuses", TORCH_FN(refuses));
+  m.impl("throws", [](const at::Tensor& a) -> at::Tensor { throw std::out_of_range("beyond"); });
+}
 """
 ASKED = """import json, torch, torch.utils.cpp_extension as extension
 print(json.dumps([torch.__path__[0], torch._C._GLIBCXX_USE_CXX11_ABI, *extension.include_paths()]))
@@ -114,6 +124,30 @@ def test_a_kernel_of_an_extension_is_the_function_of_its_file(extension: Path, c
     assert made_of["name"].startswith("TORCH_LIBRARY_init_built::{lambda#1}")
 
 
+@pytest.mark.parametrize("native", [(), ("--no-native",)], ids=["stepped", "not stepped"])
+def test_the_kernel_of_an_extension_that_threw_is_the_step_that_was_left(
+    extension: Path, command: InProcess, native: tuple[str, ...]
+) -> None:
+    """The line is that of TORCH_CHECK in the text; autograd's fallback called the kernel, and was left after it."""
+    setup = ("--setup", f"torch.ops.load_library('{extension / 'built.so'}')")
+    made = json.loads(command("trace", "torch.ops.built.refuses(a)", *setup, *native, "--json").out)
+    ending = made["ending"]
+    assert (ending["source"]["path"], ending["source"]["line"]) == (
+        str(extension / "main.cpp"), line_of(EXTENSION, "TORCH_CHECK"),
+    )  # fmt: skip
+    (left,) = (hop for hop in made["hops"] if hop["id"] == ending["hop"])
+    assert left["name"].endswith("refuses")
+    if not native and made["captured"]["native"]:
+        assert (left["kind"], left["op"]) == ("kernel", "built::refuses")
+    shown = command("trace", "torch.ops.built.refuses(a)", *setup, *native, "--view", "path", env={"COLUMNS": "200"})
+    lines = shown.out.splitlines()
+    (number,) = (number for number, line in enumerate(lines) if "RuntimeError left it here" in line)
+    assert "refuses " in " ".join(lines[number - 2 : number + 1]), "it may stand on a line of its own below the row"
+    thrown = json.loads(command("trace", "torch.ops.built.throws(a)", *setup, *native, "--json").out)
+    assert thrown["ending"]["how"] == "by throwing std::out_of_range"
+    assert "{lambda#1}" in next(hop["name"] for hop in thrown["hops"] if hop["id"] == thrown["ending"]["hop"])
+
+
 def test_without_stepping_it_is_called_by_the_line_that_registers_it(extension: Path, command: InProcess) -> None:
     setup = ("--setup", f"torch.ops.load_library('{extension / 'built.so'}')")
     made = command("trace", "torch.ops.built.thrice(a)", *setup, "--no-native", "--json")
@@ -143,6 +177,25 @@ def test_a_kernel_that_python_registered_is_the_function_of_your_file(
     if made.data["captured"]["native"]:
         kernel = kernels(made, "mine::quadrupled")["CPU"]
         assert place(kernel) == ("quadrupled", file, line_of(MODULE, "def quadrupled"))
+
+
+OWN = """@torch.library.custom_op("mine::cubed", mutates_args=())
+def op(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(x.detach().numpy() ** 3)
+op.register_autograd(lambda ctx, g: g)
+"""
+
+
+@pytest.mark.parametrize("native", [(), ("--no-native",)], ids=["stepped", "not stepped"])
+def test_a_function_of_yours_that_an_operator_calls_has_a_row(
+    native: tuple[str, ...], compiler_command: InProcess
+) -> None:
+    made = compiler_command(
+        "trace", "op(x)", "--setup", OWN, "--grad", *native, "--view", "path", env={"COLUMNS": "200"}
+    )
+    rows = [line for line in made.out.splitlines() if "op()" in line.split()[-2:] or " op() " in line]
+    assert rows, made.out
+    assert "is_out()" not in made.out, "torch's own helper, in which no operator ran"
 
 
 def test_python_s_function_that_was_seen_is_the_kernel(compiler_command: InProcess) -> None:

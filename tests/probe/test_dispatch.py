@@ -212,3 +212,13 @@ def test_tensors_from_before_what_is_there_was_settled_are_held_too(monkeypatch:
     dispatch.settle()
     late = torch.ones(2)
     assert {int(early._cdata), int(late._cdata)} <= {told["impl"] for told in dispatch.Held().told}
+
+
+def test_a_function_of_pybinds_is_named_by_the_class_that_has_it() -> None:
+    """Python makes a builtin's `__qualname__` of what it is bound to, which is a record of pybind11's own."""
+    graph = torch._C.Graph()
+    assert "Graph" not in graph.addInput.__qualname__, "else this says nothing"
+    assert dispatch._bound_by_others(graph.addInput) == "Graph.addInput"
+    assert dispatch._bound_by_others(torch._C.parse_schema) == "parse_schema"
+    for own in ([].append, len, dict.fromkeys, torch.ones(1).add, torch.add, Log):
+        assert dispatch._bound_by_others(own) is None
