@@ -355,6 +355,7 @@ class _Steps:
         self.calls = {o.id: o.data for o in (session.observations if session else ()) if o.kind == "call"}
         self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
         self.left = frozenset(left_by_error(trail))
+        self.top = frozenset(hop.id for hop in trail.hops)
         self.numbers = call_numbers(trail)
         # Of a function of Python what it called in C, Python's own helpers too: the loop that runs it counts for none.
         self.called: dict[int, int] = {}
@@ -483,9 +484,11 @@ class _Steps:
     def _is_idle(self, hop: Hop, around: _Around) -> bool:
         """Whether a function of Python ran no operator or node, launched nothing, and no error left it: a helper.
 
-        A function of yours that torch called is none: a kernel, a hook, `__torch_function__`.
+        A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression.
         """
         is_called_by_torch = around.op is not None or around.binding is not None
+        if hop.id in self.top and _is_yours(hop):
+            return False
         holds_yours = hop.kind == "binding" and self.inside[hop.id].has_yours
         if holds_yours or (is_called_by_torch and (_is_yours(hop) or self.inside[hop.id].has_yours)):
             return False
