@@ -67,9 +67,9 @@ def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim
         else:
             pending += claim.children
     named = f"aten::{str(part.op).partition('.')[0]}"
-    found = [claim for claim in outermost if claim.event.name == named]
-    beside = [claim for claim in outermost if found and claim.hop.phase == found[0].hop.phase]
-    return (found[0],) if len(beside) == 1 else ()
+    calls = [claim for claim in outermost if claim.event.name == named]
+    beside = [claim for claim in outermost if calls and claim.hop.phase == calls[0].hop.phase]
+    return (calls[0],) if len(beside) == 1 else ()
 
 
 def _tell_whole(

@@ -170,7 +170,7 @@ def test_a_tree_of_trees_without_end_is_refused(folder: Path, leaf: bool, tmp_pa
         list(git_folder.tree_of(folder, commit))
     assert git_folder.look(folder, {"top.h"}) == git_folder.GitState(commit, modified=True)
     with pytest.raises(PtexploreError) as refused:
-        fetch_ref(tmp_path / "fetched", parse_remote(f"file://{folder}"), commit, (), Silent())
+        fetch_ref(tmp_path / "fetched", parse_remote(folder.as_uri()), commit, (), Silent())
     assert "lists more than 400,000 files" in refused.value.why
 
 
