@@ -103,12 +103,15 @@ def failing(module: ModuleType, nth: int, error: BaseException) -> Iterator[Faul
 
 
 def keeps_back(monkeypatch: pytest.MonkeyPatch, kept: Path, number: int = errno.EIO) -> None:
-    """From now on one file cannot be read, by whatever way of pathlib's; its state can be."""
-    real = Path.open
+    """From now on one file cannot be read, by whatever way of pathlib's and of os; its state can be."""
 
-    def opened(file: Path, *given: Any, **named: Any) -> Any:
-        if file == kept:
-            raise OSError(number, os.strerror(number), str(file))
-        return real(file, *given, **named)
+    def refusing(real: Any) -> Any:
+        def opened(file: Any, *given: Any, **named: Any) -> Any:
+            if os.fspath(file) == str(kept):
+                raise OSError(number, os.strerror(number), str(file))
+            return real(file, *given, **named)
 
-    monkeypatch.setattr(Path, "open", opened)
+        return opened
+
+    monkeypatch.setattr(Path, "open", refusing(Path.open))
+    monkeypatch.setattr(os, "open", refusing(os.open))

@@ -19,6 +19,7 @@ from ptexplore.source.tree import is_plain
 ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 STOP = re.compile(r"[a-z0-9][a-z0-9-]{0,63}#[a-z0-9][a-z0-9-]{0,63}")
 _TOKEN = re.compile(r"([^\W\d]\w*)(?:#([1-9][0-9]{0,2}))?")
+_OPERATOR = re.compile(r"op:\w+(?:::\w+)*(?:\.\w+)*")
 _ANCHOR = ("path", "symbol", "signature", "in", "token", "lines", "see")
 _LAB = ("id", "run", "grad", "backward", "var", "setup", "with", "expect")
 _EXPECT = ("trail", "value")
@@ -220,7 +221,7 @@ def _see(field: Field, file: str) -> See:
     text, where = field.text(), Where(file, field.line)
     if STOP.fullmatch(text):
         return See(where, "stop", text)
-    if text.startswith("op:") and text[3:].strip():
+    if _OPERATOR.fullmatch(text):
         return See(where, "op", text)
     path, _, symbol = text.removeprefix("src:").partition("::")
     if text.startswith("src:") and symbol and is_plain(path):

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Problem
 
 _KEPT = 50  # files; older ones go
+_OURS = re.compile(r"(?:[a-z]+-)*[0-9a-f]{32}\.json")
 _T = TypeVar("_T")
 
 
@@ -77,6 +79,9 @@ def keep(name: str, key: str, rows: Sequence[dict[str, Any]], problems: Iterable
     file = marks_file(name)
     with contextlib.suppress(OSError, UnicodeError):
         keep_whole(file, json.dumps({key: rows}, ensure_ascii=False))
-        by_age = sorted(file.parent.glob("*.json"), key=lambda other: other.stat().st_mtime_ns)
+        if file.parent.is_symlink():
+            return  # a folder elsewhere may hold what is not ours
+        ours = [other for other in file.parent.iterdir() if _OURS.fullmatch(other.name)]
+        by_age = sorted(ours, key=lambda other: other.lstat().st_mtime_ns)
         for old in by_age[:-_KEPT]:
             old.unlink(missing_ok=True)

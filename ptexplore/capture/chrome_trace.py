@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ from ptexplore.writing import open_users_file
 PIECE = 4 << 20  # bytes read at a time
 LONGEST = 16 << 20  # characters of one event, and of what stands before the first
 MOST = 3_000_000  # operators
+MOST_EVENTS = 12_000_000  # of all kinds: frames of Python and flows are three to an operator
+MAX_RATIO = 250  # of a packed file's text to its size: such traces come to 10 to 40
+FREE = 16 << 20  # bytes that any packed file may hold
 LATEST = 1e18  # microseconds
 SPACE = re.compile(r"[\s,]*")
 BEGIN = re.compile(r'"traceEvents"\s*:\s*\[')
@@ -67,7 +71,9 @@ def read_chrome_trace(name: str) -> TimedTrace:
     threads: dict[tuple[Any, Any], list[TimedOperator]] = {}
     names: dict[str, str] = {}
     count = device_events = 0
-    for event in _events(name):
+    for number, event in enumerate(_events(name), 1):
+        if number > MOST_EVENTS:
+            raise _refused(name, f"it has over {MOST_EVENTS:,} events")
         device_events += event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")
         if event.get("ph") != "X" or event.get("cat") != "cpu_op":
             continue
@@ -119,7 +125,7 @@ def _events(name: str) -> Iterator[dict[str, Any]]:
     decoder = json.JSONDecoder()
     try:
         with _opened(name) as file:
-            text = _Text(file)
+            text = _Text(file, name)
             text.find_list(name)
             while (begin := text.next_value(name)) is not None:
                 try:
@@ -140,7 +146,7 @@ def _events(name: str) -> Iterator[dict[str, Any]]:
         raise _refused(name, f"it is no JSON: {str(error)[:100]}") from error
 
 
-def _unpacked(file: IO[bytes]) -> IO[bytes]:
+def _packed(file: IO[bytes]) -> IO[bytes]:
     """What a packed file holds; the file is closed with it."""
     packed = gzip.GzipFile(fileobj=file, mode="rb")
     packed.myfileobj = file  # type: ignore[assignment]  # the one that it closes, as `gzip.open` sets it
@@ -151,14 +157,16 @@ def _opened(name: str) -> IO[bytes]:
     file = open_users_file(name)
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
-    return _unpacked(file) if packed else file
+    return _packed(file) if packed else file
 
 
 class _Text:
     """The text of a file, of which a part is held; `at` is where the next value is looked for in that."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file, self._name = file, name
+        self._most = max(FREE, os.fstat(file.fileno()).st_size * MAX_RATIO)
+        self._count = 0  # bytes that were read
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self.held = ""
         self.at = 0
@@ -166,6 +174,9 @@ class _Text:
     def read_on(self) -> bool:
         """Hold more of it, and no longer what was read; False at its end."""
         piece = self._file.read(PIECE)
+        self._count += len(piece)
+        if self._count > self._most:
+            raise _refused(self._name, f"it unpacks to more than {MAX_RATIO} times its size, which no trace does")
         self.held = self.held[self.at :] + self._decode(piece, not piece)
         self.at = 0
         return bool(piece)
@@ -189,9 +200,9 @@ class _Text:
         """Where the next value begins; None at the end of the list."""
         while True:
             space = SPACE.match(self.held, self.at)
-            begin = space.end() if space else self.at
-            if begin < len(self.held):
-                return None if self.held[begin] == "]" else begin
+            self.at = space.end() if space else self.at  # what is blank is held no longer
+            if self.at < len(self.held):
+                return None if self.held[self.at] == "]" else self.at
             if not self.read_on():
                 raise _refused(name, "it is cut short: its list of events has no end")
 

@@ -269,7 +269,9 @@ def report(error: PtexploreError) -> None:
             ("error:", error.message, LONGEST), ("why:", error.why, LONGEST), ("try:", error.hint, LONGEST_HINT)
         ):  # fmt: skip
             if part:
-                print(f"{label:6} {clean_lines(_shortened(part, most))}", file=sys.stderr)
+                # What came from outside may have several lines: none of them stands where a part begins.
+                lines = clean_lines(_shortened(part, most)).split("\n")
+                print(f"{label:6} " + "\n       ".join(lines), file=sys.stderr)
         sys.stderr.flush()
 
 

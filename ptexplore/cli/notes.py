@@ -203,7 +203,7 @@ def trust_notes(
 
     tours, pages, problems = _written(Path(path), path)
     pieces = code_in(tours, pages)
-    lines = [line for piece in pieces for line in (f"# {piece.origin}", *piece.lines())]
+    lines = [line for piece in pieces for line in (f"# {clean(piece.origin)}", *piece.lines())]
     asks = bool(pieces) and not revoke and can_ask()
     if asks and not agreed(path, lines, "trust these files as they are now?"):
         raise PtexploreError(

@@ -71,13 +71,15 @@ _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{
 
 # An error in another one's text: of a worker (ExceptionWrapper of torch/_utils.py), of TorchScript's interpreter
 # (handleError of jit/runtime/interpreter.cpp), of its compiler (ErrorReport), of Dynamo (torch/_dynamo/exc.py).
-_HANDED = re.compile(r"Caught (\w+) in (.+?)\.\nOriginal Traceback \(most recent call last\):\n(.*)", re.DOTALL)
-_INTERPRETED = re.compile(
-    r"The following operation failed in the TorchScript interpreter\.\n(Traceback of TorchScript.*\n)(\w+): (.*)",
-    re.DOTALL,
+# A text may be of any length and made to cost: no rule is tried to the text's end from more than one place.
+_HANDED = re.compile(
+    r"Caught (\w{1,300}) in (.{1,300}?)\.\nOriginal Traceback \(most recent call last\):\n(.*)", re.DOTALL
 )
-_COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n.*<--- HERE)", re.DOTALL)
-_TRACED = re.compile(r"(.*?)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
+_BEFORE_INTERPRETED = "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript"
+_INTERPRETED = re.compile(r"[^\n]+\n(Traceback of TorchScript.*\n)(\w+): (.*)", re.DOTALL)
+_HERE = "<--- HERE"  # ends what _COMPILED begins
+_COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n)", re.DOTALL)
+_TRACED = re.compile(r"(.*?)(?<!\n)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
 _LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:,? in (.+))?$', re.MULTILINE)
 INNERMOST_FIRST = "(most recent call first):\n"  # what faulthandler writes before its frames (Python/traceback.c)
 TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
@@ -266,12 +268,14 @@ def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
 
 def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
     """What a message tells of an error that was raised elsewhere, with the functions left there, outermost first."""
-    worker, interpreted = (rule.search(text) for rule in (_HANDED, _INTERPRETED))
+    worker = _HANDED.search(text)
+    at, end = text.find(_BEFORE_INTERPRETED), text.rfind(_HERE)
+    interpreted = _INTERPRETED.match(text, at) if at >= 0 else None
     # These begin with any words: searched for, they would be tried again from each character of a text without them.
-    compiled, traced = (rule.match(text) for rule in (_COMPILED, _TRACED))
+    compiled, traced = _COMPILED.match(text, 0, max(end, 0)), _TRACED.match(text)
     if worker is not None:
-        at = rf"^(?:[\w.]+\.)?{worker[1]}(?:: (.*))?\Z"
-        words = re.search(at, worker[3].rstrip("\n"), re.DOTALL | re.MULTILINE)
+        raised = rf"^(?:[\w.]+\.)?{worker[1]}(?:: (.*))?\Z"
+        words = re.search(raised, worker[3].rstrip("\n"), re.DOTALL | re.MULTILINE)
         message = (words[1] or "") if words is not None else ""
         return HandedError(worker[1], worker[2], message), _frames_in(worker[3])
     if interpreted is not None:
@@ -280,7 +284,7 @@ def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
     if traced is not None:
         return HandedError("", TRACED, traced[1].strip()), _frames_in(traced[2])
     if compiled is not None:
-        return HandedError("", SCRIPTED, compiled[1].strip()), _frames_in(compiled[2])
+        return HandedError("", SCRIPTED, compiled[1].strip()), _frames_in(text[compiled.start(2) : end])
     return None
 
 

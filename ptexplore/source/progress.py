@@ -20,7 +20,10 @@ class Watcher(Progress, Protocol):
 
 
 class Silent:
-    """A Progress nobody watches."""
+    """A Watcher nobody watches."""
 
     def step(self, name: str, done: float | None = None) -> None:
+        """Do nothing."""
+
+    def detail(self, text: str) -> None:
         """Do nothing."""

@@ -22,7 +22,7 @@ from ptexplore.safe_text import clean_json
 from ptexplore.view.documents import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
-from ptexplore.writing import keep_whole
+from ptexplore.writing import keep_whole, open_users_file
 
 # How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
 # operator call. A "derived" one is without the native pass.
@@ -259,7 +259,7 @@ class Folder:
         for each in (run, *run.inside):
             file = self.trace(op, each.way)
             if file.exists():
-                session = trail_from_json(file.read_bytes(), file.name)[1]
+                session = trail_from_json(_bytes(file), file.name)[1]
                 if session is None:
                     raise refused(file.name, "it has no session")
                 # Paths in a saved session begin below site-packages.
@@ -283,13 +283,19 @@ def _name(op: str) -> str:
     return urllib.parse.quote(op, safe="")
 
 
+def _bytes(file: Path) -> bytes:
+    """What a regular file holds. Raises OSError, for a FIFO too: the folder may be somebody else's."""
+    with open_users_file(file) as stream:
+        return stream.read()
+
+
 def _json(file: Path) -> dict[str, Any]:
     """The object in a file; empty where there is none, or a damaged one. Raises OSError where a bad disk keeps it back.
 
     Taken for one that is not there, it would be surveyed and written anew.
     """
     try:
-        data = json.loads(clean_json(file.read_bytes()))
+        data = json.loads(clean_json(_bytes(file)))
     except OSError as error:
         if error.errno in BROKEN:
             raise

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from ptexplore.cpp.text import COMMENT_OR_STRING
+from ptexplore.index.budgets import too_deep
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -78,9 +79,10 @@ class Tokens:
         self._grammar = _grammar(language)
         self._yaml = language == "yaml"
         self._root: Node | None = None
-        if self._grammar is not None:
+        data = text.encode("utf-8", "replace") if self._grammar is not None else b""
+        if self._grammar is not None and not too_deep(data):
             # A lone half of a pair, which a broken file may hold, becomes "?": one character for one.
-            self._root = self._grammar[0].parse(text.encode("utf-8", "replace")).root_node
+            self._root = self._grammar[0].parse(data).root_node
 
     def spans(self, first: int, last: int) -> list[list[Span]]:
         """For each line from `first` to `last` (1-based, both included, those that exist): its spans, in order.

@@ -124,13 +124,14 @@ def safe_picture(folder: str, url: str) -> bytes | None:
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
-    """How wide and high a picture is in pixels, as it says itself."""
+    """How wide and high a picture is in pixels, as it says itself; None also where no screen is so large."""
     if data.startswith(b"\x89PNG"):
-        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+        sides = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+        return sides if max(sides) < 100_000 else None
     head = re.search(rb"<svg\b[^>]*>", data)
     tag = head[0] if head else b""
-    given = [re.search(rb"\b%s=[\"'](\d+)(?:\.\d+)?(?:px)?[\"']" % side, tag) for side in (b"width", b"height")]
-    box = re.search(rb"viewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+(\d+)(?:\.\d+)?[ ,]+(\d+)", tag)
+    given = [re.search(rb"\b%s=[\"'](\d{1,5})(?:\.\d+)?(?:px)?[\"']" % side, tag) for side in (b"width", b"height")]
+    box = re.search(rb"viewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+(\d{1,5})(?:\.\d+)?[ ,]+(\d{1,5})(?!\d)", tag)
     if given[0] and given[1]:
         return int(given[0][1]), int(given[1][1])
     return (int(box[1]), int(box[2])) if box else None

@@ -36,7 +36,7 @@ def can_ask() -> bool:
 def agreed(origin: str, lines: Sequence[str], question: str) -> bool:
     """Whether the user said yes after all lines were on the screen. Anything but y or yes is no."""
     print(f"{clean(origin)} holds code that you did not type. With your rights would run:\n", file=sys.stderr)
-    width, height = shutil.get_terminal_size()
+    width, height = _size()
     rows = [row for line in map(clean_lines, lines) for row in _folded(line, max(width, 20))]
     room = max(height - 3, _LEAST)
     for first in range(0, len(rows), room):
@@ -45,6 +45,15 @@ def agreed(origin: str, lines: Sequence[str], question: str) -> bool:
         if left > 0 and answer(f"-- {left} more lines: Enter shows them, n is no ") not in ("", "y", "yes"):
             return False
     return answer(f"\n{question} [y/N] ") in ("y", "yes")
+
+
+def _size() -> tuple[int, int]:
+    """Columns and rows of the terminal in which the question stands; the output may go elsewhere."""
+    try:
+        width, height = os.get_terminal_size(sys.stderr.fileno())
+    except OSError:
+        width, height = 0, 0
+    return (width, height) if width and height else shutil.get_terminal_size()
 
 
 def _folded(line: str, width: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -100,7 +101,7 @@ def _header(console: Console, view: StopView) -> None:
 def _command(see: See) -> str:
     """A link as the command that follows it."""
     if see.kind == "op":
-        return f"ptexplore op {see.text.removeprefix('op:')}"
+        return f"ptexplore op {shlex.quote(see.text.removeprefix('op:'))}"
     return f"{see.symbol} in {see.path}" if see.kind == "src" else f"ptexplore tour {see.text.replace('#', ' ')}"
 
 

@@ -33,6 +33,11 @@ _CHUNK = 1 << 20
 LONGEST = 255  # bytes of a name
 LONGEST_PATH = 1000  # bytes of a whole name, and of where a link leads
 _SHOWN = 60  # characters of a name in an error
+_LONGEST_HEADER = 16 * 1024  # bytes that describe one member, or all: a name has LONGEST_PATH, its target as many
+_HEADING = 4 * 1024**2  # bytes that are read for one header, with what is read ahead
+_DESCRIBING = (
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
+)  # fmt: skip
 DEEPEST = 100  # folders within one another; PyTorch has some fifteen
 _KINDS = {b"\xfd7zXZ\x00": "tar.xz", b"\x1f\x8b": "tar.gz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
 
@@ -99,9 +104,25 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
         with lzma.open(stream) if kind == "tar.xz" else gzip.open(stream) as opened:
             limited = _Limited(opened, size, lambda: told(stream.tell() / max(size, 1)))
             with _readable():  # it reads the first header
-                reader = tarfile.open(fileobj=io.BufferedReader(limited, _CHUNK), mode="r|")  # noqa: SIM115
+                reader = tarfile.open(  # noqa: SIM115
+                    fileobj=io.BufferedReader(limited, _CHUNK), mode="r|", tarinfo=_ShortHeader
+                )
             with reader as tar:
-                _write_all(_tar_members(tar, folder), folder)
+                _write_all(_tar_members(tar, folder, limited), folder)
+
+
+class _ShortHeader(tarfile.TarInfo):
+    """A header that is refused before tarfile reads what follows from it: a long one takes it minutes, or for ever."""
+
+    @classmethod
+    def frombuf(cls, buf: Any, encoding: str, errors: str) -> Any:
+        """A header out of its block. Raises RefusedArchive."""
+        info = super().frombuf(buf, encoding, errors)
+        if info.type in _DESCRIBING and info.size > _LONGEST_HEADER:
+            raise RefusedArchive(f"a header in it has {info.size:,} bytes, and {_LONGEST_HEADER:,} is the limit")
+        if info.type == tarfile.GNUTYPE_SPARSE:
+            raise RefusedArchive(f"its member {_shown(info.name)} has holes: it is neither a file, a folder nor a link")
+        return info
 
 
 class _Limited(io.RawIOBase):
@@ -112,6 +133,7 @@ class _Limited(io.RawIOBase):
         self._packed = packed
         self._told = told
         self._done = 0
+        self.room: int | None = _HEADING  # bytes that may still be read for a header; None for a file's content
 
     def readable(self) -> bool:
         return True
@@ -120,6 +142,10 @@ class _Limited(io.RawIOBase):
         block = self._inner.read(min(len(buffer), _CHUNK))
         buffer[: len(block)] = block
         self._done += len(block)
+        if self.room is not None:
+            self.room -= len(block)
+            if self.room < 0:
+                raise RefusedArchive(f"a header in it goes on for more than {_HEADING // 1024**2} MiB")
         _check_size(self._done, self._packed)
         self._told()
         return len(block)
@@ -132,9 +158,14 @@ def _check_size(unpacked: int, packed: int) -> None:
         raise RefusedArchive(f"it unpacks to more than {RATIO} times its size, as a bomb does")
 
 
-def _tar_members(tar: tarfile.TarFile, folder: Path) -> Iterator[tuple[Member, IO[bytes] | None]]:
+def _tar_members(tar: tarfile.TarFile, folder: Path, limited: _Limited) -> Iterator[tuple[Member, IO[bytes] | None]]:
     data_filter = getattr(tarfile, "data_filter", None)  # not in the first releases of 3.10
-    while (info := _next(tar)) is not None:
+    while True:
+        limited.room = _HEADING  # of the member before nothing is left to read: it was written
+        info = _next(tar)
+        limited.room = None
+        if info is None:
+            return
         member = _tar_member(info)
         check(member)
         if data_filter is not None:
@@ -234,6 +265,8 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
         if count > MEMBERS:
             raise RefusedArchive(f"it has more than {MEMBERS:,} members")
         parts = [part for part in member.name.split("/") if part not in ("", ".")]
+        if not parts and member.kind != "folder":
+            raise RefusedArchive(f"its member {_shown(member.name)} has no name of its own")
         if not parts:
             continue
         if any("/".join(parts[:depth]) in links for depth in range(1, len(parts))):

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -81,7 +82,7 @@ def _check_is_pytorch(checkout: Checkout, root: Path) -> None:
     why = "it lacks aten/src/ATen or c10" + (f"; its folder {inside} has them" if inside else "")
     hint = "ptexplore fetch --name NAME --from … for an extension's own source"
     if inside and checkout.kind == "folder":
-        hint = f"ptexplore fetch --from {root / inside}"
+        hint = f"ptexplore fetch --from {shlex.quote(str(root / inside))}"
     raise PtexploreError(f"{checkout.origin} is no source of PyTorch", why, hint, USAGE)
 
 

@@ -15,6 +15,7 @@ from ptexplore.safe_text import clean_document
 
 FILE = "ptexplore.toml"
 _LARGEST = 64 * 1024  # bytes; such a file has a few lines
+_MOST_FOLDERS = 20  # of notes: each is read by every command
 _DOTS = 500  # of a line: the reader takes the square of them, in time and memory, where they are a key's
 _KEYS = ("archive-sha256", "editor", "notes", "ref", "site")
 _SITE = ("title", "url")
@@ -127,15 +128,18 @@ def _project(file: Path, value: object, where: str) -> Project:
 
 
 def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
-    folders = []
-    for entry in _checked(file, key, value, list):
+    folders: dict[Path, Path] = {}  # each once, by where it really is
+    entries = _checked(file, key, value, list)
+    if len(entries) > _MOST_FOLDERS:
+        raise _wrong(file, key, f"it names {len(entries):,} folders, and {_MOST_FOLDERS} is the limit")
+    for entry in entries:
         name = _checked(file, key, entry, str)
         # The file may come from others: it must not make anyone read folders elsewhere.
         inside = not name.startswith(("/", "~")) and ".." not in name.split("/") and "\0" not in name
         if not name or not inside or not _is_below(file.parent / name, file.parent):
             raise _wrong(file, key, f"{name!r} is no folder beside or below the file")
-        folders.append(file.parent / name)
-    return tuple(folders)
+        folders.setdefault((file.parent / name).resolve(), file.parent / name)
+    return tuple(folders.values())
 
 
 def _is_below(path: Path, folder: Path) -> bool:

@@ -9,7 +9,8 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -222,15 +223,31 @@ def fetch_ref(folder: Path, remote: Remote, ref: str, folders: tuple[str, ...], 
     return fetched
 
 
+_KEPT = frozenset({"objects", "shallow"})  # of an earlier try: what came, and that nothing came before it
+
+
 def _prepare(git: Git, folders: tuple[str, ...]) -> None:
-    """A repository of our own; what a killed git left half-written goes."""
-    dot = git.folder / ".git"
-    if not (dot / "HEAD").is_file():
-        shutil.rmtree(git.folder, ignore_errors=True)
-        git.folder.mkdir(parents=True)
-        git.read("init", "--quiet", "--template=", "--initial-branch=none")
-    for left in (*dot.rglob("*.lock"), *dot.glob("objects/pack/tmp_*"), *dot.glob("objects/*/tmp_obj_*")):
-        left.unlink(missing_ok=True)
+    """A repository of our own, with the objects that an earlier try brought, and with nothing else of it.
+
+    The cache may be somebody else's: a configuration would name programs to run, and a folder to write into.
+    """
+    folder, dot = git.folder, git.folder / ".git"
+    if folder.is_symlink() or (os.path.lexists(folder) and not folder.is_dir()):
+        folder.unlink()
+    if folder.is_dir() and not _holds_files_alone(dot, _KEPT):
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in (
+        *(entry for entry in folder.iterdir() if entry != dot),
+        *(entry for entry in (dot.iterdir() if dot.is_dir() else ()) if entry.name not in _KEPT),
+        *(dot / "objects" / name for name in ("info",)),
+        *dot.glob("objects/**/*.lock"), *dot.glob("objects/pack/tmp_*"), *dot.glob("objects/*/tmp_obj_*"),
+    ):  # fmt: skip
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)
+    git.read("init", "--quiet", "--template=", "--initial-branch=none")
     (dot / "info").mkdir(exist_ok=True)
     (dot / "info" / "attributes").write_text(_ATTRIBUTES, encoding="utf-8")
     git.read("config", "remote.origin.promisor", "true")
@@ -238,6 +255,20 @@ def _prepare(git: Git, folders: tuple[str, ...]) -> None:
     git.read("config", "core.symlinks", "true")
     if folders:
         git.read("sparse-checkout", "set", "--cone", *folders)
+
+
+def _holds_files_alone(dot: Path, names: Iterable[str]) -> bool:
+    """Whether all that these names of a repository's folder hold are regular files and folders of its own."""
+    if dot.is_symlink() or not dot.is_dir():
+        return False
+    pending = [dot / name for name in names if os.path.lexists(dot / name)]
+    while pending:
+        entry = pending.pop()
+        mode = entry.lstat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            return False
+        pending += entry.iterdir() if stat.S_ISDIR(mode) else ()
+    return True
 
 
 def _commit(git: Git, remote: Remote, ref: str, folders: tuple[str, ...], watcher: Watcher) -> Fetched:
@@ -348,8 +379,13 @@ def _reporter(name: str, watcher: Watcher, share: tuple[int, int, int] = (0, 1, 
 @contextmanager
 def _held(folder: Path, watcher: Watcher) -> Iterator[int]:
     """A lock that git's own processes hold as well: one that outlived a killed ptexplore is waited for."""
+    if folder.parent.is_symlink():
+        folder.parent.unlink()  # we make no link there, and what it leads to is not ours
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / BUSY).open("w") as file:
+    busy = folder.parent / BUSY
+    if os.path.lexists(busy) and not stat.S_ISREG(busy.lstat().st_mode):
+        busy.unlink()
+    with os.fdopen(os.open(busy, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666), "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ptexplore.annotations.folders import load_folders
+from ptexplore.annotations.kept import keep
 from ptexplore.annotations.layers import Layer, layers, shipped_folder
 from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.annotations.lock import LockEntry, lock_text, read_lock
@@ -283,3 +284,21 @@ def test_notes_that_lead_elsewhere_are_read_where_somebody_names_them(tmp_path: 
         layers(start=project, shipped=False)
     assert refused.value.hint == "--notes notes reads it all the same"
     assert list(load(layers(["notes"], start=project, shipped=False)).tours) == ["secret"]
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_only_what_was_kept_of_notes_is_let_go(tmp_path: Path, link: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache may come from others, and its folder of notes may be a link to a folder of yours."""
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    yours, kept_in = tmp_path / "yours", tmp_path / "cache/notes"
+    (kept_in.parent if link else kept_in).mkdir(parents=True)
+    if link:
+        yours.mkdir()
+        kept_in.symlink_to(yours)
+    names = [f"data{n}.json" for n in range(60)] + [f"{n:032x}.json" for n in range(60)]
+    for number, name in enumerate(names):
+        (kept_in / name).write_text("{}")
+        os.utime(kept_in / name, (number, number))
+    keep("f" * 32, "marks", [], [], lambda _problem: None)
+    left = {file.name for file in kept_in.iterdir()}
+    assert left == {*names, f"{'f' * 32}.json"} if link else left == {*names[:60], *names[71:], f"{'f' * 32}.json"}

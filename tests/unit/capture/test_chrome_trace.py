@@ -118,3 +118,34 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(PtexploreError) as caught:
             read_chrome_trace(write(tmp_path, data))
         assert "longer than" in caught.value.why or "no list" in caught.value.why
+
+
+@pytest.mark.parametrize("packed, says", [(True, "250 times its size"), (False, "over 1,000 events")])
+def test_events_that_cost_nothing_to_write_are_refused(
+    packed: bool, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chrome_trace, "MOST_EVENTS", 1_000 if not packed else 12_000_000)
+    monkeypatch.setattr(chrome_trace, "FREE", 1 << 20)
+    text = b"[" + b"{}," * 1_000_000 + b"{}]"
+    with pytest.raises(PtexploreError) as refused:
+        read_chrome_trace(write(tmp_path, gzip.compress(text) if packed else text))
+    assert says in refused.value.why
+
+
+def test_blanks_are_dropped_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held, they would be looked through anew with each piece, and fill the memory."""
+    monkeypatch.setattr(chrome_trace, "PIECE", 1000)
+    held = []
+    read_on = chrome_trace._Text.read_on
+
+    def counted(text: chrome_trace._Text) -> bool:
+        more = read_on(text)
+        held.append(len(text.held))
+        return more
+
+    monkeypatch.setattr(chrome_trace._Text, "read_on", counted)
+    gap = b" " * 100_000
+    trace = read_chrome_trace(write(tmp_path, gap + b"[" + gap + json.dumps(EVENTS[1]).encode() + b"," + gap + b"]"))
+    assert [operator.name for thread in trace.threads for operator in thread] == ["aten::add"]
+    assert len(held) > 300
+    assert max(held) <= 2000

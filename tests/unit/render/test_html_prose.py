@@ -89,3 +89,16 @@ def test_a_picture_that_a_bad_disk_keeps_back_is_not_taken_for_none(
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(OSError, match="Input/output error"):
         safe_picture(str(tmp_path), "there.png")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'<svg width="' + b"1" * 5000 + b'" height="1">',
+        b'<svg viewBox="0 0 1 ' + b"1" * 5000 + b'">',
+        b'<svg viewBox="0 0 ' + b"1" * 5000 + b' 1">',
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xff\xff\xff\0\0\0\x08",
+    ],
+)
+def test_a_picture_that_says_to_be_larger_than_any_screen_has_no_size(data: bytes) -> None:
+    assert picture_size(data) is None

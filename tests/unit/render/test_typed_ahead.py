@@ -90,3 +90,14 @@ def test_a_keyboard_that_is_never_quiet_gets_a_no() -> None:
     said = asked(ASKS, "y\n" * 10_000, keeps_on=True)
     assert "input goes on coming" in said
     assert said.endswith("NOT RUN\r\n")
+
+
+def test_pages_are_of_the_terminal_that_the_question_stands_in() -> None:
+    """Where the output goes to a file, too: of 24 rows, five pages and the question."""
+    asks = f"import os, sys\nsys.stdout = open(os.devnull, 'w')\n{ASKS.replace('flush=True', 'file=sys.stderr')}"
+    asks = asks.replace("import sys\nfrom", "from").replace("import os, sys", "import os, sys, fcntl, struct, termios")
+    size = "fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack('HHHH', 8, 40, 0, 0))\n"
+    said = asked(asks.replace("\nfrom", f"\n{size}from", 1), answers=("\n", "n\n"))
+    assert "-- 95 more lines" in said
+    assert "-- 90 more lines" in said
+    assert said.endswith("NOT RUN\r\n")

@@ -591,3 +591,37 @@ def test_without_the_stack_what_is_certain_of_the_last_call_ends_at_its_first_ke
     seen = replace(seen, options=replace(seen.options, once=True))
     (left,) = cut(small.context(seen), (an_op(chain),))
     assert [held.hop.name for held in walk((left,)) if held.hop.kind in ("kernel", "impl")] == ["autograd"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "Caught a in ",
+        "\n",
+        'x\n  File "a.py", line 1\n',
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (",
+        " from user code:\n\n",
+    ],
+)
+def test_a_text_that_is_made_to_cost_is_read_in_a_moment(piece: str) -> None:
+    """A megabyte of what a pattern begins with: tried on to its end from each, it would take minutes."""
+    with ends(20.0):
+        handed_on(piece * (1_000_000 // len(piece)))
+
+
+def test_what_torchscript_and_dynamo_say_is_read_whole() -> None:
+    compiled = 'Words:\n  File "a.py", line 3\n  x <--- HERE\nmore <--- HERE'
+    told = handed_on(compiled)
+    assert told is not None
+    assert told[0].message == "Words"
+    interpreted = (
+        "The following operation failed in the TorchScript interpreter.\n"
+        "Traceback of TorchScript (most recent call last):\n"
+        '  File "a.py", line 3, in f\nRuntimeError: shape: no'
+    )
+    told = handed_on(interpreted)
+    assert told is not None
+    assert (told[0].message, [frame.line for frame in told[1]]) == ("shape: no", [3])
+    traced = handed_on("Words\n\n\n\nfrom user code:\n" + '  File "b.py", line 4, in g\n\nSet x')
+    assert traced is not None
+    assert (traced[0].message, len(traced[1])) == ("Words", 1)

@@ -131,3 +131,51 @@ def test_an_error_of_any_length_is_short_on_the_screen(capsys: pytest.CaptureFix
     assert len(error) < 2100
     assert len(why) < 2100
     assert hint.endswith("a + " * 400 + "a"), "a command is of use only whole"
+
+
+def tar_with_header(kind: bytes, body: bytes) -> bytes:
+    """A tar of a header of this kind that holds `body`, and of an honest member."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        info = tarfile.TarInfo("header")
+        info.type, info.size = kind, len(body)
+        tar.addfile(info, io.BytesIO(body))
+        tar.addfile(tarfile.TarInfo("small/x"))
+    return raw.getvalue()
+
+
+@pytest.mark.parametrize(
+    "kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, b"K"]
+)
+def test_a_header_is_refused_by_its_length_before_it_is_read(tmp_path: Path, kind: bytes) -> None:
+    """Digits without end: tarfile looks through them in the square of their number, and hears no signal meanwhile."""
+    with pytest.raises(PtexploreError) as refused:
+        unpack(tmp_path, "x.tar.gz", tar_with_header(kind, b"1" * 300_000))
+    assert refused.value.why == "a header in it has 300,000 bytes, and 16,384 is the limit"
+
+
+def test_a_header_that_goes_on_into_a_members_content_is_refused(tmp_path: Path) -> None:
+    """A list of holes (pax, format 1.0) stands where the content is, and may be of any length."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
+        info = tarfile.TarInfo("small/x")
+        info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "1"}
+        body = b"40000000\n" + b"0\n" * 5_000_000
+        info.size = len(body)
+        tar.addfile(info, io.BytesIO(body))
+    with pytest.raises(PtexploreError) as refused:
+        unpack(tmp_path, "x.tar.gz", raw.getvalue())
+    assert refused.value.why == "a header in it goes on for more than 4 MiB"
+
+
+def test_a_long_file_is_no_long_header(tmp_path: Path) -> None:
+    raw = io.BytesIO()
+    content = bytes(range(256)) * 40_000  # 10 MB
+    with tarfile.open(fileobj=raw, mode="w:gz", format=tarfile.GNU_FORMAT) as tar:
+        for name in ("small/a", f"small/{'b' * 200}"):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    folder = unpack(tmp_path, "x.tar.gz", raw.getvalue())
+    assert all(file.read_bytes() == content for file in (folder / "small").iterdir())
+    assert len(list((folder / "small").iterdir())) == 2

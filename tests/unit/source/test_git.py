@@ -170,7 +170,7 @@ def test_a_tree_of_trees_without_end_is_refused(folder: Path, leaf: bool, tmp_pa
         list(git_folder.tree_of(folder, commit))
     assert git_folder.look(folder, {"top.h"}) == git_folder.GitState(commit, modified=True)
     with pytest.raises(PtexploreError) as refused:
-        fetch_ref(tmp_path / "fetched", parse_remote(f"file://{folder}"), commit, (), Silent())
+        fetch_ref(tmp_path / "fetched", parse_remote(folder.as_uri()), commit, (), Silent())
     assert "lists more than 400,000 files" in refused.value.why
 
 
@@ -252,3 +252,68 @@ def test_a_listing_that_nobody_reads_to_its_end_leaves_no_git(folder: Path) -> N
     listing.close()
     children = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, check=False)
     assert b"git" not in children.stdout.split()
+
+
+def unfinished(tmp_path: Path) -> tuple[Path, Path]:
+    """An aside folder as a try leaves it that ended early, and a folder of the user's beside it."""
+    aside, victim = tmp_path / "cache/.fetching-git-0", tmp_path / "victim"
+    (victim / "c10/core").mkdir(parents=True)
+    (victim / "c10/core/näher.h").write_text("precious", encoding="utf-8")
+    aside.mkdir(parents=True)
+    return aside / "tree", victim
+
+
+def test_an_unfinished_fetch_of_somebody_else_runs_nothing_and_writes_nowhere(folder: Path, tmp_path: Path) -> None:
+    """A cache may come from others: of what a try left, git reads the objects alone."""
+    tree, victim = unfinished(tmp_path)
+    commit = git(folder, "rev-parse", "HEAD").strip()
+    fetch_ref(tree, parse_remote(folder.as_uri()), commit, (), Silent())
+    for name, value in (
+        ("remote.origin.uploadpack", f"touch {tmp_path}/ran; git-upload-pack"),
+        ("core.worktree", str(victim)),
+        ("core.sshCommand", f"touch {tmp_path}/ran"),
+    ):
+        git(tree, "config", name, value)
+    (tree / ".git/shallow").unlink()  # so that it is asked for once more
+    (tree / ".git/hooks").mkdir(exist_ok=True)
+    (tree / "planted.h").write_text("planted")
+    (tree / "top.h").unlink()
+    (tree / "top.h").symlink_to(victim / "c10/core/näher.h")
+    (tree / ".git/objects/info").mkdir(exist_ok=True)
+    (tree / ".git/objects/info/alternates").write_text("/nonexistent\n")
+    fetch_ref(tree, parse_remote(folder.as_uri()), commit, (), Silent())
+    assert not (tmp_path / "ran").exists()
+    assert [file.read_text() for file in victim.rglob("*.h")] == ["precious"]
+    assert (tree / "top.h").read_text() == "int top;\n"
+    assert not (tree / "top.h").is_symlink()
+    assert not (tree / "planted.h").exists()
+    config = (tree / ".git/config").read_text()
+    assert not any(word in config for word in ("uploadpack", "worktree =", "sshCommand"))
+
+
+@pytest.mark.parametrize("what", ["busy", "aside", "tree", ".git", "objects", "a pack", "a FIFO"])
+def test_no_link_of_an_unfinished_fetch_is_followed(folder: Path, tmp_path: Path, what: str) -> None:
+    tree, victim = unfinished(tmp_path)
+    precious = victim / "c10/core/näher.h"
+    commit = git(folder, "rev-parse", "HEAD").strip()
+    if what == "busy":
+        (tree.parent / "busy").symlink_to(precious)
+    elif what == "aside":
+        (victim / "tree").mkdir()
+        (victim / "tree/thesis.tex").write_text("precious")
+        tree.parent.rmdir()
+        tree.parent.symlink_to(victim)
+    elif what == "tree":
+        tree.symlink_to(victim)
+    else:
+        place = {".git": tree / ".git", "objects": tree / ".git/objects"}.get(what, tree / ".git/objects/pack/x.pack")
+        place.parent.mkdir(parents=True)
+        if what == "a FIFO":
+            os.mkfifo(place)
+        else:
+            place.symlink_to(precious if what == "a pack" else victim)
+    before = {file: file.read_bytes() for file in victim.rglob("*") if file.is_file()}
+    fetch_ref(tree, parse_remote(folder.as_uri()), commit, (), Silent())
+    assert {file: file.read_bytes() for file in victim.rglob("*") if file.is_file()} == before
+    assert not (tree.parent / "busy").is_symlink()
+    assert (tree / "top.h").read_text() == "int top;\n"

@@ -91,3 +91,24 @@ def test_python_strings_over_several_lines() -> None:
 def test_a_comment_that_never_ends() -> None:
     assert surroundings(["/* a", "b", "c"], 3, 3, "cpp") == (("/* a", "b"), ())
     assert surroundings(["/* a", "b", "c"], 1, 1, "cpp") == ((), ("b", "c"))
+
+
+@pytest.mark.parametrize(
+    "language, text",
+    [
+        ("cpp", "a<b<c<d<e(\n" * 5_000),
+        ("python", "a = " + "[" * 5_000 + "\n" + "f'{" * 5_000),
+        ("cpp", "{" * 5_000 + "}" * 5_000),
+    ],
+)
+def test_what_the_index_does_not_parse_is_not_parsed_to_colour_it(
+    language: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tree-sitter takes seconds and gigabytes for such a file."""
+
+    class Never:
+        def parse(self, _data: bytes) -> None:
+            raise AssertionError("it was parsed")
+
+    monkeypatch.setattr("ptexplore.view.tokens._grammar", lambda _language: (Never(), None))
+    assert Tokens(text, language).spans(1, 3) == [[] for _ in text.split("\n")[:3]]

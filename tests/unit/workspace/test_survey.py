@@ -161,3 +161,21 @@ def test_a_bad_disk_is_no_failure_of_what_is_concluded(monkeypatch: pytest.Monke
         return
     with pytest.raises(type(error)):
         survey_module._concluded(run, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["survey.json", "facts/add.json"])
+def test_a_fifo_in_a_folder_of_somebody_else_keeps_nobody_waiting(tmp_path: Path, name: str) -> None:
+    folder = Folder(tmp_path)
+    (tmp_path / "facts").mkdir()
+    os.mkfifo(tmp_path / name)
+    assert folder.about() is None
+    assert folder.rows() == {}
+
+
+def test_a_trace_that_is_a_fifo_cannot_be_read(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.save(Concluded(Surveyed("add"), None))
+    (tmp_path / "traces").mkdir(exist_ok=True)
+    os.mkfifo(folder.trace("add"))
+    with pytest.raises(OSError, match="a FIFO"):
+        folder.load("add")
