@@ -58,8 +58,10 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
     kind = "perturbed" if is_deep or names.get(AGAIN) == names[reference] else "nondeterministic"
     cause = "two runs called different operators" if kind == "nondeterministic" else "the recorder changed what ran"
     cause += f" ({DEPTH})" if is_deep else ""
+    changed = f"{cause}, and its run is the one that is shown; the {reference} pass is as your code runs alone"
+    causes = {"frames": changed} if kind == "perturbed" else {}
     return [
-        (kind, _difference(cause, reference, recorder, names[reference], seen))
+        (kind, _difference(causes.get(recorder, cause), reference, recorder, names[reference], seen))
         for recorder, seen in names.items()
         if seen != names[reference]
     ]
