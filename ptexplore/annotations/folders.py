@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.annotations.files import names_in, read_bytes
-from ptexplore.annotations.format import LARGEST, decode, front_matter, without_controls
+from ptexplore.annotations.format import LARGEST, LARGEST_FOLDER, decode, front_matter, without_controls
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.records import Problem, Unreadable, Where, unread
@@ -101,8 +101,19 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
     made = FolderPages()
     for layer in layers:
         own: dict[str, FolderPage] = {}
+        room = LARGEST_FOLDER
         for shown, file in _files(layer, made.problems):
-            page, problems = _read(shown, file, is_shipped=layer.shipped)
+            try:
+                data = read_bytes(file, LARGEST)
+            except OSError as error:
+                made.problems.append(unread(shown, error))
+                continue
+            room -= len(data)
+            if room < 0:
+                text = f"more than {LARGEST_FOLDER:,} bytes of pages: the rest is left out"
+                made.problems.append(Problem(Where(f"{layer.shown}/{FOLDERS}", 1), text))
+                break
+            page, problems = parse(data, shown, is_shipped=layer.shipped)
             made.problems += problems
             if page is None:
                 continue
@@ -126,14 +137,6 @@ def _files(layer: Layer, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
         return
     for name in [name for name in names if name.lower().endswith(".md") and name.lower() != "readme.md"][:_MOST]:
         yield f"{layer.shown}/{FOLDERS}/{name}", layer.root / FOLDERS / name
-
-
-def _read(shown: str, file: Path, *, is_shipped: bool) -> tuple[FolderPage | None, list[Problem]]:
-    try:
-        data = read_bytes(file, LARGEST)
-    except OSError as error:
-        return None, [unread(shown, error)]
-    return parse(data, shown, is_shipped=is_shipped)
 
 
 def parse(data: bytes, shown: str, *, is_shipped: bool = False) -> tuple[FolderPage | None, list[Problem]]:

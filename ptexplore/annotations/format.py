@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 256 * 1024  # bytes; the longest honest tour is a sixth of it
+LARGEST_FOLDER = 8 * 1024**2  # bytes of all notes of one folder, or of all its pages; ptexplore's own are half of one
 _FRONT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _DECLARED = re.compile(rb"^encoding:[ \t]*[\"']?([A-Za-z0-9_-]*)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _NAMES = {"utf8": "utf-8", "gb18030": "gb18030"}

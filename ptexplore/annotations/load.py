@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ptexplore.annotations.files import names_in, read_bytes
-from ptexplore.annotations.format import LARGEST, Kind, Origin, is_note, parse
+from ptexplore.annotations.format import LARGEST, LARGEST_FOLDER, Kind, Origin, is_note, parse
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.lock import LOCK, LockEntry, read_lock
 from ptexplore.annotations.records import Problem, Stop, Tour, Where, unread
@@ -46,8 +46,15 @@ def load(folders: Sequence[Layer]) -> NoteLibrary:
         own: dict[str, Tour] = {}
         entries, trouble = read_lock(layer.root / LOCK, f"{layer.shown}/{LOCK}")
         library.problems += trouble
+        room = LARGEST_FOLDER
         for kind, file in _files(library, layer):
-            tour = _read(library, layer, kind, file)
+            data = _bytes(library, layer, file)
+            room -= len(data or b"")
+            if room < 0:
+                text = f"more than {LARGEST_FOLDER:,} bytes of notes: the rest is left out"
+                library.problems.append(Problem(Where(layer.shown, 1), text))
+                break
+            tour = _read(library, layer, kind, file, data) if data is not None else None
             if tour is None:
                 continue
             if tour.id in own:
@@ -87,16 +94,22 @@ def _names(library: NoteLibrary, layer: Layer, folder: Path) -> list[str]:
     return [name for name in names if name.lower().endswith(".md") and name.lower() not in NOT_NOTES and name[0] != "."]
 
 
-def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path) -> Tour | None:
-    shown = f"{layer.shown}/{file.relative_to(layer.root).as_posix()}"
+def _shown(layer: Layer, file: Path) -> str:
+    return f"{layer.shown}/{file.relative_to(layer.root).as_posix()}"
+
+
+def _bytes(library: NoteLibrary, layer: Layer, file: Path) -> bytes | None:
     try:
-        data = read_bytes(file, LARGEST)
+        return read_bytes(file, LARGEST)
     except OSError as error:
-        library.problems.append(unread(shown, error))
+        library.problems.append(unread(_shown(layer, file), error))
         return None
+
+
+def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path, data: bytes) -> Tour | None:
     if layer.quiet and not is_note(data):
         return None
-    tour, problems = parse(data, kind, Origin(shown, str(file.parent), layer.shipped))
+    tour, problems = parse(data, kind, Origin(_shown(layer, file), str(file.parent), layer.shipped))
     library.problems += problems
     return tour
 

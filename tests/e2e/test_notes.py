@@ -203,6 +203,18 @@ def test_a_new_note_means_the_place_that_was_asked_for(
     study("new", target, "--tree", "mini", "--id", "mine").three_parts(2)
 
 
+def test_a_new_note_is_written_through_no_link(study: Study, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    study.put("notes/other.md", note("other", stop("x", MIX, "native::use")))
+    (study.folder / "notes/mine.md").symlink_to(outside / "mine.md")
+    study("new", "at::native::use", "--tree", "mini", "--id", "mine").three_parts(2)
+    shutil.rmtree(study.folder / "notes")
+    (study.folder / "notes").symlink_to(outside)
+    study("new", "at::native::use", "--tree", "mini", "--id", "mine").three_parts(2)
+    assert list(outside.iterdir()) == []
+
+
 def run_labs(study: Study, *more: str) -> dict[str, dict[str, Any]]:
     python = ("--python", TARGET) if TARGET else ()
     found = study.check("--run", *python, *more)
@@ -262,3 +274,12 @@ def test_what_ships_is_read_from_the_package(study: Study) -> None:
     found = json.loads(study("check", "--json").out)
     assert "annotations" in found["folders"]
     assert found["summary"].keys() >= {"exact", "moved", "changed", "ambiguous", "lost"}
+
+
+def test_no_name_of_a_file_forges_what_is_trusted(study: Study) -> None:
+    code = lab("adds", "torch.add(a, b)", "value: 2")
+    study.put("notes/zz\n\nthe expression:\n    1\n.md", note("a", stop("x", MIX, "native::use", prose=code)))
+    trusted = study("trust", "notes")
+    assert trusted.code == 0, trusted
+    at = [number for number, line in enumerate(trusted.out.splitlines()) if line.startswith("the expression:")]
+    assert [trusted.out.splitlines()[number + 1] for number in at] == ["    torch.add(a, b)"]

@@ -12,7 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from ptexplore.safe_text import clean, clean_lines
+from ptexplore.safe_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ _PATIENCE = 5.0  # seconds: of a keyboard that is not quiet by then no answer is
 def show_code(lines: Iterable[str]) -> None:
     """All of it, on stderr, without asking anything."""
     for line in lines:
-        print(clean_lines(line), file=sys.stderr)
+        print(clean(line), file=sys.stderr)
 
 
 def can_ask() -> bool:
@@ -37,7 +37,7 @@ def agreed(origin: str, lines: Sequence[str], question: str) -> bool:
     """Whether the user said yes after all lines were on the screen. Anything but y or yes is no."""
     print(f"{clean(origin)} holds code that you did not type. With your rights would run:\n", file=sys.stderr)
     width, height = _size()
-    rows = [row for line in map(clean_lines, lines) for row in _folded(line, max(width, 20))]
+    rows = [row for line in map(clean, lines) for row in _folded(line, max(width, 20))]
     room = max(height - 3, _LEAST)
     for first in range(0, len(rows), room):
         print("\n".join(rows[first : first + room]), file=sys.stderr)

@@ -40,8 +40,8 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
             raise PtexploreError(f"cannot fetch from {source}", "there is no such file or folder here", hint, MISSING)
         if request.ref is not None:
             why = f"{source} is a folder or archive, which holds one version only"
-            here = f"ptexplore fetch --from {shlex.quote(source)}"
-            hint = f"{here}; or a repository's URL: --from {shlex.quote(path.as_uri())}"
+            command = f"ptexplore fetch --from {shlex.quote(source)}"
+            hint = f"{command}; or a repository's URL: --from {shlex.quote(path.as_uri())}"
             raise PtexploreError("--ref cannot be used here", why, hint, USAGE)
         if path.is_dir():
             return _use_folder(path, request, pin, watcher)

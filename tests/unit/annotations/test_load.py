@@ -302,3 +302,22 @@ def test_only_what_was_kept_of_notes_is_let_go(tmp_path: Path, link: bool, monke
     keep("f" * 32, "marks", [], [], lambda _problem: None)
     left = {file.name for file in kept_in.iterdir()}
     assert left == {*names, f"{'f' * 32}.json"} if link else left == {*names[:60], *names[71:], f"{'f' * 32}.json"}
+
+
+def test_notes_of_a_folder_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file has one; a folder of many that are as long as one may be would still keep every command."""
+    one = len(note("a"))
+    for module in ("load", "folders"):
+        monkeypatch.setattr(f"ptexplore.annotations.{module}.LARGEST_FOLDER", 2 * one + 1)
+    for name in "abc":
+        put(tmp_path, f"{name}.md", note(name))
+        put(
+            tmp_path,
+            f"folders/{name}.md",
+            f"---\nfolder: {name}\ntitle: t\nsummary: s\nbaseline: v2.6.0\n---\n".ljust(one),
+        )
+    library, pages = loaded(tmp_path), load_folders([Layer(tmp_path, "notes")])
+    assert set(library.tours) == {"a", "b"}
+    assert said(library) == [f"notes:1: more than {2 * one + 1} bytes of notes: the rest is left out"]
+    assert set(pages.pages) == {"a", "b"}
+    assert pages.problems[-1].text == f"more than {2 * one + 1} bytes of pages: the rest is left out"

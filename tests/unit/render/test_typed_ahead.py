@@ -89,7 +89,8 @@ def test_what_came_before_it_does_not(code: str, ahead: str) -> None:
 def test_a_keyboard_that_is_never_quiet_gets_a_no() -> None:
     said = asked(ASKS, "y\n" * 10_000, keeps_on=True)
     assert "input goes on coming" in said
-    assert said.endswith("NOT RUN\r\n")
+    assert "NOT RUN" in said, "after it the echo of what is typed goes on"
+    assert "RAN" not in said
 
 
 def test_pages_are_of_the_terminal_that_the_question_stands_in() -> None:
@@ -101,3 +102,14 @@ def test_pages_are_of_the_terminal_that_the_question_stands_in() -> None:
     assert "-- 95 more lines" in said
     assert "-- 90 more lines" in said
     assert said.endswith("NOT RUN\r\n")
+
+
+def test_a_line_is_one_row_whatever_a_name_in_it_holds() -> None:
+    """A file's name with line feeds pushed code off the screen before the question, and forged parts of it."""
+    name = "zz" + "\\n" * 40 + "the expression:\\n    torch.ones(1)\\n.md"
+    asks = ASKS.replace('f"line {n}" for n in range(100)', f'"evil()", "# the lab of {name}", "last"')
+    said = asked(asks, answers=("y\n",))
+    assert said.endswith("\r\nRAN\r\n")
+    rows = said[said.index("evil()") : said.index("[y/N]")].split("\r\n")
+    assert len(rows) < 10, "all of it is on one screen"
+    assert not any(row.startswith("the expression:") for row in rows)
