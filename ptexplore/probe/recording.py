@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, freed, isolate, last_words, unpatched, written
+from . import at_work, clock, events, freed, isolate, last_words, own_threads, unpatched, written
 from . import torch_api as api
 from .expression import text_of
 from .generators import goes_on
@@ -537,6 +537,7 @@ class Recorder:
             at = "line", back.f_lineno
         key: Any = (label, at)
         if code is ITS_PROFILER[0]:
+            own_threads.are_the_programs()
             with self._turn:
                 self._suspend()
         if code is api.MODULE_CALL:
@@ -982,7 +983,7 @@ class Recorder:
         profile = self._starting = api.profiler(device=api.launching_device())
         self.device = profile.use_device or self.device
         self.clock.start()
-        with api.quiet_profiler():
+        with api.quiet_profiler(), own_threads.what_begins() if self._profiles == 1 else nullcontext():
             profile.__enter__()
         if _get_ident() == self._main:
             with api.marker(events.MAIN):
@@ -1060,8 +1061,9 @@ class Recorder:
 
     def _watch(self, runs: _thread.LockType) -> None:
         try:
-            runs.release()
-            self._watch_on()
+            with own_threads.this_one():
+                runs.release()
+                self._watch_on()
         except MemoryError:  # Python would tell standard error. No `suppress`: its end is a call, which needs memory
             pass
 
