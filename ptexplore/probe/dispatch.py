@@ -517,13 +517,18 @@ def _is_operand(kind: type) -> bool:
     return any((api.module_name_of(base), api.qualname_of(base)) == ("numpy", "generic") for base in api.bases_of(kind))
 
 
+# Classes that compare by identity, or not at all: what a tensor answers decides. That of None has methods of its own for
+# it from Python 3.12 on.
+PLAIN = (object, type(None))
+
+
 def _of_class(name: str, kind: type, *, written: bool = False) -> dict[str, Any] | None:
     """A method that a class which is no tensor's has for an operator; with `written` one that is written in Python.
 
     One in Python may answer NotImplemented, too: it has no name then, but for the place by which its frame is known.
     """
     base, value = _find(kind, name)
-    if base is None or base is object or value is None:
+    if base is None or base in PLAIN or value is None:
         return None
     place = _place(value)
     if place:

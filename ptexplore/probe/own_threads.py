@@ -73,19 +73,22 @@ class _ForkBesideOurs:
 
 FILTER = ("ignore", _ForkBesideOurs(), DeprecationWarning, None, 0)  # a row of `warnings.filters`
 _filters: Any = None  # the list that it is in
+_forking: tuple[FrameType, int] | None = None  # the function that forks, and where in it
 
 
 def _before_fork() -> None:
     """Put the filter in. In another thread than the main one it has nothing to do: the main one is the program's."""
-    global _filters  # noqa: PLW0603
+    global _filters, _forking  # noqa: PLW0603
     if (_watching or _begun) and _filters is None and _get_ident() == threading.main_thread().ident:
         with suppress(Exception):  # what the program put in its place is no list
             warnings.filters.insert(0, FILTER)  # type: ignore[attr-defined]
             _filters = warnings.filters  # type: ignore[attr-defined]
+            frame = sys._getframe(1)
+            _forking = frame, frame.f_lasti
 
 
 def _after_fork() -> None:
-    """Python may warn after this, by its version: the filter is taken out when the main thread goes on."""
+    """Some versions of Python warn after this: the filter is taken out when the main thread goes on."""
     if _filters is not None and _get_ident() == threading.main_thread().ident:
         ctypes.pythonapi.Py_AddPendingCall(_TAKE_OUT, None)
 
@@ -93,22 +96,28 @@ def _after_fork() -> None:
 def _in_child() -> None:
     _watching.clear()
     _begun.clear()
-    _take_out(None)
+    _take_out()
 
 
-def _take_out(_: object) -> int:
-    global _filters
-    frame: FrameType | None = sys._getframe(0)
-    while frame is not None:
-        if frame.f_code is _ForkBesideOurs.match.__code__:  # Python goes through the list right now
-            return ctypes.pythonapi.Py_AddPendingCall(_TAKE_OUT, None)
-        frame = frame.f_back
-    filters, _filters = _filters, None
+def _take_out() -> None:
+    global _filters, _forking
+    filters, _filters, _forking = _filters, None, None
     with suppress(Exception):
         filters.remove(FILTER)
+
+
+def _take_out_if_over(_: object) -> int:
+    """Called by the main thread; first where other functions that are called at a fork begin, and `match` may too."""
+    frame = sys._getframe(0).f_back
+    if _forking is not None and frame is not _forking[0]:
+        while frame is not None and frame is not _forking[0]:
+            frame = frame.f_back
+        if frame is not None and frame.f_lasti == _forking[1]:
+            return int(ctypes.pythonapi.Py_AddPendingCall(_TAKE_OUT, None))
+    _take_out()
     return 0
 
 
-_TAKE_OUT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_take_out)  # never freed: Python may call it late
+_TAKE_OUT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_take_out_if_over)  # never freed: Python may call it late
 if FORK_COUNTS_THREADS:
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
