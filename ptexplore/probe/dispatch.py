@@ -517,8 +517,8 @@ def _is_operand(kind: type) -> bool:
     return any((api.module_name_of(base), api.qualname_of(base)) == ("numpy", "generic") for base in api.bases_of(kind))
 
 
-# Classes that compare by identity, or not at all: what a tensor answers decides. That of None has methods of its own for
-# it from Python 3.12 on.
+# Classes that compare by identity, or not at all: what a tensor answers decides. That of None has methods of its own
+# for it from Python 3.12 on.
 PLAIN = (object, type(None))
 
 

@@ -82,7 +82,7 @@ def _before_fork() -> None:
     if (_watching or _begun) and _filters is None and _get_ident() == threading.main_thread().ident:
         with suppress(Exception):  # what the program put in its place is no list
             warnings.filters.insert(0, FILTER)  # type: ignore[attr-defined]
-            _filters = warnings.filters  # type: ignore[attr-defined]
+            _filters = warnings.filters
             frame = sys._getframe(1)
             _forking = frame, frame.f_lasti
 
