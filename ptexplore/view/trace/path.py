@@ -368,7 +368,7 @@ class _Steps:
         self.inside: dict[int, _Inside] = {}
         self.shapes: dict[object, int] = {}
         self.levels: dict[int, int] = {}  # by hop, how many levels of a function that calls itself it stands for
-        self.hops: tuple[Hop, ...] = ()  # those that the steps are made of
+        self.hops: tuple[Hop, ...] = ()  # all that the steps are of, with those that no step is made of
         folded(trail.hops, self._count_held)
 
     def _note(self, hop: Hop, inside: tuple[_Inside, ...]) -> _Inside:
@@ -429,9 +429,9 @@ class _Steps:
 
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """The steps of the calls of a module."""
-        hops, _ = native.condense(hops)
+        self.hops = tuple(hops)
+        hops, _ = native.condense(self.hops)
         hops, self.levels = levels_folded(hops)
-        self.hops = hops
         folded(hops, self._note)
         steps = unrolled(self._all(hops, _Around()))
         for step in steps:
@@ -440,11 +440,10 @@ class _Steps:
 
     def phases(self) -> list[_Step]:
         """The steps of forward, and of backward where it ran, each under a heading of its own then."""
-        hops = self.trail.hops
+        hops = self.hops = self.trail.hops
         if native.frames(hops):
             hops, _ = native.condense(hops)
         hops, self.levels = levels_folded(hops)
-        self.hops = hops
         folded(hops, self._note)
         groups = [(phase, list(group)) for phase, group in groupby(hops, key=lambda hop: hop.phase)]
         if len({phase for phase, _ in groups}) < 2:
