@@ -44,8 +44,8 @@ READING = frozenset(
 )  # these start no thread or process that outlives their answer
 
 LONGEST = 2000  # characters of an error's message, and of its reason
-_FURTHER = f"\n{'':7}| "  # between the lines of a reason: what it quotes looks like no part of ours
 LONGEST_HINT = 8000  # of the command to type, which is of no use in parts
+_FURTHER = f"\n{'':7}| "  # between the lines of a reason: what it quotes looks like no part of ours
 EPILOG = """\
 exit codes: 0 ok, 1 failed, 2 usage, 3 something needed is missing, stale or mismatched
 

@@ -406,7 +406,7 @@ def test_a_planted_half_made_checkout_decides_nothing(fetching: Cli, tmp_path: P
     assert "sslVerify" not in (root / ".git/config").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("which", ["the folder", "its tree", "the objects aside", "what is made anew"])
+@pytest.mark.parametrize("which", ["the folder", "its tree", "what is made anew"])
 def test_links_in_place_of_what_fetch_makes_lead_nowhere(fetching: Cli, tmp_path: Path, which: str) -> None:
     upstream, outside = tmp_path / "upstream", tmp_path / "outside"
     make_upstream(write_tree(upstream), "v2.99.0")
@@ -421,8 +421,6 @@ def test_links_in_place_of_what_fetch_makes_lead_nowhere(fetching: Cli, tmp_path
     elif which == "its tree":
         (folder / "tree").rmdir()
         (folder / "tree").symlink_to(outside)
-    elif which == "the objects aside":
-        (folder / "objects").symlink_to(outside)
     else:
         (folder.parent / ".fetching-new").symlink_to(outside)
     result = fetching("fetch", "--from", f"file://{upstream}", "--ref", "v2.99.0")
