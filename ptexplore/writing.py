@@ -60,14 +60,20 @@ def write_where_named(file: Path, content: str | bytes) -> None:
 
     Raises OSError, also where a link, a FIFO or a device lies there: who put that there chose what is written over.
     """
+    state = _regular(file)
+    _replace(os.path.abspath(file), state, content.encode() if isinstance(content, str) else content)
+
+
+def _regular(file: Path) -> os.stat_result | None:
+    """What is there, no link followed; None for nothing. Raises OSError where it is no regular file."""
     try:
         state = os.lstat(file)
     except FileNotFoundError:
-        state = None
-    if state is not None and not stat.S_ISREG(state.st_mode):
+        return None
+    if not stat.S_ISREG(state.st_mode):
         what = "it is a link, which may lead anywhere" if stat.S_ISLNK(state.st_mode) else "it is no regular file"
         raise OSError(errno.EINVAL, what, str(file))
-    _replace(os.path.abspath(file), state, content.encode() if isinstance(content, str) else content)
+    return state
 
 
 def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
@@ -227,11 +233,13 @@ def put_in_place(aside: Path, file: Path) -> None:
 def locked(lock: Path, seconds: float, waiting: Callable[[], None], refusal: Exception) -> Iterator[bool]:
     """Keep two writers apart by the file `lock`; the value is whether another process had it.
 
-    `waiting()` is called once if another process has it. Raises `refusal` if that lasts longer than `seconds`.
+    `waiting()` is called once if another process has it. Raises `refusal` if that lasts longer than `seconds`, and
+    OSError where a link lies there: to open it could make or empty another file.
     """
     import filelock
 
     lock.parent.mkdir(parents=True, exist_ok=True)
+    _regular(lock)
     file_lock = filelock.FileLock(lock)
     waited = False
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ class Mark:
     @property
     def command(self) -> str:
         """What shows the stop."""
-        return f"ptexplore tour {self.stop.replace('#', ' ')}"
+        return shlex.join(["ptexplore", "tour", *self.stop.split("#")])
 
 
 def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mark]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -240,7 +241,7 @@ def _check(message: dict[str, Any], runtime: Runtime) -> None:
     """Raise PtexploreError for a message that says that there is no probe to go on with."""
     kind, text = message.get("type"), str(message.get("message", ""))
     if kind == "no-torch":
-        hint = f"{runtime.python} -m pip install torch"
+        hint = f"{shlex.quote(runtime.python)} -m pip install torch"
         raise PtexploreError("torch cannot be imported there", text, hint, MISSING)
     if kind == "wrong-torch":
         why = f"another torch is found first: {message.get('found')}"

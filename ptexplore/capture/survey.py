@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -149,6 +150,6 @@ class Surveyor:
 def _no_samples(runtime: Runtime, message: Mapping[str, Any]) -> PtexploreError:
     module = str(message["module"] or "expecttest")
     why = f"it needs the package {module}, which {runtime.python} does not have: {message['message']}"
-    packages = " ".join(dict.fromkeys((*NEEDED, module.partition(".")[0])))
-    hint = f"{runtime.python} -m pip install {packages}"
+    packages = dict.fromkeys((*NEEDED, module.partition(".")[0]))
+    hint = f"{shlex.quote(runtime.python)} -m pip install {shlex.join(packages)}"
     return PtexploreError("PyTorch's OpInfo samples cannot be imported", why, hint, MISSING)

@@ -45,6 +45,7 @@ READING = frozenset(
 
 LONGEST = 2000  # characters of an error's message, and of its reason
 LONGEST_HINT = 8000  # of the command to type, which is of no use in parts
+_FURTHER = f"\n{'':7}| "  # between the lines of a reason: what it quotes looks like no part of ours
 EPILOG = """\
 exit codes: 0 ok, 1 failed, 2 usage, 3 something needed is missing, stale or mismatched
 
@@ -261,17 +262,17 @@ def _from_os(error: OSError) -> PtexploreError:
 
 
 def report(error: PtexploreError) -> None:
-    """Print an error's three parts to stderr."""
-    from ptexplore.safe_text import clean_lines
+    """Print an error's three parts to stderr. Nothing else begins a line there: a reason of several lines is set in."""
+    from ptexplore.safe_text import clean, clean_lines
 
     with contextlib.suppress(OSError, ValueError):  # nobody hears it
         for label, part, most in (
             ("error:", error.message, LONGEST), ("why:", error.why, LONGEST), ("try:", error.hint, LONGEST_HINT)
         ):  # fmt: skip
             if part:
-                # What came from outside may have several lines: none of them stands where a part begins.
-                lines = clean_lines(_shortened(part, most)).split("\n")
-                print(f"{label:6} " + "\n       ".join(lines), file=sys.stderr)
+                shown = _shortened(part, most)
+                lines = clean_lines(shown).split("\n") if label == "why:" else [clean(shown)]
+                print(f"{label:6} {_FURTHER.join(lines)}", file=sys.stderr)
         sys.stderr.flush()
 
 

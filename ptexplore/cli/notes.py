@@ -185,7 +185,7 @@ def _agreed(shown: str) -> bool:
     from ptexplore.render.terminal.consent import answer, can_ask
 
     sys.stdout.flush()  # the difference that is asked about
-    return can_ask() and answer(f"write {shown}? [y/N] ") in ("y", "yes")
+    return can_ask() and answer(f"write {clean(shown)}? [y/N] ") in ("y", "yes")
 
 
 def trust_notes(
@@ -199,11 +199,11 @@ def trust_notes(
     from ptexplore.annotations.trust import forget_files, trust_files
     from ptexplore.render.terminal.consent import agreed, can_ask
     from ptexplore.render.terminal.notes import print_trusted
-    from ptexplore.workspace.consent import cannot_keep, code_in
+    from ptexplore.workspace.consent import cannot_keep, code_in, shown_name
 
     tours, pages, problems = _written(Path(path), path)
     pieces = code_in(tours, pages)
-    lines = [line for piece in pieces for line in (f"# {clean(piece.origin)}", *piece.lines())]
+    lines = [line for piece in pieces for line in (f"# {shown_name(piece.origin)}", *piece.lines())]
     asks = bool(pieces) and not revoke and can_ask()
     if asks and not agreed(path, lines, "trust these files as they are now?"):
         raise PtexploreError(

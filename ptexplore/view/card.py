@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -127,10 +128,10 @@ def find_operator(store: Store, tree: SourceTree, asked: str) -> tuple[Operator,
         defined = PythonLookup(tree).definitions(asked) if is_python_name(asked) else []
         if defined:
             place = "; ".join(f"{d.kind} {d.name}, {d.path}:{d.line}" for d in defined)
-            hint = f"ptexplore show {asked}"
+            hint = f"ptexplore show {shlex.quote(asked)}"
             raise PtexploreError(f"{asked} is no operator", f"in Python it is the {place}", hint, USAGE)
         close = store.suggest(asked, 5)
-        hint = f"ptexplore op {close[0]}" if close else "ptexplore op add"
+        hint = f"ptexplore op {shlex.quote(close[0])}" if close else "ptexplore op add"
         why = f"the closest are {', '.join(close)}" if close else "no operator has a name like it"
         raise PtexploreError(f"there is no operator {asked}", why, hint, USAGE)
     chosen = exact or store.operator(_preferred(names))

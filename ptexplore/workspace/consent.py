@@ -213,6 +213,11 @@ def _of_lab(lab: Lab) -> Iterator[tuple[str, str]]:
         yield "compared with", lab.value
 
 
+def shown_name(name: str) -> str:
+    """A name among code that would run, written as the code is, and in one line: nothing in it looks like more code."""
+    return "\\n".join(revealed(name))
+
+
 def code_in(tours: Iterable[Tour], pages: Iterable[FolderPage]) -> list[NotYours]:
     """All that would run of these tours, notes and pages, as it is shown to who trusts them."""
     nothing = TraceRequest()

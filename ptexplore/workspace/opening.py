@@ -6,6 +6,7 @@ The catalogue and the indexes lie in the cache. Each is built once; a second pro
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
@@ -52,7 +53,8 @@ def unwatched(title: str) -> AbstractContextManager[Progress]:
 def check_cache() -> None:
     """Raise PtexploreError if the cache belongs to another user, who could decide what is shown, and what runs.
 
-    Root's is good: an administrator may have built one for all.
+    Root's is good: an administrator may have built one for all. One with links in it is not: what is written and
+    deleted in its folders would lie elsewhere. The cache itself may be a link, which its user made.
     """
     root = cache_root()
     try:
@@ -63,6 +65,15 @@ def check_cache() -> None:
         why = "its indexes, generated C++ and checkouts are what its owner made of them"
         hint = "PTEXPLORE_CACHE=FOLDER, one of your own"
         raise PtexploreError(f"the cache {root} belongs to another user", why, hint, MISSING)
+    try:
+        with os.scandir(root) as entries:
+            linked = next((entry.path for entry in entries if entry.is_symlink()), None)
+    except OSError:  # as above
+        return
+    if linked is not None:
+        why = "what is written and deleted in a cache would lie elsewhere"
+        hint = f"rm {shlex.quote(linked)}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
+        raise PtexploreError(f"{linked} is a link", why, hint, MISSING)
 
 
 # --- the installed torch ---

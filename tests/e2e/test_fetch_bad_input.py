@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable
@@ -13,7 +15,7 @@ import pytest
 from tests.archives import EVIL, member, tar_of
 from tests.harness import Cli
 from tests.http_remote import served
-from tests.upstream import git, make_upstream, snapshot, write_tree
+from tests.upstream import FILES, git, make_upstream, snapshot, write_tree
 
 pytestmark = pytest.mark.e2e
 
@@ -352,3 +354,86 @@ def test_damaged_records_are_not_there(fetching: Cli, tmp_path: Path) -> None:
         assert fetching("fetch", "--list", "--json").data["checkouts"] == []
     assert fetching("fetch", "--from", str(tmp_path / "mine")).code == 0
     assert len(fetching("fetch", "--list", "--json").data["checkouts"]) == 1
+
+
+# --- a cache that somebody prepared ---
+
+
+def half_made(fetching: Cli, url: str) -> Path:
+    """Where `fetch` goes on with what an earlier try of this URL's tag left: anybody can work out its name."""
+    key = hashlib.sha256("\0".join((url, "v2.99.0", "pytorch")).encode()).hexdigest()[:16]
+    folder = fetching.cache / "checkouts" / f".fetching-git-{key}"
+    (folder / "tree").mkdir(parents=True)
+    (folder / "busy").touch()
+    return folder
+
+
+def test_a_planted_half_made_checkout_decides_nothing(fetching: Cli, tmp_path: Path) -> None:
+    """Its configuration would run a program, write elsewhere and switch checks off; its links lead out."""
+    upstream, marker, outside = tmp_path / "given" / "upstream", tmp_path / "marker", tmp_path / "outside"
+    commit = make_upstream(write_tree(upstream), "v2.99.0")
+    (outside / "c10/core").mkdir(parents=True)
+    (outside / "precious").write_text("precious", encoding="utf-8")
+    (outside / "c10/core/Blend.h").write_text("precious", encoding="utf-8")
+    (outside / "tmp_pack_mine").write_text("precious", encoding="utf-8")
+    (outside / "mine.lock").write_text("precious", encoding="utf-8")
+    before = snapshot(outside)
+    folder = half_made(fetching, f"file://{upstream}")
+    tree = folder / "tree"
+    git(tree, "init", "--quiet")
+    for name, value in {
+        "core.worktree": str(outside),
+        "remote.origin.uploadpack": f"touch {marker}; git-upload-pack",
+        "http.sslVerify": "false",
+    }.items():
+        git(tree, "config", name, value)
+    (tree / "c10").symlink_to(outside / "c10")
+    (tree / ".git/objects/pack").rmdir()
+    (tree / ".git/objects/pack").symlink_to(outside)
+    (tree / ".git/more").symlink_to(outside)
+    (folder / "busy").unlink()
+    (folder / "busy").symlink_to(outside / "precious")
+    result = fetching("fetch", "--from", f"file://{upstream}", "--ref", "v2.99.0")
+    assert result.code == 0, result
+    assert not marker.exists()
+    assert snapshot(outside) == before
+    (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
+    root = Path(row["root"])
+    assert (row["commit"], row["modified"]) == (commit, False)
+    assert (root / "c10/core/Blend.h").read_text(encoding="utf-8") == FILES["c10/core/Blend.h"]
+    assert git(root, "rev-parse", "HEAD") == commit
+    assert str(marker) not in (root / ".git/config").read_text(encoding="utf-8")
+    assert "sslVerify" not in (root / ".git/config").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("which", ["the folder", "its tree", "what is made anew"])
+def test_links_in_place_of_what_fetch_makes_lead_nowhere(fetching: Cli, tmp_path: Path, which: str) -> None:
+    upstream, outside = tmp_path / "upstream", tmp_path / "outside"
+    make_upstream(write_tree(upstream), "v2.99.0")
+    (outside / ".git" / "objects").mkdir(parents=True)
+    (outside / ".git" / "x.lock").write_text("precious", encoding="utf-8")
+    (outside / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    before = snapshot(outside)
+    folder = half_made(fetching, f"file://{upstream}")
+    if which == "the folder":
+        shutil.rmtree(folder)
+        folder.symlink_to(outside)
+    elif which == "its tree":
+        (folder / "tree").rmdir()
+        (folder / "tree").symlink_to(outside)
+    else:
+        (folder.parent / ".fetching-new").symlink_to(outside)
+    result = fetching("fetch", "--from", f"file://{upstream}", "--ref", "v2.99.0")
+    assert result.code == 0, result
+    assert snapshot(outside) == before
+    (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
+    assert (Path(row["root"]) / "c10/core/Blend.h").is_file()
+
+
+def test_a_planted_lock_empties_no_other_file(fetching: Cli, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("precious", encoding="utf-8")
+    (fetching.cache / "checkouts").mkdir(parents=True)
+    (fetching.cache / "checkouts/.lock").symlink_to(precious)
+    fetching("fetch", "--from", str(write_tree(tmp_path / "mine"))).three_parts(FAILED, MISSING)
+    assert precious.read_text(encoding="utf-8") == "precious"

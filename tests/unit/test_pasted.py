@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +24,79 @@ from ptexplore.render.terminal.tour import _command
 from ptexplore.source.fetch import install
 from ptexplore.view.notes.labs import trace_command
 from ptexplore.workspace.consent import of_page
+from tests.harness import REPOSITORY
 
 EVIL = ["x; id", "x$(id)", "x`id`", "x' 'y", 'x" "y', "x && id", "x\\", "-x", "x | id", "x > y", "~", "*", "x #y", "!x"]
+
+
+# Names that stand unquoted in a printed command, by the file, and why each is one word of the shell all the same.
+_ID = "an id of a tour or a stop: small letters, digits and hyphens (annotations/blocks.py: ID and STOP)"
+_NAME = "a checkout's name: letters, digits and ._+- (source/fetch/checkouts.py: is_name)"
+_TYPED = "no command: it repeats an option that you typed"
+_OURS = "a text or a number of ours"
+PLAIN = {
+    ("annotations/layers.py", "OWN"): _OURS,
+    ("capture/session.py", "TRAIL_FORMAT"): _OURS,
+    ("cli/browse.py", "load"): _TYPED,
+    ("cli/browse.py", "target"): _TYPED,
+    ("cli/notes.py", "OWN"): _OURS,
+    ("cli/notes.py", "next(iter(plan.elsewhere))"): "a baseline: v, digits and dots (annotations/format.py)",
+    ("cli/show.py", "next_target(view.candidates[0])"): "it quotes",
+    ("cli/tour.py", "file"): "quoted a line before",
+    ("cli/tour.py", "left.id"): _ID,
+    ("cli/tour.py", "tour.id"): _ID,
+    ("cli/trace.py", "op"): _TYPED,
+    ("cli/trace.py", "own"): _TYPED,
+    ("probe/native.py", "name"): _TYPED,
+    ("probe/native.py", "wanted"): _TYPED,
+    ("render/terminal/folder.py", "row.first"): _OURS,
+    ("render/terminal/folder.py", "row.tour.id"): _ID,
+    ("render/terminal/search.py", "next_target(view.candidates[0])"): "it quotes",
+    ("render/terminal/tour.py", "see.text.replace('#', ' ')"): _ID,
+    ("render/terminal/tour_list.py", "chosen.tour.id"): _ID,
+    ("render/terminal/tour_list.py", "view.following.replace('#', ' ')"): _ID,
+    ("source/fetch/fetch.py", "request.project"): _NAME,
+    ("source/fetch/install.py", "checkout.name"): _NAME,
+    ("source/fetch/install.py", "taken.name"): _NAME,
+    ("source/fetch/remotes.py", "PYTORCH"): _OURS,
+    ("source/fetch/remotes.py", "file"): "a known release's archive (source/fetch/releases.json)",
+    ("tui/screens/trail.py", "step"): "the name in it is quoted a line before",
+    ("view/notes/tour.py", "close[0] if close else names[0]"): _ID,
+    ("view/notes/tour.py", "tour.id"): _ID,
+    ("view/search/refs.py", "name.split(' ')[0]"): f"{_NAME}, or runtime",
+    ("view/trace/ending.py", "'FILE' if script == trail.expression else shlex.quote(script)"): "quoted",
+    ("workspace/workspace.py", "checkout.name"): _NAME,
+}
+COMMAND = re.compile(
+    r"(?:\bptexplore [a-z-]+|-m pip install|(?:^|[ `])rm"
+    r"|--(?:from|python|notes|tree|native-op|load|ref|remove|use|name))[ =][^;:()`]*$"
+)
+
+
+def unquoted(source: str) -> Iterator[str]:
+    """What stands in a command of an f-string and is not quoted for the shell."""
+    for node in ast.walk(ast.parse(source)):
+        before = ""
+        for part in node.values if isinstance(node, ast.JoinedStr) else ():
+            if isinstance(part, ast.Constant):
+                before += str(part.value)
+            elif isinstance(part, ast.FormattedValue):
+                value = ast.unparse(part.value)
+                if COMMAND.search(before) and not value.startswith(("shlex.quote(", "shlex.join(")):
+                    yield value
+                before += "X"
+
+
+def test_no_name_stands_unquoted_in_a_command() -> None:
+    assert list(unquoted('f"ptexplore op {a} --json {b}, --from {shlex.quote(c)}: {d}"')) == ["a", "b"]
+    package = REPOSITORY / "ptexplore"
+    found = {
+        (file.relative_to(package).as_posix(), value)
+        for file in package.rglob("*.py")
+        for value in unquoted(file.read_text(encoding="utf-8"))
+    }
+    assert found - PLAIN.keys() == set()
+    assert PLAIN.keys() - found == set(), "a row that nothing needs"
 
 
 @pytest.mark.parametrize("name", EVIL)
@@ -81,4 +155,4 @@ def test_operators_to_see_are_read() -> None:
 def test_no_line_of_a_name_is_a_part_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     report(PtexploreError("a\ntry:   evil", "b\ntry:   evil", "good\ntry:   evil"))
     parts = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("       ")]
-    assert parts == ["error: a", "why:   b", "try:   good"]
+    assert parts == ["error: a try:   evil", "why:   b", "try:   good try:   evil"]

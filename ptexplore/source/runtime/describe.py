@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import time
@@ -200,7 +201,7 @@ def _resolve(python: str) -> str:
         raise _no_python(python, "there is no such file")
     if os.path.isdir(path):
         inside = os.path.join(path, "bin", "python")
-        raise _no_python(python, "it is a folder", f"--python {inside}" if os.path.exists(inside) else "")
+        raise _no_python(python, "it is a folder", f"--python {shlex.quote(inside)}" if os.path.exists(inside) else "")
     if not os.access(path, os.X_OK):
         raise _no_python(python, "it cannot be executed")
     return path

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import json
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -361,6 +362,7 @@ def _errors(runtime: Runtime, target: Path) -> Iterator[None]:
             yield
     except GeneratorError as error:
         release = runtime.version.partition("+")[0]
-        anew = f"reinstall torch: {runtime.python} -m pip install --force-reinstall torch=={release}"
+        command = [runtime.python, "-m", "pip", "install", "--force-reinstall", f"torch=={release}"]
+        anew = f"reinstall torch: {shlex.join(command)}"
         hint = "run this again when the machine has less to do" if error.late else anew
         raise PtexploreError(_WHAT, str(error), hint, FAILED) from error

@@ -83,7 +83,7 @@ class Building(Screen[Any]):
 
     def _failed(self, error: PtexploreError) -> None:
         self._job = None
-        parts = (error.message, error.why, f"try: {error.hint}" if error.hint else "")
+        parts = (error.message, error.why, f"try: {error.hint}" if error.hint else "")  # `_show` makes each one line
         self._show([*self._steps, *filter(None, parts)])
 
     def action_leave(self) -> None:

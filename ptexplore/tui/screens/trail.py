@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -428,9 +429,9 @@ class TrailScreen(Screen[None]):
         if name is None:
             self._tell("N steps an operator call: put the cursor on a row of one, or inside of it")
         elif self.session is None:
-            self._tell(f"how this was traced is not known: ptexplore trace … --native-op {name}")
+            self._tell(f"how this was traced is not known: ptexplore trace … --native-op {shlex.quote(name)}")
         elif self.ran is None:  # what a file holds never runs by a key
-            step = f"--rerun --native-op {name}"
+            step = f"--rerun --native-op {shlex.quote(name)}"
             self._tell(
                 f"this trace was not run here: ptexplore trace --load FILE {step} shows what would run, and asks"
             )

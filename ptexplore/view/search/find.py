@@ -431,7 +431,8 @@ class _Search:
     def _note(self, topic: Topic) -> Candidate:
         """A tour, stop or concept, where its stop's anchor is placed: on the first tree that can."""
         stop = topic.stops[0]
-        command = f"ptexplore tour {(topic.name if topic.kind in ('tour', 'note') else stop).replace('#', ' ')}"
+        asked = (topic.name if topic.kind in ("tour", "note") else stop).split("#")
+        command = shlex.join(["ptexplore", "tour", *asked])
         marks = [
             (mark, indexed)
             for indexed in self._trees

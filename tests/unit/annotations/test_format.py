@@ -153,6 +153,8 @@ WRONG_STOP = {
     "lines": ("token: CPU#2", "lines: [3, 1]", "[first, last]"),
     "signature": ("token: CPU#2", "signature: int", "brackets"),
     "see": ('"op:add.Tensor"', '"somewhere"', "`see` holds"),
+    "see no operator": ('"op:add.Tensor"', '"op:aten::add; touch x"', "`see` holds"),
+    "see a line of the shell": ('"op:add.Tensor"', '"op:x$(touch x)"', "`see` holds"),
     "see outside": ("src:c10/core/Blend.h::Blend::numel", "src:../x::y", "`see` holds"),
     "heading id": ("{#first}", "{#First Things}", "ends in an id"),
     "no heading id": (" {#first}", "", "ends in an id"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +18,7 @@ from ptexplore.locations import cache_root, trust_file
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Captured, ResultInfo, Session, TorchInfo, TraceOptions
 from ptexplore.safe_text import revealed
-from ptexplore.workspace.consent import NotYours, allowed_labs, of_page, of_trace
+from ptexplore.workspace.consent import NotYours, allowed_labs, of_page, of_trace, shown_name
 from ptexplore.workspace.opening import check_cache
 
 ASKED = TraceRequest(cwd="/", native=True)
@@ -261,6 +262,25 @@ def test_a_yes_of_another_user_is_none_and_their_cache_is_refused(
     assert refused.value.exit_code == 3
 
 
+def test_a_cache_with_a_link_in_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written and deleted in its folders would lie elsewhere; the cache as a whole may."""
+    (tmp_path / "yours").mkdir()
+    (tmp_path / "large disk" / "index").mkdir(parents=True)
+    (tmp_path / "cache").symlink_to(tmp_path / "large disk")
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    check_cache()
+    for name in ("notes", "checkouts"):
+        (tmp_path / "cache" / name).symlink_to(tmp_path / "yours")
+        with pytest.raises(PtexploreError, match="is a link") as refused:
+            check_cache()
+        command = refused.value.hint.partition(";")[0]
+        assert shlex.split(command) == ["rm", str(tmp_path / "cache" / name)]
+        (tmp_path / "cache" / name).unlink()
+    (tmp_path / "cache" / "notes").symlink_to(tmp_path / "nothing")
+    with pytest.raises(PtexploreError, match="is a link"):
+        check_cache()
+
+
 def test_a_planted_list_in_the_cache_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path))
     (tmp_path / "trusted-notes.json").write_text(f'{{"format": 1, "trusted": {{"{loaded().content}": "x"}}}}')
@@ -282,3 +302,15 @@ def test_a_relative_cache_is_where_the_process_stood(tmp_path: Path, monkeypatch
     assert first == tmp_path / "relative" / tmp_path.name
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert cache_root() == first
+
+
+def test_a_name_among_the_code_looks_like_no_code() -> None:
+    """It stands in one line, written as the code is: a file of notes may be called anything."""
+    name = "the lab l of notes/tours/zz\n" + "\n" * 40 + "the expression:\n    torch.ones(1)\n\u202e.md"
+    shown = shown_name(name)
+    assert shown.isascii() or set(shown) - {"⟨", "⟩"} <= {chr(code) for code in range(0x20, 0x7F)}
+    assert shown == (
+        "the lab l of notes/tours/zz\\n⟨40 empty lines⟩\\nthe expression:\\n    torch.ones(1)\\n\\u202e.md"
+    )
+    assert shown_name("notes/tours/a.md") == "notes/tours/a.md"
+    assert shown_name("a\\nb") == "a\\\\nb", "a backslash of its own is no escape"
