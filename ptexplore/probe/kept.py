@@ -73,7 +73,9 @@ class Kept:
         self._memories: dict[int, int] = {}  # by address: how many bytes of it are kept
         self._bytes = 0
         self.changed: dict[str, None] = {}  # the names of what was put back so far
-        self._seen: dict[int, Any] = {}  # by address, and alive as long as this is
+        # By address, and alive as long as this is. Random numbers that all draw from are put back by `RandomNumbers`.
+        of_all = (*api.random_generators(), random.getstate.__self__)  # type: ignore[attr-defined]
+        self._seen: dict[int, Any] = {id(shared): shared for shared in of_all}
         self._pending = [(name, value) for name, value in reversed(list(values.items()))]
         with api.without_overrides():
             while self._pending and len(self._seen) < MOST_OBJECTS:

@@ -199,3 +199,15 @@ def test_a_function_that_is_replaced_is_seen() -> None:
         assert "replaces torch.nn.functional.gelu" in state.changes()
     finally:
         F.gelu = before
+
+
+def test_random_numbers_that_all_draw_from_are_nobodys_of_setup() -> None:
+    """Functions hold torch's default generator as a default, and none of them has changed by that."""
+    from torch.utils.data import random_split
+
+    assert any(default is torch.default_generator for default in random_split.__defaults__)
+    held = kept.Kept({"random_split": random_split, "draw": random.random, "own": torch.Generator()})
+    torch.randn(1)
+    random.random()
+    assert held.put_back() == []
+    assert not held.changed

@@ -62,6 +62,7 @@ NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
+_LEAF, _LEADS_NOWHERE = "AccumulateGrad", "no input asked for is behind it"  # evaluate_function of engine.cpp: needed_
 _CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # what runs next is the kernel behind the stub
 CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _COPIES = ("c10::", "std::", "at::Tensor::", "at::TensorBase::")  # scopes of what copies arguments
@@ -654,6 +655,8 @@ class _Steps:
         within = replace(around, engine=True, recording=hop.phase != "backward")
         reached = hop.node.reached if hop.node is not None else None
         why = "an error came first" if hop.node is not None and hop.node.failed else "its gradient is taken"
+        # The root is asked for even if no input that was asked for is behind it; a leaf has nothing behind it.
+        why += "" if reached is None or bare(reached) == _LEAF else f", or {_LEADS_NOWHERE}"
         does = f"{bare(reached)} not run: {why}" if reached else "the engine: runs the nodes"
         row = self._row(hop, "", does)
         made = self._made(row, hop, (yield self._all(hop.children, within)), around)

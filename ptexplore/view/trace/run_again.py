@@ -13,6 +13,8 @@ from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.trace.screen import bare
 
 RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch's whose functions compute in backward what was not kept
+# Functions of theirs that run nothing again, each with what they do.
+PREPARES = {"detach_variable": "gives the function inputs of its own: detached, so that they are leaves"}
 NOT_KEPT = "what a checkpoint did not keep"
 MOST = 3  # nodes that are told one by one
 
@@ -33,7 +35,8 @@ def _in_node(node: Hop) -> Iterator[str]:
     """What a node ran again; nodes inside of it, which another backward runs, tell their own."""
     for function in outermost(node.children, lambda hop: _is_run(hop) or _runs_again(hop)):
         again = _without_nodes(function) if function.kind == "python" else ()
-        calls = sum(hop.calls for hop in outermost(again, lambda hop: hop.kind == "op"))
+        work = outermost(again, lambda hop: hop.kind == "op" or _prepares(hop))
+        calls = sum(hop.calls for hop in work if hop.kind == "op")
         if not calls:
             continue
         modules = [hop.module for hop in outermost(again, lambda hop: hop.module is not None) if hop.module is not None]
@@ -41,7 +44,8 @@ def _in_node(node: Hop) -> Iterator[str]:
         counted = f"{calls} operator call{'s' * (calls != 1)}"
         by = f"{function.name}() of {function.source.path}"
         name = bare(node.name).removesuffix("::apply")
-        yield f"run again in backward: {names or NOT_KEPT}, by {by} inside of {name}: {counted}, in its cost"
+        cost = ", in its cost" if node.instructions is not None else ""
+        yield f"run again in backward: {names or NOT_KEPT}, by {by} inside of {name}: {counted}{cost}"
 
 
 def _is_run(hop: Hop) -> bool:
@@ -51,6 +55,10 @@ def _is_run(hop: Hop) -> bool:
 
 def _runs_again(hop: Hop) -> bool:
     return hop.kind == "python" and hop.source.path in RUNS_AGAIN
+
+
+def _prepares(hop: Hop) -> bool:
+    return _runs_again(hop) and hop.name in PREPARES
 
 
 def _without_nodes(hop: Hop) -> Sequence[Hop]:
