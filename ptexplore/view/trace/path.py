@@ -46,7 +46,7 @@ OUTLINE = 0.7  # of the rows: what the order of the calls may take before the co
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
 ALL, BEFORE_CUT = "all instructions", "the instructions before the cut"
-SHARES = "share: of {}, callees included; self: without the rows inside it, so with calls that have no row"
+SHARES = "share: of {}, with callees; self: without the rows inside; no row: most under {:.0%}"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
@@ -62,7 +62,9 @@ NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
-_LEAF, _LEADS_NOWHERE = "AccumulateGrad", "no input asked for is behind it"  # evaluate_function of engine.cpp: needed_
+# Why the engine reaches a node and does not run it (evaluate_function of engine.cpp: captures_, needed_).
+_TAKEN, _LEADS_NOWHERE, _ERROR = "its gradient is taken", "no input asked for is behind it", "an error came first"
+_LEAF = "AccumulateGrad"
 _CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # what runs next is the kernel behind the stub
 CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _COPIES = ("c10::", "std::", "at::Tensor::", "at::TensorBase::")  # scopes of what copies arguments
@@ -160,9 +162,8 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[s
     functions = any(row.what.startswith(("Python", CALLED_BY_PYTHON)) for row in rows if row.level)
     kernels = "; a kernel, if no kernel calls it, is named or counted in one" if maker.least_share == SMALL else ""
     return (
-        SHARES.format(maker.all_that_counts),
+        SHARES.format(maker.all_that_counts, maker.least_share) + kernels,
         *without_rows,
-        f"no row: most of what is under {maker.least_share:.0%}{kernels}",
         *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
     )
 
@@ -654,9 +655,10 @@ class _Steps:
         """The row of the engine, which goes from node to node, with the nodes in it."""
         within = replace(around, engine=True, recording=hop.phase != "backward")
         reached = hop.node.reached if hop.node is not None else None
-        why = "an error came first" if hop.node is not None and hop.node.failed else "its gradient is taken"
         # The root is asked for even if no input that was asked for is behind it; a leaf has nothing behind it.
-        why += "" if reached is None or bare(reached) == _LEAF else f", or {_LEADS_NOWHERE}"
+        ended = _TAKEN if reached is None or bare(reached) == _LEAF else _LEADS_NOWHERE
+        reasons = (_ERROR, ended) if hop.node is not None and hop.node.failed else dict.fromkeys((_TAKEN, ended))
+        why = ", or ".join(reasons)
         does = f"{bare(reached)} not run: {why}" if reached else "the engine: runs the nodes"
         row = self._row(hop, "", does)
         made = self._made(row, hop, (yield self._all(hop.children, within)), around)

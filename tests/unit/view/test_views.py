@@ -281,7 +281,7 @@ def test_where_the_engine_ran_no_node_it_does_not_say_that_it_runs_them() -> Non
     assert rows[-1].what == "AccumulateGrad not run: its gradient is taken"
     failed = replace(reached, node=NodeRef(reached="torch::autograd::AccumulateGrad", failed=True))
     rows = view(a_trail(an_operator(10), node, failed), Options(view="path")).table
-    assert rows[-1].what == "AccumulateGrad not run: an error came first"
+    assert rows[-1].what == "AccumulateGrad not run: an error came first, or its gradient is taken"
 
 
 def test_a_closed_function_of_python_says_what_is_in_it() -> None:
@@ -366,7 +366,7 @@ def test_operators_without_a_row_are_counted_with_their_share() -> None:
     operators = [row.name for row in page.table if row.name.startswith("aten::")]
     assert operators == ["aten::einsum", "aten::bmm"]
     assert "no row: 6 of 8 operator calls (20% of all instructions); the view operators lists them" in page.left_out
-    assert "no row: most of what is under 5%" in page.left_out
+    assert any("no row: most under 5%" in line for line in page.left_out)
     whole = view(a_trail(an_operator(10, "aten::einsum", big, instructions=1000)), Options(view="path"))
     assert not [line for line in whole.left_out if "operator calls" in line]
 
