@@ -1711,19 +1711,19 @@ def test_a_subclass_made_of_a_tensor_names_the_operator_that_makes_it(compiler_c
     assert "aten::alias: AutogradCPU → ADInplaceOrView → CPU" in row, shown.out
 
 
-PACKED = "torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 1]), batch_first=True).data"
+OF_A_SEQUENCE = "torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 1]), batch_first=True).data"
 
 
 def test_of_operator_calls_without_a_row_all_are_counted(command: InProcess) -> None:
     """Those too of which a kernel marks itself what no frame tells (`aten::view` inside of `aten::cat`)."""
     code = f"""
 x = torch.randn(2, 3, 4)
-{PACKED}
+{OF_A_SEQUENCE}
 with torch.profiler.profile() as seen:
-    {PACKED}
+    {OF_A_SEQUENCE}
 print(json.dumps(sum(event.name.startswith("aten::") for event in seen.events())))
 """
-    result = command("trace", PACKED, "--var", "x=torch.randn(2, 3, 4)", "--view", "path")
+    result = command("trace", OF_A_SEQUENCE, "--var", "x=torch.randn(2, 3, 4)", "--view", "path")
     said = re.search(r"no row: (\d+) of (\d+) operator calls", result.out)
     assert said is not None, result.out
     assert int(said[2]) == torch_says(code)
