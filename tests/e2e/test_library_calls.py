@@ -145,6 +145,24 @@ def test_one_operator_call_that_was_stepped(
         assert any(told_of in text for text in sentences), sentences
 
 
+def test_a_closed_row_names_what_a_library_computed_and_not_the_copies_alone(command: InProcess) -> None:
+    """A recurrent network's first screen has no room for what is inside of each `addmm`: the bias is copied first."""
+    alone = """
+import torch
+torch.set_num_threads(1)
+net, x = torch.nn.RNN(3, 4, 2), torch.randn(2, 2, 3)
+net(x)
+"""
+    assert {"SGEMM"} == {what for _, what, _, _ in printed(alone)}
+    shown = command("trace", "net(x)", "--setup", "net = torch.nn.RNN(3, 4, 2)", "--var", "x=torch.randn(2, 2, 3)",
+                    "--view", "path", env={"COLUMNS": "110"})  # fmt: skip
+    if "share" not in shown.out:
+        pytest.skip("no native pass here")
+    told = [line for line in shown.out.splitlines() if "aten::addmm" in line]
+    assert told, shown.out
+    assert all("copy_kernel, MKL SGEMM" in line for line in told), shown.out
+
+
 def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> None:
     """Neither is theirs shown as the expression's own, nor what the expression prints taken for theirs."""
     fake = "onednn_verbose,v1,primitive,exec,cpu,matmul,mine,undef,src,,,9x9,1.5"

@@ -103,6 +103,7 @@ class _Step:
     is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
     is_work: bool = False  # the elements are computed there, or in a step inside
     is_kernel: bool = False  # it is the kernel behind a dispatch stub
+    is_library: bool = False  # it is a call into a linked library, which named what it did
     is_loop: bool = False  # it is the loop over the elements
     is_key: bool = False
     is_choice: bool = False  # it decides what computes: shown however little it cost
@@ -285,7 +286,7 @@ def _highest(dispatch: Dispatch) -> str:
 
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
-    """The names of the kernels that these steps were seen to run."""
+    """The names of the kernels that these steps were seen to run, and of what linked libraries did in them."""
     pending = list(steps)[::-1]
     while pending:
         step = pending.pop()
@@ -293,6 +294,8 @@ def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
             if step.row.status in ("observed", "inlined"):
                 yield step.row.name.partition("<")[0]
             yield from step.kernels
+        elif step.is_library:
+            yield step.row.name
         else:
             pending += reversed(step.inner)
 
@@ -605,6 +608,7 @@ class _Steps:
         if hop.kind == "closed":
             made = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
+            made.is_library = hop.library is not None
             return made
         asked = self._asked(hop)
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
