@@ -12,7 +12,7 @@ from ptexplore.errors import USAGE, cache_errors
 from ptexplore.render.terminal.console import PIPE_WIDTH, make_console
 
 
-@pytest.mark.parametrize("arguments", [["op", "add"], ["trace", "a + b"], ["notes", "check"]])
+@pytest.mark.parametrize("arguments", [["op", "add"], ["trace", "a + b"]])
 def test_a_folder_that_was_deleted_is_named(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
