@@ -87,23 +87,6 @@ def test_where_the_system_refuses_it_goes_on_and_says_so(cli: Cli, tmp_path: Pat
     assert text in " ".join(refused("trace", "torch.add(a, b)").out.split())
 
 
-ONCE_MORE = "def f():\n    open({file!r}, 'a').write('.')\n    return torch.neg(torch.ones(3))"
-TWO_WAYS = "def f():\n    torch.neg(torch.ones(3)) if not hasattr(math, 'seen') else None\n    math.seen = True\n"
-
-
-@pytest.mark.parametrize("setup, runs", [("", 1 + 3 * 2), (TWO_WAYS, 1 + 2 + 3 * 3)])
-def test_how_often_an_expression_runs(command: InProcess, tmp_path: Any, setup: str, runs: int) -> None:
-    """Its first run, then each of three passes once it is warm: after one run, or two where the second called others.
-
-    A clock decides nothing of it.
-    """
-    file = tmp_path / "ran"
-    told = ONCE_MORE.format(file=str(file))
-    code = setup + told.partition("\n")[2] if setup else told
-    command("trace", "f()", "--setup", code, "--no-native", "--json")
-    assert len(file.read_text()) == runs
-
-
 ADD = "b = torch.add(a, a)\n"
 SHORT = {
     "three lines": ADD + ADD,
