@@ -389,14 +389,14 @@ class ThrownError(Recorded, frozen=True):
     """
 
     message: str  # the error's own words
-    function: str  # the function that threw, without its scope; with it where `by` is told
+    function: str  # the function that threw, without its scope; with it if `by` is given
     file: str = ""  # as the binary names it; empty where it keeps none
     line: Count | None = None  # the line in it
     stack: tuple[CppFunction, ...] = ()  # the functions of C++ that it left, innermost first
     elsewhere: bool = False  # whether another process of the program threw it, which has a stack of its own
     by: str = ""  # what it called: `PyErr_SetString` of Python, `throw` of C++; empty where torch keeps the line
     type: str = ""  # where it threw: the class of what it threw
-    raiser: CppFunction | None = None  # the function, where `by` is told: of any library
+    raiser: CppFunction | None = None  # the function, if `by` is given: of any library
 
 
 class PythonPlace(Struct, frozen=True):

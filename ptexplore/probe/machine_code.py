@@ -591,6 +591,21 @@ NOTED_WORDS = NOTE - N_WORDS  # bytes
 _GETPID = 39
 
 
+def _kept_stack(number: int, backtrace: int) -> str:
+    """Keep what a system call of that number gives, a process's or a thread's number, and the stack, in a note."""
+    return f"""
+    movabs rax, {number}
+    syscall
+    mov [rbx + {N_PROCESS}], rax
+    mov rdi, rbx
+    add rdi, {N_STACK}
+    movabs rsi, {NOTED_DEPTH}
+    movabs rax, {backtrace}
+    call rax
+    mov [rbx + {N_DEPTH}], rax
+"""
+
+
 def error_note(notes: int, constructor: int, backtrace: int, *, counted_strings: bool) -> str:
     """Note an error that is being made, and go on to its constructor, c10::Error::Error(SourceLocation, std::string).
 
@@ -640,15 +655,7 @@ copy:
     sub rcx, 1
     jmp copy
 copied:
-    movabs rax, {_GETPID}
-    syscall
-    mov [rbx + {N_PROCESS}], rax
-    mov rdi, rbx
-    add rdi, {N_STACK}
-    movabs rsi, {NOTED_DEPTH}
-    movabs rax, {backtrace}
-    call rax
-    mov [rbx + {N_DEPTH}], rax
+    {_kept_stack(_GETPID, backtrace)}
     pop rax
     add rax, 1
     mov [rbx + {N_DONE}], rax
@@ -714,15 +721,7 @@ copied:
     movabs rcx, 0
     {words if has_words else ""}
     mov [rbx + {N_LENGTH}], rcx
-    movabs rax, {_GETTID}
-    syscall
-    mov [rbx + {N_PROCESS}], rax
-    mov rdi, rbx
-    add rdi, {N_STACK}
-    movabs rsi, {NOTED_DEPTH}
-    movabs rax, {backtrace}
-    call rax
-    mov [rbx + {N_DEPTH}], rax
+    {_kept_stack(_GETTID, backtrace)}
     mov rax, [rsp + 16]
     add rax, 1
     mov [rbx + {N_DONE}], rax

@@ -3,7 +3,7 @@
 From 3.12 on it warns of a fork where the process has another thread, as the system counts them. The recorder's own
 watcher is one, and the first use of torch's profiler begins one that stays until the process ends. So while the program
 forks, a filter of ours stands before those of the `warnings` module. It holds for that warning, and only where every
-other thread is of ours; no other filter is changed, and none that was told before is told again.
+other thread is of ours; no other filter is changed, and no warning that was shown before is shown again.
 """
 
 from __future__ import annotations

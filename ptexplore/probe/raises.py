@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import ctypes
 import re
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from . import machine_code as code
-from .throws import OWN_FRAMES, JumpTables, NoNotes, address_of
+from .throws import JumpTables, NoNotes, address_of
 
 # Each with whether its second argument is text. The first is the exception's class, of __cxa_throw the object.
 WATCHED = {
@@ -104,15 +103,8 @@ class RaiseLog(JumpTables):
 
     def _notes_made(self) -> Iterator[Raise]:
         """The notes since the log is on, in order."""
-        count = self._count()
-        for number in range(max(self._since, count - code.NOTES), count):
-            begin = code.NOTE * (1 + number % code.NOTES)
-            data = self._notes[begin : begin + code.NOTE]
-            done, which, first, second, thread, length, depth = struct.unpack_from("<7Q", data)
-            if done == number + 1:
-                stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
-                words = data[code.N_WORDS : code.N_WORDS + length]
-                yield Raise(number, NAMES[which], first, second, words, thread, stack[OWN_FRAMES:])
+        for number, (which, first, second, thread, _), words, stack in self._written():
+            yield Raise(number, NAMES[which], first, second, words, thread, stack)
 
 
 def _type_name(info: int) -> str:

@@ -145,6 +145,18 @@ class JumpTables:
         if self._mprotect(ctypes.c_void_p(begin), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC):
             raise NoNotes("the system gives no memory that can be executed")
 
+    def _written(self) -> Iterator[tuple[int, tuple[int, ...], bytes, tuple[int, ...]]]:
+        """What is noted since the log is on, in order: number, five words, the text, and the places of the stack."""
+        count = self._count()
+        for number in range(max(self._since, count - code.NOTES), count):
+            begin = code.NOTE * (1 + number % code.NOTES)
+            data = self._notes[begin : begin + code.NOTE]
+            done, *words, depth = struct.unpack_from("<7Q", data)
+            if done == number + 1:
+                stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
+                text = data[code.N_WORDS : code.N_WORDS + min(words[-1], code.NOTED_WORDS)]
+                yield number, tuple(words), text, stack[OWN_FRAMES:]
+
     def _programs(self, backtrace: int) -> dict[bytes, str]:
         """What runs first, by the name of the function. Raises NoNotes where this torch or Python has none of them."""
         raise NotImplementedError
@@ -307,16 +319,9 @@ class ThrowLog(JumpTables):
 
     def _notes_made(self) -> Iterator[Note]:
         """The notes since the log is on, in order."""
-        count = self._count()
-        for number in range(max(self._since, count - code.NOTES), count):
-            begin = code.NOTE * (1 + number % code.NOTES)
-            data = self._notes[begin : begin + code.NOTE]
-            done, function, file, line, process, length, depth = struct.unpack_from("<7Q", data)
-            if done == number + 1:
-                stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
-                words = data[code.N_WORDS : code.N_WORDS + min(length, code.NOTED_WORDS)]
-                place = _text_at(function), _text_at(file), line & 0xFFFFFFFF
-                yield Note(number, process, words, length, *place, stack[OWN_FRAMES:])
+        for number, (function, file, line, process, length), words, stack in self._written():
+            place = _text_at(function), _text_at(file), line & 0xFFFFFFFF
+            yield Note(number, process, words, length, *place, stack)
 
 
 def address_of(function: Any) -> int:

@@ -28,9 +28,8 @@ MANY, ONE = 0.5, 0.4
 ALONE = "alone"  # a run without recorders
 LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over
 BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unless code of C does not end
-LOOKS = tuple(
-    1 / part for part in (64, 32, 16, 8, 4, 2)
-)  # parts of its time at which a run looks how much it has recorded
+# Parts of its time at which a run looks how much it has recorded.
+LOOKS = tuple(1 / part for part in (64, 32, 16, 8, 4, 2))
 TELLING = 20.0  # seconds that a run has, at least, to say what it saw when its time is over
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
@@ -60,7 +59,7 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
 
 
 class _Runs:
-    """The runs of one request, each in a child of its own: what comes of them, and whom it is told."""
+    """The runs of one request, each in a child of its own: and where their answers go."""
 
     def __init__(self, request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
         """`request` is what the children know; of the request of a run they are told what differs from it."""
@@ -78,7 +77,7 @@ class _Runs:
     def forked(
         self, recorder: str, request: dict[str, Any], limit: TimeLimit | None = None, begins: str = "begin"
     ) -> ChildOutcome:
-        """One run: its outcome, of which nothing is told yet but that it `begins`."""
+        """One run: its outcome. Only that it `begins` has been sent yet."""
         self.channel.send({"type": begins, "recorder": recorder})
         was = self._request
         changed = {name: value for name, value in request.items() if name not in was or was[name] is not value}

@@ -46,7 +46,7 @@ def seen():
           signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGALRM), importlib._bootstrap._find_and_load.__module__, flush=True)
 """
 
-# The same for a script: it is recorded whole, or not at all. Its error is told by ptexplore, and not printed by Python.
+# The same for a script: it is recorded whole, or not at all. ptexplore reports its error; Python does not print it.
 BEGIN_SCRIPT = """
 import contextlib, os, signal, sys, threading
 import torch

@@ -186,7 +186,7 @@ def test_what_dies_before_the_expression_says_where(command: InProcess, given: t
 
 
 def test_faulthandler_that_was_on_before_has_its_say(cli: Cli, tmp_path: Path) -> None:
-    """PYTHONFAULTHANDLER=1: what ran is told all the same, and Python's own text has the program's frames."""
+    """PYTHONFAULTHANDLER=1: the trace has what ran all the same, and Python's own text has the program's frames."""
     script = tmp_path / "dies.py"
     script.write_text(SCRIPT.format(how="ctypes.string_at(0)"))
     asked = ("trace", "--script", str(script))

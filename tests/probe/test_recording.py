@@ -1178,7 +1178,7 @@ def interrupted_at(wanted: str, fault: type[BaseException]) -> tuple[Interrupted
 
 @pytest.mark.parametrize("fault", [MemoryError, KeyboardInterrupt])
 def test_a_fold_that_is_interrupted_at_any_line_keeps_what_it_had(fault: type[BaseException]) -> None:
-    """A row is whole or is not there: what ran before and after is told, and the order can be read."""
+    """A row is whole or is not there: what ran before and after is there, and the order can be read."""
 
     def called(program: Program) -> list[str]:
         """The operators that Python called, in order; the order must be readable."""

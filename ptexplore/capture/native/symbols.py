@@ -150,12 +150,12 @@ class Elf:
 
     @cached_property
     def _begins(self) -> dict[int, tuple[str, int]]:
-        """By address where a function begins, in an extension of torch's that was compiled with -g."""
+        """By address where a function begins, in an extension of torch that was compiled with -g."""
         return begins(self._section) if self.is_extension and self._section(".debug_line") else {}
 
     @cached_property
     def is_extension(self) -> bool:
-        """Whether it is an extension of torch's: what is linked to c10, and is not torch."""
+        """Whether it is an extension of torch: what is linked to c10, and is not torch."""
         return not self.library.startswith(_TORCHS) and b"\0libc10.so" in self._section(".dynstr")
 
     def _section(self, name: str) -> bytes:

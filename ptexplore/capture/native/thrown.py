@@ -17,18 +17,17 @@ from msgspec import to_builtins
 
 from ptexplore.capture.failures import without_stack
 from ptexplore.capture.native.symbols import Elf, NotElf, demangle
+from ptexplore.cpp.library_names import OPENMP, STANDARD, SYSTEMS
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import CppFunction
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
 OURS = ("libtorch", "libc10")  # the libraries whose functions are told
-INTERPRETER = ("libpython", "python")
-CALL_BACK = ("libgomp", "libiomp", "libomp", "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
+CALL_BACK = (*OPENMP, "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
 HANDS_ON = "std::__exception_ptr::exception_ptr"  # among the parameters of what makes an error of C++ one of Python's
 THROW = "throw"
-STANDARD = ("libstdc++", "libc++")  # functions such as std::__throw_out_of_range throw for their callers
 _CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
 
 
@@ -114,7 +113,7 @@ def stack_at(places: Sequence[tuple[str, int] | None], cache: Path) -> Iterator[
 
 def _told_library(path: str, cache: Path) -> Elf | None:
     """The library, if it is torch's or an extension's; None for any other, and for one that cannot be read."""
-    if not _is_ours(path) and os.path.basename(path).startswith((*INTERPRETER, *STANDARD, *CALL_BACK)):
+    if not _is_ours(path) and os.path.basename(path).startswith((*SYSTEMS, *CALL_BACK)):
         return None
     try:
         library = Elf(path, cache)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from ptexplore.cpp.library_names import INTERPRETER
 from ptexplore.cpp.symbol_names import Name, arguments_of, parse, pointed, split
 from ptexplore.model.observed import PythonCode, SteppedCalls
 from ptexplore.model.trace import walk
 
 _OPEN = ("libtorch", "libc10")
-_INTERPRETER = ("libpython", "python")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Function:
     @cached_property
     def is_interpreter(self) -> bool:
         """Whether it is CPython's own, or of one of its extension modules."""
-        return self.closed and (self.library.startswith(_INTERPRETER) or ".cpython-" in self.library)
+        return self.closed and (self.library.startswith(INTERPRETER) or ".cpython-" in self.library)
 
     @property
     def shown(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
+from ptexplore.cpp.library_names import SYSTEMS
 from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import UNSEEN, PythonCode
 from ptexplore.model.places import SourceRef
@@ -238,15 +239,11 @@ class Draft:
     children: list[Draft] = field(default_factory=list)
 
 
-# Libraries that are neither torch's nor an extension's, by how their names begin: Python's, C's and those of loops.
-_OTHERS = ("libpython", "python", "libc.", "libgcc", "libstdc++", "libgomp", "libiomp", "libomp", "ld-linux")
-
-
 def _is_in_extension(frame: NativeFrame) -> bool:
     """Whether a function of an extension's C++ is around a frame, and no Python between them."""
     around = frame.parent
     while around is not None and around.function.code is None:
-        if around.function.closed and not around.function.library.startswith(_OTHERS):
+        if around.function.closed and not around.function.library.startswith(SYSTEMS):
             return True
         around = around.parent
     return False

@@ -312,7 +312,7 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
 
 
 def _is_yours(hop: Hop) -> bool:
-    """Whether it is a call of a function of Python that you gave: its line is known, in no file of torch's."""
+    """Whether it is a call of a function of Python that you gave: its line is known, in no file of torch."""
     return hop.kind == "python" and hop.source.path is None and hop.source.line is not None
 
 

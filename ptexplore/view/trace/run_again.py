@@ -12,7 +12,7 @@ from ptexplore.model.nesting import outermost
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.trace.screen import bare
 
-RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch's whose functions compute in backward what was not kept
+RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch whose functions compute in backward what was not kept
 # Functions of theirs that run nothing again, each with what they do.
 PREPARES = {"detach_variable": "gives the function inputs of its own: detached, so that they are leaves"}
 NOT_KEPT = "what a checkpoint did not keep"
@@ -20,7 +20,7 @@ MOST = 3  # nodes that are told one by one
 
 
 def run_again(trail: Trail) -> tuple[str, ...]:
-    """A line for each node of backward in which a function of torch's ran a part of forward again, with what that was.
+    """A line for each node of backward in which a function of torch ran a part of forward again, with what that was.
 
     Returns nothing for a program: of its calls one of a route is known.
     """
