@@ -8,13 +8,14 @@ import functools
 import inspect
 import os
 import sqlite3
+import stat
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ptexplore.writing import empty_beside, put_in_place
 
@@ -26,6 +27,69 @@ if TYPE_CHECKING:
 
 _UNREADABLE = (ValueError, IndexError, KeyError, TypeError, zlib.error)  # what a row gives whose bytes were changed
 _Asked = TypeVar("_Asked", bound=Callable[..., Any])
+
+JOURNAL = "-journal"
+BESIDE = (JOURNAL, "-wal", "-shm")  # endings of the files that SQLite has beside a database, while it is written
+# Both of https://www.sqlite.org/fileformat2.html: "The Rollback Journal" begins so, and one that names a file which
+# several databases share ends so; byte 18 and 19 of a database's header are 1 unless it has a write-ahead log.
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+_HEADER, _WITHOUT_LOG = slice(18, 20), b"\x01\x01"
+_MODES = {"read": "mode=ro", "change": "mode=rw", "unchanging": "mode=ro&immutable=1"}
+
+
+def connected(path: Path, mode: Literal["read", "change", "unchanging"], seconds: float = 5.0) -> sqlite3.Connection:
+    """A connection to the database at `path`, which waits as many seconds for another one that writes.
+
+    A cache may be somebody else's: what no writer of ours leaves (`_planted`) is put away with the database before
+    SQLite sees it, which would delete the file that such a journal names. Raises sqlite3.Error.
+    """
+    try:
+        why = _planted(path)
+    except OSError as error:
+        raise sqlite3.OperationalError(f"it cannot be read: {error.strerror}") from error
+    if why is not None:
+        for file in (*beside(path), path):
+            with contextlib.suppress(OSError):
+                file.unlink()
+        raise sqlite3.DatabaseError(why)
+    uri = f"{path.resolve().as_uri()}?{_MODES[mode]}"
+    db = sqlite3.connect(uri, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
+    try:
+        if db.execute("SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index')").fetchone():
+            raise sqlite3.DatabaseError("it has views or triggers, which ptexplore makes none of")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def beside(path: Path) -> Iterator[Path]:
+    """What SQLite may have beside the database at `path`."""
+    return (path.with_name(f"{path.name}{ending}") for ending in BESIDE)
+
+
+def _planted(path: Path) -> str | None:
+    """Why a database, or what lies beside it, is none that ptexplore wrote; None if it may be one."""
+    with path.open("rb") as database:
+        mode = database.read(_HEADER.stop)[_HEADER]
+    if mode not in (b"", _WITHOUT_LOG):
+        return "it has a write-ahead log, which ptexplore makes none of"
+    for file in beside(path):
+        with contextlib.suppress(FileNotFoundError):
+            if not stat.S_ISREG(file.lstat().st_mode):
+                return f"{file.name} is no regular file"
+            if not file.name.endswith(JOURNAL):
+                return f"{file.name} is of a write-ahead log, which ptexplore makes none of"
+            if _end(file) == _NAMES_ANOTHER:
+                return f"{file.name} names another file, which SQLite would delete"
+    return None
+
+
+def _end(file: Path) -> bytes:
+    """The last bytes of a file, as many as the mark has."""
+    with file.open("rb") as journal:
+        journal.seek(max(0, journal.seek(0, os.SEEK_END) - len(_NAMES_ANOTHER)))
+        return journal.read()
 
 
 class Database(ABC):
@@ -134,6 +198,8 @@ class DatabaseWriter(ABC):
                     self._db.execute("COMMIT")
                 if self._aside is not None:
                     self._db.close()
+                    for file in beside(self.path):  # of the one before, by which SQLite would undo this one
+                        file.unlink(missing_ok=True)
                     put_in_place(self._aside, self.path)
         finally:
             self._db.close()  # rolls back what was not committed

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
@@ -51,29 +52,33 @@ def unwatched(title: str) -> AbstractContextManager[Progress]:
 
 
 def check_cache() -> None:
-    """Raise PtexploreError if the cache belongs to another user, who could decide what is shown, and what runs.
+    """Raise PtexploreError if the cache, or a part of it, is another user's, who could decide what is shown and runs.
 
     Root's is good: an administrator may have built one for all. One with links in it is not: what is written and
     deleted in its folders would lie elsewhere. The cache itself may be a link, which its user made.
     """
     root = cache_root()
     try:
-        owner = os.stat(root).st_uid
+        _refuse_others(root, os.stat(root))
+        with os.scandir(root) as entries:
+            inner = [Path(entry.path) for entry in entries]
     except OSError:  # it is not there yet, or whoever reads it says why not
         return
-    if owner not in (os.geteuid(), 0):
-        why = "its indexes, generated C++ and checkouts are what its owner made of them"
+    for path in sorted(inner):
+        with suppress(FileNotFoundError):  # what another command has just deleted
+            state = os.lstat(path)
+            _refuse_others(path, state)
+            if stat.S_ISLNK(state.st_mode):
+                why = "what is written and deleted in a cache would lie elsewhere"
+                hint = f"rm {shlex.quote(str(path))}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
+                raise PtexploreError(f"{path} is a link", why, hint, MISSING)
+
+
+def _refuse_others(path: Path, state: os.stat_result) -> None:
+    if state.st_uid not in (os.geteuid(), 0):
+        why = "a cache's indexes, generated C++ and checkouts are what its owner made of them"
         hint = "PTEXPLORE_CACHE=FOLDER, one of your own"
-        raise PtexploreError(f"the cache {root} belongs to another user", why, hint, MISSING)
-    try:
-        with os.scandir(root) as entries:
-            linked = next((entry.path for entry in entries if entry.is_symlink()), None)
-    except OSError:  # as above
-        return
-    if linked is not None:
-        why = "what is written and deleted in a cache would lie elsewhere"
-        hint = f"rm {shlex.quote(linked)}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
-        raise PtexploreError(f"{linked} is a link", why, hint, MISSING)
+        raise PtexploreError(f"the cache belongs to another user: {path}", why, hint, MISSING)
 
 
 # --- the installed torch ---

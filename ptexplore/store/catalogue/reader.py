@@ -26,7 +26,7 @@ from ptexplore.model.operators import (
 )
 from ptexplore.model.symbols import Symbol
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
-from ptexplore.store.database import Database
+from ptexplore.store.database import Database, connected
 
 
 def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], count: int) -> list[str]:
@@ -87,8 +87,7 @@ class Store(Database):
             raise FileNotFoundError(path)
         try:
             # immutable: nothing ever changes a catalogue in place, and no lock file appears in a read-only cache
-            uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-            db = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            db = connected(path, "unchanging")
             version = db.execute("PRAGMA user_version").fetchone()[0]
             pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
             if version != CATALOGUE_FORMAT or pages * size != path.stat().st_size:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.source.canonical import area
-from ptexplore.store.database import Database
+from ptexplore.store.database import JOURNAL, Database, connected
 from ptexplore.store.index.rows import FORMAT, RECIPE
 
 if TYPE_CHECKING:
@@ -65,13 +65,10 @@ def _check(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _connection(path: Path) -> sqlite3.Connection:
-    journal = path.with_name(f"{path.name}-journal")
+    journal = path.with_name(f"{path.name}{JOURNAL}")
     if journal.exists() and journal.stat().st_size:
         # A writer was killed, or is at work: whoever may write puts things right before anyone reads.
-        recovering = sqlite3.connect(path, timeout=_BUSY)
-        recovering.execute("SELECT count(*) FROM meta").fetchone()
-        recovering.close()
-    uri = f"{path.resolve().as_uri()}?mode=ro"
-    db = sqlite3.connect(uri, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+        connected(path, "change", _BUSY).close()
+    db = connected(path, "read", _BUSY)
     db.create_function("area", 1, area, deterministic=True)  # what readers mean stands before what they seldom do
     return db

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from ptexplore.model.symbols import Extractor, RefLines
-from ptexplore.store.database import DatabaseWriter, disk_told
+from ptexplore.store.database import DatabaseWriter, connected, disk_told
 from ptexplore.store.index import rows as packed
 from ptexplore.store.index.opening import StaleIndex
 
@@ -43,7 +43,7 @@ class IndexWriter(DatabaseWriter):
             if anew:
                 self._begin_anew()
             else:
-                self._db = sqlite3.connect(path, isolation_level=None, timeout=60)
+                self._db = connected(path, "change", 60)
                 self._db.execute("PRAGMA cache_size = -65536")
                 self._db.execute("BEGIN IMMEDIATE")
             self._next = int(self.meta("next_file") or 1)

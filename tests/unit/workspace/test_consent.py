@@ -260,6 +260,12 @@ def test_a_yes_of_another_user_is_none_and_their_cache_is_refused(
     with pytest.raises(PtexploreError, match="another user") as refused:
         check_cache()
     assert refused.value.exit_code == 3
+    os.chown(tmp_path / "planted", os.geteuid(), -1)
+    (tmp_path / "planted" / "index").mkdir()
+    check_cache()
+    os.chown(tmp_path / "planted" / "index", 12345, -1)
+    with pytest.raises(PtexploreError, match=r"another user: .*planted/index"):
+        check_cache()
 
 
 def test_a_cache_with_a_link_in_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
