@@ -120,9 +120,10 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
         request, timeout=asked.timeout, native_most=asked.native_most, native=asked.native,
         native_op=asked.native_op or options.native_op,
     )  # fmt: skip
-    script = _script(request.script, file) if request.script is not None else b""
+    script = b""
     if request.script is not None:
-        request = replace(request, script_sha256=hashlib.sha256(script).hexdigest())
+        path, script = _script(request.script, file)
+        request = replace(request, script=path, script_sha256=hashlib.sha256(script).hexdigest())
     code = tuple(_parts(replace(request, native_op=options.native_op), script.decode("utf-8-sig")))
     return NotYours(request, f"the saved trace {file}", file, _hash(code), code, hint)
 
@@ -134,7 +135,7 @@ _TOLD_ELSEWHERE = ("script", "variables", "setup", "contexts", "backward", "time
 def _parts(request: TraceRequest, script: str = "") -> Iterator[tuple[str, str]]:
     """All code of a request, in the order in which it runs, and how it runs; `script` is the script's text."""
     if request.script is not None:
-        yield f"the script {json.dumps(os.path.abspath(request.script))}", script
+        yield f"the script {json.dumps(request.script)}", script
     for number, code in enumerate(request.setup, 1):
         yield f"--setup {number}", code
     for name, value in request.variables:
@@ -151,10 +152,15 @@ def _parts(request: TraceRequest, script: str = "") -> Iterator[tuple[str, str]]
         yield "run with", "\n".join(how)
 
 
-def _script(script: str, file: str) -> bytes:
-    """The bytes of a script as it lies here now, which are UTF-8. Raises PtexploreError."""
+def _script(script: str, file: str) -> tuple[str, bytes]:
+    """The real path of a script, and its bytes as it lies here now, which are UTF-8. Raises PtexploreError.
+
+    What a script imports lies beside it and is not shown: no link, and no folder that the path goes back from, may
+    decide where that is.
+    """
     try:
-        descriptor = os.open(script, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        path = os.path.realpath(script)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(0, "it is no regular file")
@@ -168,7 +174,7 @@ def _script(script: str, file: str) -> bytes:
         if encoding not in _AS_SHOWN:
             raise ValueError(f"it says that it is written in {encoding}, and only UTF-8 is shown as it would run")
         data.decode("utf-8-sig")
-        return data
+        return path, data
     except (OSError, ValueError, SyntaxError) as error:
         why = f"its script {script[:200]}: {getattr(error, 'strerror', None) or error}"
         raise PtexploreError(f"{file} cannot be run again", why, "ptexplore trace --script FILE", USAGE) from error

@@ -141,8 +141,9 @@ def _words(tour: Tour, stop: Stop) -> dict[str, str]:
     ids = [each.id for each in tour.stops]
 
     def to_step(match: re.Match[str]) -> str:
-        # Step 1 is the introduction, so stop n is step n + 1.
-        return f"[{match[1]}][#{ids.index(match[2]) + 2}]" if match[2] in ids else match[1]
+        # Step 1 is the introduction, so stop n is step n + 1. What links to no stop stays as it is: without it, what
+        # stands on its two sides could become a picture, or HTML.
+        return f"[{match[1]}][#{ids.index(match[2]) + 2}]" if match[2] in ids else match[0]
 
     return {"title": stop.title, "description": _LINK.sub(to_step, "\n\n".join(parts))}
 

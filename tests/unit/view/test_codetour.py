@@ -93,6 +93,19 @@ def test_nothing_in_a_tour_is_offered_to_be_run(body: str) -> None:
         assert {scheme[1].lower() for scheme in schemes if scheme} <= {"http", "https"}, words
 
 
+@pytest.mark.parametrize(
+    "body", ["[!](#nothing)[x](http://evil.example/y.png)", "<[](#nothing)img src=https://evil.example/x.png>",
+             '<[](#nothing)a href="https://evil.example/">', "[!](#here)[x](http://evil.example/y.png)"],
+)  # fmt: skip
+def test_a_link_to_a_stop_makes_no_picture_and_no_html_of_what_is_beside_it(body: str) -> None:
+    read = exported(body)
+    assert read
+    for words in read:
+        blocks = MarkdownIt("commonmark").parse(words)
+        kinds = {token.type for block in blocks for token in (block, *(block.children or ()))}
+        assert not kinds & {"image", "html_inline", "html_block"}, words
+
+
 def test_a_name_with_backticks_and_a_reason_stay_words() -> None:
     _, words = exported("Text.", "x` [Install](command:evil) `y")
     assert links(words) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import stat
@@ -101,6 +102,27 @@ def test_only_the_whole_hash_names_it() -> None:
     assert not any(found.is_named(found.content[:digits]) for digits in (0, 12, 32, 63))
     for digits in ("", found.content[:11], "0" * 64, f"{found.content}0"):
         assert not found.is_named(digits)
+
+
+def test_a_yes_is_for_the_place_where_a_script_really_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies beside it is imported, and not shown: no spelling of a path makes another place the same one."""
+    for folder in ("mine", "theirs/deep/mine"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "train.py").write_text("import helper")
+    mine, theirs = str(tmp_path / "mine/train.py"), str(tmp_path / "theirs/deep/mine/train.py")
+    loaded(script=mine).allow()
+    (tmp_path / "link").symlink_to("theirs/deep/mine")
+    for spelled in (f"{tmp_path}/link/../mine/train.py", f"{tmp_path}/link/train.py"):
+        assert Path(spelled).samefile(theirs)
+        asked = loaded(script=spelled)
+        assert not asked.is_allowed
+        assert json.dumps(theirs) in "\n".join(asked.lines())
+        assert asked.request.script == theirs
+    monkeypatch.chdir(tmp_path / "theirs/deep/mine")
+    for spelled in ("/proc/self/cwd/train.py", "train.py"):
+        assert not loaded(script=spelled).is_allowed
+    monkeypatch.chdir(tmp_path / "mine")
+    assert loaded(script="train.py").is_allowed
 
 
 @pytest.mark.parametrize("expression", ["--json", "-x", "--script=/tmp/x.py"])
