@@ -219,7 +219,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         from ptexplore.view.trace.stacks import stacks_of
         from ptexplore.workspace.saved_traces import write_file
 
-        write_file(Path(file), exported(stacks_of(self.record), form))
+        write_file(Path(file), exported(stacks_of(self.record, self.session), form))
 
     def svg(
         self,

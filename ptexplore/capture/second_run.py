@@ -67,16 +67,17 @@ def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[st
     differs = first_difference(RunOperators(recorded, Counter(beside)), plain)
     if isinstance(differs, OtherOrder):
         name, other = (name or "the end" for name in differs.names)
-        many = f", which had {len(plain.own):,} operators" if len(plain.own) != len(recorded) else ""
+        many = f", which had {len(plain.own):,} calls" if len(plain.own) != len(recorded) else ""
         was = f"{name} in the recorded run, {other} in the second one{many}"
-        different.append(f"operator {differs.position + 1:,} of {len(recorded):,} was {was}")
+        of = f"of {len(recorded):,} calls of operators, nodes and the engine"
+        different.append(f"number {differs.position + 1:,} {of} was {was}")
         return
     if differs is not None:
         often = f"{differs.counts[0]:,} times in the recorded run, {differs.counts[1]:,} times in the second one"
         different.append(f"{differs.name} ran in other threads {often}")
         return
     apart = f", and {len(beside):,} in other threads, each as often" if beside else ""
-    equal.append(f"{len(recorded):,} operators in the same order{apart}")
+    equal.append(f"{len(recorded):,} calls of operators, nodes and the engine in the same order{apart}")
 
 
 def _names(told: Mapping[str, Any]) -> Iterator[str]:

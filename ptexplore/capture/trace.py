@@ -257,6 +257,7 @@ class _Heard:
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
+    stepped_pass: Mapping[str, Any] | None = None  # the native pass's message, of an expression
     late: bool = False  # whether the program was interrupted since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # where the first call is shown though a later one was asked for
@@ -377,6 +378,7 @@ class _Heard:
         if message["type"] == "pass":
             from ptexplore.capture.native.record import calls  # numpy, only where it is needed
 
+            self.stepped_pass = message if "result" in message else None  # of a script the recorded run tells it
             for seen in calls(message["observations"], symbols_dir()):
                 self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
         elif message["type"] != "output":
@@ -394,6 +396,13 @@ class _Heard:
     def stepped(self) -> bool:
         """Whether the native pass told anything."""
         return any(o.kind == "calls" for o in self.observations)
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """The message of the pass whose run is shown: what was stepped whole is, and may have gone another way."""
+        parts = {o.data["part"] for o in self.observations if o.kind == "calls"}
+        first = next(iter(self.passes.values()))
+        return self.stepped_pass if self.stepped_pass is not None and "forward" in parts else first
 
     @property
     def why_not_native(self) -> str | None:
@@ -460,7 +469,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         bound=tuple(BoundName(**bound) for bound in first["bound"]),
         options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
         captured=captured,
-        result=ResultInfo(**first["result"]),
+        result=ResultInfo(**heard.shown["result"] | {"fingerprint": first["result"].get("fingerprint")}),
         observations=tuple(heard.observations),
         program=heard.program,
     )

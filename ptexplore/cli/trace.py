@@ -322,7 +322,7 @@ def _keep(trail: Trail, session: Session | None, save: str | None, export: tuple
         from ptexplore.render.stacks import exported
         from ptexplore.view.trace.stacks import stacks_of
 
-        write_file(Path(export[1]), exported(stacks_of(trail), export[0]))
+        write_file(Path(export[1]), exported(stacks_of(trail, session), export[0]))
 
 
 def _exit_code(trail: Trail) -> int:

@@ -21,8 +21,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .generators import RESUMED
-from .raising import OURS
 from .taken import sys
+from .whose import OURS
 
 DEEPEST = 1 << 14  # frames of C++'s stack that are looked at
 LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so")  # a call of an operator goes through one of them

@@ -25,15 +25,17 @@ from .generators import goes_on
 from .raising import left_frames
 from .taken import os, sys, threading
 from .values import names_of, tensors_among
+from .whose import GIVEN, OURS, is_library
 
 LIMIT = 20_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
 DISPATCHES = "__torch_dispatch__"
 FINALIZES = "__del__"
+PROCESSES = "processes were started: what they ran is not recorded"
+# What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
+_SPAWNS, _SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # whose OpOverload hands its arguments to the dispatcher
 EXPRESSION = "<expression>"  # the file of the expression's own code, as passes.py compiles it
-GIVEN = "<--setup"  # how expression.py names the files of what is given by --setup
-OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 CALLS = CallRecorder.end.__code__.co_filename
 
 
@@ -70,6 +72,11 @@ class RunningFrame:
     modules: bool = False  # it is nn.Module's __call__
 
 
+def spawns(builtin: Any) -> bool:
+    """Whether a builtin starts a process that is no fork."""
+    return getattr(builtin, "__name__", None) in _SPAWNS and getattr(builtin, "__module__", None) in _SPAWNING
+
+
 class FrameRecorder:
     """What the hook saw: `marked` by marker name, `lost` where ends were not seen."""
 
@@ -78,6 +85,7 @@ class FrameRecorder:
     ) -> None:
         self.marked: dict[str, dict[str, Any]] = {}
         self._cut = False
+        self._starts_processes = False
         self.lost = False
         self._threads: set[int] = set()
         self._began_with = threading.active_count() - 1  # threads that were there before: they have no hook of ours
@@ -129,6 +137,7 @@ class FrameRecorder:
             self._read_sets(frame)
             if argument is last_words.EXIT:
                 last_words.exits(frame)
+            self._starts_processes = self._starts_processes or argument is os.fork or spawns(argument)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known, frame))
@@ -202,6 +211,8 @@ class FrameRecorder:
         if self.lost:
             why = "the traced code took the profile hook away, or came to the recursion limit in it"
             yield f"{why}: some Python frames are not told"
+        if self._starts_processes:
+            yield PROCESSES
         others = self._threads - {threading.get_ident()}
         if others and not api.records_all_threads():
             yield f"{len(others)} more threads called torch; this torch's profiler records only one"
@@ -256,9 +267,17 @@ class FrameRecorder:
     def _is_wanted(self, code: CodeType) -> bool:
         if code not in self._wanted:
             last_words.stay_ready()
-            file = code.co_filename
-            self._wanted[code] = file.startswith((self._prefix, GIVEN)) or file in self._user_files
+            self._wanted[code] = self._is_told(code)
         return self._wanted[code]
+
+    def _is_told(self, code: CodeType) -> bool:
+        """Whether a function is torch's or yours, or a module's forward in another package."""
+        file = code.co_filename
+        if file.startswith((self._prefix, GIVEN)) or file in self._user_files:
+            return True
+        if file.startswith(("<", OURS)):  # made of no file: the expression's own, a dataclass's methods
+            return False
+        return not is_library(file) or code.co_name == "forward"
 
     def _read_sets(self, frame: FrameType | None) -> None:
         """Mark the thread-local sets until the frame ends, unless they are as they were read last in this thread.

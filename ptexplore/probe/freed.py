@@ -20,7 +20,7 @@ from typing import Any
 
 from . import torch_api as api
 from .paths import Path
-from .raising import OURS
+from .whose import OURS
 from .written import place_of
 
 RECORDER = "freed"

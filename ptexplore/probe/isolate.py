@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from . import unpatched
 from .taken import os, signal, sys, threading, time
 from .unshared import shared_with_forks
+from .whose import OURS
 
 OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
@@ -39,7 +40,6 @@ TIME_GOES_BY, TIME_IS_OVER, HURRY = (
 )
 
 RUNNING = "<frozen runpy>"  # which runs a script for us
-OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 # The profiler's own lines (kineto's logger), which may follow on a line that the user's code left open:
 # "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".

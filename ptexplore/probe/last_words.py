@@ -19,6 +19,7 @@ from typing import Any
 from . import isolate
 from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER
 from .taken import os, signal, sys, time
+from .whose import OURS
 
 # What kills a process and can be noticed; SIGTRAP is what calls are stepped by.
 SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGHUP")
@@ -35,7 +36,7 @@ ASKED_AFTER = 1.0  # seconds after which a thread that waits for Python's lock a
 PATIENCE = 15_000  # milliseconds that the fork may take
 AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: who sent these signals waits no longer than it wants to
 DEEPEST = 64  # functions of C++ that are told
-OURS, BELOW = isolate.OURS, "guarded"  # whose functions call the traced code, and by which of them
+BELOW = "guarded"  # the function of ours that calls the traced code
 
 KILLED, EXITING, LATE = "signal", "exit", "timeout"  # what ends a process
 EXIT_NAME, LATE_NAME = "os._exit", "--timeout"

@@ -14,12 +14,12 @@ from typing import Any
 
 from . import autograd, clock, freed, isolate, last_words, native, passes, throws, twice, unpatched, written
 from . import torch_api as api
-from .frames import GIVEN
 from .held_signals import HeldSignals, is_the_programs
 from .last_words import EXIT_NAME, EXITING, KILLED, LATE, LATE_NAME
 from .raising import Raised
 from .recording import TRIES, Recorder
 from .taken import os, sys, threading, time
+from .whose import GIVEN
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import dis
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -14,10 +13,10 @@ import torch
 
 from .expression import text_of
 from .last_words import Ended
+from .whose import OURS
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
-OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, which may be beside it
 IN_TEXT = "\nException raised from "  # what torch writes behind an error's words where it is asked to
 FRAMES = 10_000  # Python functions told of, those that are left first; from the outermost on each is found in the tree
 

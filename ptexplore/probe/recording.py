@@ -24,9 +24,7 @@ import inspect
 import mmap
 import operator
 import re
-import site
 import struct
-import sysconfig
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,14 +35,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from . import at_work, clock, events, freed, isolate, last_words, own_threads, unpatched, written
+from . import at_work, clock, events, freed, isolate, last_words, own_threads, unpatched, whose, written
 from . import torch_api as api
 from .expression import text_of
+from .frames import spawns
 from .generators import goes_on
 from .held_signals import HeldSignals, is_the_programs
 from .paths import Label, Path
 from .profiler_load import ProfilerLoad
-from .raising import IN_TEXT, OURS
+from .raising import IN_TEXT
 from .taken import gc, os, signal, sys, threading, time
 from .throws import ASK, NoNotes, ThrowLog
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
@@ -82,11 +81,6 @@ BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
 USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
-LIBRARIES = tuple(
-    {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
-    | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
-)
-TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 # What starts torch's profiler, and what ends it: torch.profiler comes by both too.
@@ -107,8 +101,6 @@ OTHERS_WENT_ON = (
     "other threads may have gone on while what had run was being folded: operators that they called then are not told"
 )
 PROCESSES = "the program started processes of its own: what they ran is not recorded"
-# What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
-SPAWNS, SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 SET_PROFILE = sys.setprofile
@@ -228,7 +220,7 @@ class Recorder:
         self.stepping: Stepping | None = None
         self._no_stepping: str | None = None
         self._called_before: set[tuple[Label, int]] = set()  # where calls are stepped: builtins, with the sets
-        self._user_files = frozenset(map(_real, user_files))
+        self._user_files = frozenset(map(whose.real, user_files))
         self._labels: dict[CodeType, Label | None] = {}
         self._builtins: dict[Any, Label | None] = {}
         self._more_labels: dict[Any, Label] = {}  # of builtins by table and method, of methods by label and class
@@ -501,21 +493,20 @@ class Recorder:
         if not code.co_flags & inspect.CO_NEWLOCALS and name != "<module>":
             return None  # the body of a class
         qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
-        if file.startswith(OURS) or (file.startswith("<") and not file.startswith(TYPED)):
+        if file.startswith(whose.OURS) or (file.startswith("<") and not file.startswith(whose.TYPED)):
             return None  # what a program made itself: a dataclass's methods, a compiler's functions
         guards = api.may_guard(code)
         if file.startswith(api.TORCH_DIR + os.sep):
             is_timed = _is_timed(file, name)
             return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
-        real = _real(file)
-        if real not in self._user_files and real.startswith(LIBRARIES) and name != "forward":
+        if whose.real(file) not in self._user_files and whose.is_library(file) and name != "forward":
             return None
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
 
     def _builtin(self, builtin: Any) -> Label | None:
         if builtin is last_words.EXIT:  # seen once: it does not return
             last_words.exits(sys._getframe(1))
-        if getattr(builtin, "__name__", None) in SPAWNS and getattr(builtin, "__module__", None) in SPAWNING:
+        if spawns(builtin):
             self._cut(PROCESSES)
         known = api.identify(builtin)
         if known is None:
@@ -1039,7 +1030,7 @@ class Recorder:
             running.append(frame)
             frame = frame.f_back
         thread: Thread = self._local.thread
-        inner = next((f for f in running if not f.f_code.co_filename.startswith(OURS)), None)
+        inner = next((f for f in running if not f.f_code.co_filename.startswith(whose.OURS)), None)
         while len(thread.stack) > 1:
             slot = thread.stack[-1]
             if slot.frame is not None and slot.frame in running and not (slot.builtin and slot.frame is inner):
@@ -1486,14 +1477,6 @@ def _named_in(frame: FrameType) -> Iterator[Any]:
 def _is_backward(label: Label) -> bool:
     """Whether a builtin is the engine's `run_backward`, which torch.autograd calls."""
     return label.method == "run_backward"
-
-
-def _real(file: str) -> str:
-    """A file's path without links; as it is given where nobody can tell: its folder is gone, its name has a NUL."""
-    try:
-        return os.path.realpath(file)
-    except (OSError, ValueError):
-        return file
 
 
 def _is_timed(file: str, name: str) -> bool:

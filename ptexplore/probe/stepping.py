@@ -26,10 +26,10 @@ import torch
 
 from . import libraries, native, python_calls
 from . import torch_api as api
-from .raising import OURS
 from .stepper import Stepper
 from .taken import os, signal, sys, time
 from .unshared import shares_memory, unshare
+from .whose import OURS
 
 # Times as many instructions where the libraries print: MKL prints all that it knows of the machine first.
 PRINTING = 10

@@ -24,8 +24,8 @@ from typing import Any
 
 from . import autograd, passes
 from . import torch_api as api
-from .frames import GIVEN, OURS
 from .stepper import Unavailable
+from .whose import GIVEN, OURS
 
 RECORDER = "writes"
 REASON = b"has been modified by an inplace operation"

@@ -98,6 +98,11 @@ class Context:
         return self.events("frames") or self.events("ops")
 
     @cached_property
+    def python_functions(self) -> frozenset[tuple[str | None, int | None]]:
+        """The functions of Python that were recorded: torch's and yours, each by its file and its first line."""
+        return frozenset((event.file, event.line) for event in self.base if event.type == "frame")
+
+    @cached_property
     def frames_end(self) -> int | None:
         """The number of the event of the base behind which no Python frames are told; None where all are."""
         return next((event.event for event in self.base if event.type == "cut"), None)

@@ -16,7 +16,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath
 from ptexplore.model.trace import BindingRef, PythonCall
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.places.precision import in_runtime, unknown
+from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
@@ -57,7 +57,7 @@ def function_place(context: Context, file: str, first: int, function: str) -> So
     """The `def` line of a function, by what its code object says: the file, the first line, the name."""
     path = installed_path(file, InstalledFolders(context.session.torch.torch_dir))
     if path is None:
-        return unknown(f"outside torch: {file}", None, first)
+        return unknown(f"outside torch: {file}", None, first) if file.startswith("<") else of_yours(file, first)
     return in_runtime(context.tree, path, _def_line(context, path, first, function))
 
 
@@ -75,13 +75,18 @@ def of_paths(context: Context, paths: Iterable[CallPath]) -> Iterator[CallPath]:
         key = (path.file, path.first, name)
         if key not in known:
             inside = installed_path(path.file, InstalledFolders(context.session.torch.torch_dir)) is not None
-            known[key] = function_place(context, *key) if inside else SourceRef(path.file, path.first, None, "located")
+            known[key] = function_place(context, *key) if inside else of_yours(path.file, path.first)
         yield structs.replace(path, source=known[key])
 
 
-def is_torchs_or_yours(context: Context, file: str) -> bool:
-    """Whether a Python function of this file is shown: torch's own, or of what you gave by --setup."""
-    return file.startswith(GIVEN) or installed_path(file, InstalledFolders(context.session.torch.torch_dir)) is not None
+def is_torchs_or_yours(context: Context, file: str, first: int) -> bool:
+    """Whether a Python function, by its file and first line, is shown: torch's own, and what is yours.
+
+    Yours is what you gave by --setup, and of your own files what was recorded.
+    """
+    if file.startswith(GIVEN) or (file, first) in context.python_functions:
+        return True
+    return installed_path(file, InstalledFolders(context.session.torch.torch_dir)) is not None
 
 
 def _def_line(context: Context, path: str, first: int, function: str) -> int:

@@ -624,7 +624,8 @@ def _is_told(context: Context, frame: LeftFrame) -> bool:
     yours = {path.file for path in program.paths if path.kind == "user"} if program is not None else set()
     if frame.file == EXPRESSION:
         return frame.function != "<module>"  # a lambda of the expression, or a comprehension
-    return is_torchs_or_yours(context, frame.file) or frame.file in (context.session.options.script, *yours)
+    is_known = is_torchs_or_yours(context, frame.file, frame.first)
+    return is_known or frame.file in (context.session.options.script, *yours)
 
 
 def _left(context: Context, frame: LeftFrame) -> LeftFunction:

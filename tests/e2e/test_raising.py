@@ -173,6 +173,13 @@ def test_the_call_that_raised_has_a_row_though_no_operator_ran_in_it(command: In
     assert "int()" in marked
 
 
+def test_what_was_not_counted_of_the_call_that_raised_is_no_share_of_the_row_around_it(command: InProcess) -> None:
+    """What int() ran was stepped, and is known to be of no row: "self" of the row around it would have it."""
+    shown = command("trace", "int('x' * a.numel())", "--view", "path", env={"COLUMNS": "160"}).out
+    rows = [line for line in shown.splitlines() if line.lstrip().startswith("100%") or "left it here" in line]
+    assert [row.split()[:2] for row in rows] == [["100%", "Python"], ["└", "int()"]]
+
+
 UNITS = """class Units(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -10,6 +10,7 @@ import pytest
 
 from ptexplore.model.places import Runtime
 from tests.harness import Cli, InProcess, Result
+from tests.torch_says import torch_says
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.e2e
@@ -165,6 +166,47 @@ def test_of_two_ways_one_is_shown_and_the_other_named(cli: Cli) -> None:
     (text,) = (finding["text"] for finding in result.data["findings"] if finding["kind"] == "other-run")
     assert "aten::add.Tensor ran in a run before" in text
     assert "operator number 1 was aten::add in the run before, aten::mul here" in text
+
+
+def test_what_it_gives_is_what_the_run_that_is_shown_gave(cli: Cli) -> None:
+    expression = "a.sin() if torch.get_num_threads() > 1 else a.cos().sum()"
+    result = cli("trace", expression, "--json", env={"OMP_NUM_THREADS": "4"})
+    assert operators(result)[:3] == ["aten::cos", "aten::sum", "aten::sum"]
+    assert result.data["result"]["description"].startswith("Tensor[] ")
+
+
+def test_that_processes_ran_something_is_said(cli: Cli) -> None:
+    setup = "from torch.utils.data import DataLoader\ndata = DataLoader(torch.ones(4, 2), batch_size=2, num_workers={})"
+    for workers in (0, 1):
+        result = cli("trace", "next(iter(data)).sum()", "--setup", setup.format(workers), "--no-native", "--json")
+        told = [finding["text"] for finding in result.data["findings"] if finding["kind"] == "cut"]
+        assert told == ["processes were started: what they ran is not recorded"] * workers
+        assert ("aten::stack" in operators(result)) == (workers == 0)
+    started = cli("trace", "a.add(__import__('subprocess').call('true'))", "--no-native", "--json")
+    assert [f["text"].split(":")[0] for f in started.data["findings"] if f["kind"] == "cut"] == [
+        "processes were started"
+    ]
+
+
+def test_a_call_more_than_the_stepped_run_made_is_in_the_finding_and_not_in_the_tree(cli: Cli) -> None:
+    """A large sum is made of parts on more threads than one, which calls a further copy_ (TensorIteratorReduce.cpp)."""
+    expression, x = "(x + 1).sum()", "torch.ones(300_000)"
+    result = cli("trace", expression, "--var", f"x={x}", "--json", env={"OMP_NUM_THREADS": "2"})
+    stepped = Counter(operators(result))
+    of_a_run = (
+        "torch.set_num_threads({}); x = {}; x.sum()\n"
+        "with torch.autograd.profiler.profile() as profile: {}\n"
+        "print(json.dumps([event.name() for event in profile.kineto_results.events()]))"
+    )
+    ran = (torch_says(of_a_run.format(threads, x, expression)) for threads in (1, 2))
+    one, two = (Counter(name for name in names if name.startswith("aten::")) for names in ran)
+    assert stepped == one != two
+    (found,) = differences(result)
+    assert found["kind"] == "other-run"
+    assert one["aten::copy_"] == 1
+    assert two["aten::copy_"] == 2
+    assert "aten::copy_ (1 call more)" in found["text"]
+    assert "aten::unsqueeze," in found["text"]
 
 
 def test_of_two_functions_with_the_same_operators_one_is_shown(cli: Cli) -> None:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -264,6 +265,28 @@ def test_idle_connections_hold_few_threads_and_others_wait_their_turn(
     assert get(site, "/index.html", "localhost") == 200
     for connection in idle:
         connection.close()
+
+
+def test_slow_connections_keep_nobody_waiting_for_ever(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve._Files, "timeout", 0.5)
+    slow = [socket.create_connection((serve.HOST, site.server_port)) for _ in range(34)]
+    stop = threading.Event()
+
+    def drip() -> None:
+        while not stop.wait(0.1):
+            for connection in slow:
+                with suppress(OSError):
+                    connection.send(b"G")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        assert get(site, "/index.html", "localhost") == 200
+    finally:
+        stop.set()
+        thread.join()
+        for connection in slow:
+            connection.close()
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EAGAIN, errno.EFBIG])

@@ -181,7 +181,7 @@ def test_no_renderer_lets_anything_of_a_program_through() -> None:
             picture(lambda console, page=page: print_trail(console, page, lambda _: None), trail.expression)
         )
     for form in FORMATS:
-        assert not unsafe(exported(stacks_of(trail), form)), form
+        assert not unsafe(exported(stacks_of(trail, None), form)), form
     assert not unsafe(to_json(trail))
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import re
+import socket
 import stat
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,13 +19,14 @@ from ptexplore.errors import PtexploreError
 
 HOST = "127.0.0.1"
 CONNECTIONS = 32  # at a time; a browser opens six
+LOOKS = 0.2  # seconds between looks for one that may be ended, while another waits
 _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
 class _Files(SimpleHTTPRequestHandler):
     """Files of one folder; links out of it and lists of folders are refused, and nobody's log is filled."""
 
-    timeout = 20  # seconds that a connection may say nothing
+    timeout = 20  # seconds that a connection may say nothing, and in all where another one waits
     index_pages = ("index.html", "index.htm")  # what a folder's address shows (http.server has them from 3.12 on)
 
     def send_head(self):  # type: ignore[no-untyped-def]
@@ -59,22 +63,33 @@ class _Files(SimpleHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """At most so many connections at a time: one more waits until another ends, or has said nothing for too long."""
+    """At most so many connections at a time: one more waits until another ends, or has taken too long."""
 
     def __init__(self, port: int, handler: Callable[..., _Files]) -> None:
         self._room = threading.BoundedSemaphore(CONNECTIONS)
+        self._began: dict[Any, float] = {}  # by connection, on time.monotonic
         super().__init__((HOST, port), handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Begin a thread for a connection."""
-        self._room.acquire()
+        while not self._room.acquire(timeout=LOOKS):
+            self._end_slow()
+        self._began[request] = time.monotonic()
         super().process_request(request, client_address)
+
+    def _end_slow(self) -> None:
+        """One that says a byte now and then would keep its place for ever."""
+        for request, began in list(self._began.items()):
+            if time.monotonic() - began > _Files.timeout:
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer on one connection, in its thread."""
         try:
             super().process_request_thread(request, client_address)
         finally:
+            del self._began[request]
             self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -443,7 +443,7 @@ def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim
     if first is None or first.event.file is None or first.event.line is None:
         return kernel
     name = first.event.qualname or first.event.function or kernel.hop.name
-    is_torchs = first.hop.source.path is not None
+    is_torchs = first.hop.source.layer is not None
     source = first.hop.source if is_torchs else of_yours(first.event.file, first.event.line)
     why = f"Python registered it, and {name} is the function of Python that the dispatcher called"
     return kernel.but(replace(kernel.hop, name=name, source=source, status="observed"), why)

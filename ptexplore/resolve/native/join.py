@@ -162,11 +162,11 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     aligned = align(claims, seen.part.frames, seen.operator_named)
     missed = _missed(seen, claims, aligned)
     ran = _operators_run(seen) if missed else Counter[str]()
-    absent = _absent(seen, missed, ran)
+    absent = _absent(seen, claims, missed, ran)
     elsewhere = _other_python(seen, claims, aligned)
     yours = [claim for claim in elsewhere if _is_yours(context, claim)]
     if absent or yours:
-        findings.append((Finding("other-run", _ran_otherwise(seen, claims, absent or yours)), None))
+        findings.append((Finding("other-run", _ran_otherwise(seen, claims, absent or yours, ran)), None))
     if absent or elsewhere:
         claims = _without_others(claims, {id(claim) for claim in absent}, {id(claim) for claim in elsewhere})
         aligned = align(claims, seen.part.frames, seen.operator_named)
@@ -191,11 +191,12 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     return joined
 
 
-def _absent(seen: Seen, missed: Sequence[Claim], ran: Counter[str]) -> list[Claim]:
+def _absent(seen: Seen, claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[str]) -> list[Claim]:
     """The operator calls and nodes, outermost ones, that a run before made and a whole phase that was stepped did not.
 
-    Neither the operator's entry ran then, nor any of the kernels that it was concluded to go to; no node of that name
-    was applied. Of convolutions with filters of one element the number of threads decides: what is stepped has one.
+    Neither the operator's entry ran then, nor any of the kernels that it was concluded to go to; or each call of it
+    that did run is known to be another one of the run before. No node of that name was applied. Of convolutions with
+    filters of one element the number of threads decides: what is stepped has one.
     TorchScript leaves to one node what its first call records as several.
     """
     if not missed:
@@ -203,6 +204,8 @@ def _absent(seen: Seen, missed: Sequence[Claim], ran: Counter[str]) -> list[Clai
     named = (frame.function for frame in seen.part.frames)
     functions = {name for f in named for name in (f.name.plain, f.landmark.kernel.plain if f.landmark.kernel else "")}
     nodes = {applied(frame) for frame in seen.part.frames}
+    called = Counter(map(_name, _operators_seen(claims)))
+    left = Counter(_name(claim) for claim in missed if claim.hop.kind == "op")
     absent = []
     for claim in missed:
         if claim.hop.kind == "node":
@@ -210,7 +213,9 @@ def _absent(seen: Seen, missed: Sequence[Claim], ran: Counter[str]) -> list[Clai
                 absent.append(claim)
             continue
         kernels = {inner.hop.name for key in claim.children for inner in key.children if inner.hop.kind == "kernel"}
-        if not ran[UNNAMED] and not ran[_name(claim)] and kernels and kernels.isdisjoint(functions):
+        name = _name(claim)
+        is_other = not ran[name] and kernels and kernels.isdisjoint(functions)
+        if not ran[UNNAMED] and (is_other or left[name] == called[name] - ran[name] < called[name]):
             absent.append(claim)
     inside = {id(inner) for claim in absent for inner in claim.walk() if inner is not claim}
     return [claim for claim in absent if id(claim) not in inside]
@@ -256,18 +261,25 @@ def _is_yours(context: Context, claim: Claim) -> bool:
     return claim.event.type == "frame" and not str(claim.event.file).startswith(torchs)
 
 
-def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim]) -> str:
+def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim], ran: Counter[str]) -> str:
     """What a stepped run did otherwise than the run before: operators and nodes, or functions of Python."""
-    names = [class_of_node(c) if c.hop.kind == "node" else c.hop.name for c in other]
-    names = [f"{name}()" if c.hop.kind == "python" else name for name, c in zip(names, other, strict=True)]
-    names = list(dict.fromkeys(names))
+    more = Counter(_name(claim) for claim in other if claim.hop.kind == "op")
+
+    def named_in_words(claim: Claim) -> str:
+        name = class_of_node(claim) if claim.hop.kind == "node" else claim.hop.name
+        if claim.hop.kind == "op" and ran[_name(claim)]:  # other calls of it were stepped
+            count = more[_name(claim)]
+            return f"{name} ({count} call{'s' * (count > 1)} more)"
+        return f"{name}()" if claim.hop.kind == "python" else name
+
+    names = list(dict.fromkeys(map(named_in_words, other)))
     named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
     return f"{named} ran in a run before, and {_not_stepped(seen)}{_parting(seen, claims)}"
 
 
 def _parting(seen: Seen, claims: tuple[Claim, ...]) -> str:
     """Which operator is the first that is another one in the stepped run, in words that end a sentence."""
-    before = [_name(c) for c in walk(claims) if c.event.type == c.hop.kind == "op" and c.event.thread == 0]
+    before = map(_name, _operators_seen(claims))
     known = handles(seen.part.frames, seen.operator_named)
     marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
     stepped = [mark for mark in marks if mark is not None and mark.kind == "op"]
@@ -320,6 +332,12 @@ def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Clai
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
     """The claims without some, and without all that is in those."""
     return replaced(claims, lambda claim: () if id(claim) in taken else None)
+
+
+def _operators_seen(claims: tuple[Claim, ...]) -> Iterator[Claim]:
+    """The operator calls that the profiler saw in the thread that is stepped."""
+    calls = (claim for claim in walk(claims) if claim.event.type == claim.hop.kind == "op")
+    return (claim for claim in calls if claim.event.thread == 0)
 
 
 def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:

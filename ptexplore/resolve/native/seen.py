@@ -147,7 +147,8 @@ class Seen:
             if frame.parent is not None and (frame in calling or not frame.function.closed):
                 calling.add(frame.parent)
         codes = ((frame, frame.function.code) for frame in calling)
-        return {frame for frame, code in codes if code is not None and is_torchs_or_yours(self.context, code.file)}
+        told = ((frame, code) for frame, code in codes if code is not None)
+        return {frame for frame, code in told if is_torchs_or_yours(self.context, code.file, code.line)}
 
     # --- hops ---
 

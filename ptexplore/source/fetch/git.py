@@ -101,11 +101,12 @@ class Git:
     hold: int | None = None
     url: str | None = None
 
-    def read(self, *arguments: str, seconds: float = STALL) -> bytes:
-        """What `git arguments` prints, which has so much time, and MEMORY. Raises GitFailed."""
-        with self.start(arguments, memory=MEMORY) as process:
+    def read(self, *arguments: str, seconds: float = STALL, given: bytes | None = None) -> bytes:
+        """What `git arguments` prints for what it is given, which has so much time, and MEMORY. Raises GitFailed."""
+        stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
+        with self.start(arguments, stdin=stdin, memory=MEMORY) as process:
             try:
-                out, err = process.communicate(timeout=seconds)
+                out, err = process.communicate(given, timeout=seconds)
             except subprocess.TimeoutExpired as error:
                 process.kill()
                 raise GitFailed([f"git {arguments[0]} did not end within {seconds:.0f} seconds"], None) from error

@@ -10,7 +10,8 @@ import re
 import shutil
 import socket
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.fetch import checkouts, install, releases
+from ptexplore.source.fetch.archive import BYTES
 from ptexplore.source.fetch.git import STALL, Git, GitFailed, TreeTooLarge, import_gitpython
 from ptexplore.source.fetch.install import BUSY, FetchOutcome, Request
 from ptexplore.source.fetch.project_file import Project, is_ref
@@ -33,6 +35,7 @@ _PROTOCOLS = {"https": ("https",), "http": ("http", "https"), "git": ("git",), "
 _SCP = re.compile(r"(?:[A-Za-z0-9_][\w.+-]*@)?[A-Za-z0-9_][\w.-]*:(?!:)(?!//)[^-].*")
 _CONNECT = 10.0  # seconds
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LARGEST = 256 * 1024**2  # bytes of a file; PyTorch's have a few megabytes
 _BATCH = 3000  # blobs a request: what an interruption loses at most
 # The files are the blobs, byte for byte.
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -diff -merge\n"
@@ -303,7 +306,9 @@ def _blobs(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) ->
     """Ask for the blobs that are wanted and not there yet, some thousand at a time."""
     from ptexplore.source.fetch.git_folder import tree_of
 
-    wanted = {blob for path, blob, kind in tree_of(git.folder, commit) if kind != "other" and is_wanted(path, folders)}
+    tree = tree_of(git.folder, commit)
+    files = Counter(blob for path, blob, kind in tree if kind != "other" and is_wanted(path, folders))
+    wanted = set(files)
     objects = Git(git.folder).line("rev-list", "--objects", "--missing=print", "--no-object-names", commit).split()
     missing = sorted(wanted & {line[1:] for line in objects if line.startswith("?")})
     name = "receiving files"
@@ -313,7 +318,23 @@ def _blobs(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) ->
         batch = missing[start : start + _BATCH]
         report = _reporter(name, watcher, (len(wanted) - len(missing) + start, len(batch), len(wanted)))
         git.watch([*base, *options], report, "".join(f"{blob}\n" for blob in batch).encode())
+    _refuse_large(Git(git.folder), files)
     watcher.step(name, 1.0)
+
+
+def _refuse_large(git: Git, files: Mapping[str, int]) -> None:
+    """A blob packs to a thousandth, and any number of files may be the same one: how often each is written, by its id.
+
+    Raises TreeTooLarge for more than an archive may unpack to.
+    """
+    asked = "".join(f"{blob}\n" for blob in files).encode()
+    rows = git.read("cat-file", "--batch-check=%(objectname) %(objectsize)", given=asked).decode("ascii").split("\n")
+    told = (row.split(" ") for row in rows if row)
+    sizes = {blob: int(size) for blob, size in told if size.isdigit()}  # what is missing is found out later
+    if max(sizes.values(), default=0) > _LARGEST:
+        raise TreeTooLarge(f"has a file of more than {_LARGEST // 1024**2} MiB")
+    if sum(size * files[blob] for blob, size in sizes.items()) > BYTES:
+        raise TreeTooLarge(f"has files of more than {BYTES // 1024**3} GiB")
 
 
 def is_wanted(path: str, folders: tuple[str, ...]) -> bool:

@@ -132,11 +132,14 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         if program.processor and waited > NOTICED * program.wall:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
             yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
-    kinds = len(operator_kinds(program))
+    different = len({program.kinds[number].name for number in operator_kinds(program)})
     is_least = bool(program.saved_packed or program.saved_unread or program.saved_slices or program.saved_silent)
     saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
     saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
-    yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
+    count = whole.operators
+    told = f"{count:,} calls of {different} different operators" if different > 1 else f"{count:,} operator call"
+    told += "s" * (different < 2 and count != 1)
+    yield f"{told}{', without those that operators make' if count else ''}{saved}"
     yield from (finding.text for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from ptexplore.model.trace import Hop, Session, Trail
 from ptexplore.view.line import Line
@@ -152,9 +153,9 @@ def _calls(hops: Iterable[Hop], function: str, around: tuple[Hop, ...]) -> Itera
 
 def _defined(hop: Hop) -> str:
     """A function of torch's Python, and where it is defined; "" for what is none, and for your own."""
-    if hop.kind != "python" or hop.source.path is None or hop.source.line is None:
+    if hop.kind != "python" or hop.source.layer is None or hop.source.line is None:
         return ""
-    return f"{hop.name}() {hop.source.path.rpartition('/')[2]}:{hop.source.line}"
+    return f"{hop.name}() {PurePosixPath(hop.source.path or '').name}:{hop.source.line}"
 
 
 def kernel_of(call: Hop) -> Hop | None:

@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
@@ -170,8 +170,9 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[s
 
 
 def _with_own(rows: Sequence[ScreenRow], whole: int) -> Iterator[ScreenRow]:
-    """The rows, each with the share that no row inside of it has."""
+    """The rows, each with the share that no row inside of it has; None where what is inside was not counted."""
     inside = [0] * len(rows)  # instructions of the outermost rows in it that have some
+    uncounted = set[int]()  # rows that hold one which called something, with nothing counted in it
     outer: list[int] = []
     for number, row in enumerate(rows):
         while outer and rows[outer[-1]].level >= row.level:
@@ -180,9 +181,18 @@ def _with_own(rows: Sequence[ScreenRow], whole: int) -> Iterator[ScreenRow]:
             if outer:
                 inside[outer[-1]] += row.instructions
             outer.append(number)
-    for row, within in zip(rows, inside, strict=True):
-        own = None if row.share is None or row.instructions is None else max(row.instructions - within, 0) / whole
+        elif outer and row.what.startswith(CALLED_BY_PYTHON) and not _holds_counted(rows, number):
+            uncounted.add(outer[-1])
+    for number, (row, within) in enumerate(zip(rows, inside, strict=True)):
+        is_told = row.share is not None and row.instructions is not None and number not in uncounted
+        own = max((row.instructions or 0) - within, 0) / whole if is_told else None
         yield replace(row, own=own)
+
+
+def _holds_counted(rows: Sequence[ScreenRow], number: int) -> bool:
+    """Whether a row inside of this one was counted."""
+    inner = takewhile(lambda row: row.level > rows[number].level, rows[number + 1 :])
+    return any(row.instructions is not None for row in inner)
 
 
 def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
@@ -312,8 +322,8 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
 
 
 def _is_yours(hop: Hop) -> bool:
-    """Whether it is a call of a function of Python that you gave: its line is known, in no file of torch."""
-    return hop.kind == "python" and hop.source.path is None and hop.source.line is not None
+    """Whether it is a call of a function of Python that you wrote: its line is known, in no file of torch."""
+    return hop.kind == "python" and hop.source.layer is None and hop.source.line is not None
 
 
 def _and(first: str, second: str) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import CallPath, OperatorCalls, Program
-from ptexplore.model.trace import Hop, Trail
+from ptexplore.model.trace import Hop, Session, Trail
 from ptexplore.view.trace.program_parts import NODES, operator_name, time_without_python, times_elsewhere
+from ptexplore.view.trace.screen import stepped
 
 SUMS = "times are sums over all calls of one path, laid one behind the other: no timeline was kept"
 STEPS = "a unit is one instruction of the stepped run, not a time"
@@ -65,8 +66,8 @@ class Stacks:
     notes: tuple[str, ...]
 
 
-def stacks_of(trail: Trail) -> Stacks:
-    """The frames of a trace with their weights.
+def stacks_of(trail: Trail, session: Session | None) -> Stacks:
+    """The frames of a trace with their weights, which add up to all that was stepped, or to the time of a thread.
 
     Raises PtexploreError (usage) where nothing has a weight: an expression's trace that was not stepped.
     """
@@ -79,7 +80,8 @@ def stacks_of(trail: Trail) -> Stacks:
         why = "it has neither the times of a program nor the instructions of a native pass"
         hint = "ptexplore trace --script FILE has times, a trace without --no-native instructions"
         raise PtexploreError("this trace has nothing to weigh", why, hint, USAGE)
-    root = StackNode(StackFrame(trail.expression, "expression"), 0, 1, nodes)
+    own = max(stepped(trail, session) - sum(node.total for node in nodes), 0)  # the interpreter's loop
+    root = StackNode(StackFrame(trail.expression, "expression"), own, 1, nodes)
     return Stacks(trail.expression, "instructions", (root,), (STEPS,))
 
 

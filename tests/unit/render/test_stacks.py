@@ -58,7 +58,7 @@ def trail(hops: tuple[Hop, ...] = ()) -> Trail:
 
 
 def of_program() -> Stacks:
-    return stacks_of(replace(trail(), program=program()))
+    return stacks_of(replace(trail(), program=program()), None)
 
 
 OWN = {  # what each stack takes itself, by hand
@@ -163,7 +163,7 @@ def test_an_expression_that_was_stepped_weighs_instructions() -> None:
     tree = hop(
         1, "binding", 100, hop(2, "key", None, hop(3, "kernel", 70, hop(4, "loop", 30)), hop(5, "not run", None))
     )
-    stacks = stacks_of(trail((tree,)))
+    stacks = stacks_of(trail((tree,)), None)
     lines = exported(stacks, "collapsed").splitlines()
     head = "--script train.py;binding"
     assert lines == [f"{head} 30", f"{head};kernel 40", f"{head};kernel;loop 30"]
@@ -174,7 +174,7 @@ def test_an_expression_that_was_stepped_weighs_instructions() -> None:
 
 def test_what_weighs_nothing_is_refused() -> None:
     with pytest.raises(PtexploreError, match="nothing to weigh") as caught:
-        stacks_of(trail((hop(1, "binding", None),)))
+        stacks_of(trail((hop(1, "binding", None),)), None)
     assert "--no-native" in caught.value.hint
     with pytest.raises(PtexploreError, match="no format") as caught:
         exported(of_program(), "speedscop")

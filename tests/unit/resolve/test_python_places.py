@@ -45,10 +45,16 @@ def test_a_frame_is_at_its_def(small: Small, path: str, first: str, function: st
     assert hop.source.layer == "wheel"
 
 
-def test_a_frame_that_is_not_torchs_has_no_place(small: Small) -> None:
+def test_a_frame_of_your_own_file_is_where_python_says(small: Small) -> None:
     hop = framed(small, "/elsewhere/mine.py", 3, "f").hop
+    assert place(hop.source) == ("/elsewhere/mine.py", 3, "located")
+    assert hop.source.layer is None
+
+
+def test_a_frame_of_what_was_typed_has_no_file(small: Small) -> None:
+    hop = framed(small, "<--setup 1>", 3, "f").hop
     assert place(hop.source) == (None, 3, "unknown")
-    assert hop.source.reason == "outside torch: /elsewhere/mine.py"
+    assert hop.source.reason == "outside torch: <--setup 1>"
 
 
 def test_where_the_frame_was_called_from(small: Small) -> None:

@@ -174,6 +174,24 @@ def test_a_tree_of_trees_without_end_is_refused(folder: Path, leaf: bool, tmp_pa
     assert "lists more than 400,000 files" in refused.value.why
 
 
+@pytest.mark.parametrize(
+    ("size", "names", "why"),
+    [(1 << 20, 6200, "has files of more than 6 GiB"), ((256 << 20) + 1, 1, "has a file of more than 256 MiB")],
+    ids=["one blob under many names", "a large blob"],
+)
+def test_a_commit_that_would_fill_the_disk_is_refused(
+    folder: Path, size: int, names: int, why: str, tmp_path: Path
+) -> None:
+    blob = bytes.fromhex(objects_of(folder, "blob", bytes(size)))
+    tree = objects_of(folder, "tree", *(b"100644 %05d.h\0" % n + blob for n in range(names)))
+    commit = committed(folder, tree)
+    with pytest.raises(PtexploreError) as refused:
+        fetch_ref(tmp_path / "fetched", parse_remote(folder.as_uri()), commit, (), Silent())
+    assert why in refused.value.why
+    written = [file for file in (tmp_path / "fetched").rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in written) < 10 << 20
+
+
 def test_folders_deeper_than_any_and_names_longer_than_any_are_refused(folder: Path) -> None:
     blob = bytes.fromhex(objects_of(folder, "blob", b"int x;\n"))
     tree = objects_of(folder, "tree", b"100644 x.h\0" + blob)

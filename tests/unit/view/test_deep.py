@@ -139,7 +139,7 @@ def explain_json(deep: Trail, number: int) -> str:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_exports(form: str) -> None:
-    weighed = stacks_of(trail(nested(LEVELS, frames)))
+    weighed = stacks_of(trail(nested(LEVELS, frames)), None)
     assert exported(weighed, form)
 
 

@@ -1,0 +1,92 @@
+"""Functions of files that an expression imports are yours: they have rows, places and costs; errors name lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.harness import Cli
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.e2e
+
+OWN = """import torch
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.k = k
+        return x * k
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.k > 5:
+            raise ValueError("too large: " + str(ctx.k))
+        return g * ctx.k, None
+
+
+class Logged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Doubts(torch.nn.Module):
+    def forward(self, x):
+        y = torch.neg(x)
+        assert y.shape[0] == 7, f"seven rows, not {y.shape[0]}"
+        return y
+"""
+
+
+def line_of(text: str) -> int:
+    return next(number for number, line in enumerate(OWN.splitlines(), 1) if text in line)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> dict[str, str]:
+    """A folder with a module of the user's own, by which a process finds it."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "own_module.py").write_text(OWN)
+    return {"PYTHONPATH": str(folder), "COLUMNS": "160"}
+
+
+def asked(expression: str, *more: str) -> tuple[str, ...]:
+    return ("trace", expression, "--setup", "from own_module import *", *more)
+
+
+@pytest.mark.parametrize("native", [(), ("--no-native",)], ids=["stepped", "not stepped"])
+def test_a_function_of_an_imported_file_has_a_row_and_its_place(
+    cli: Cli, own: dict[str, str], native: tuple[str, ...]
+) -> None:
+    result = cli(*asked("a.as_subclass(Logged) + 1", "--json", *native), env=own)
+    (called,) = (hop for hop in result.hops if str(hop["source"]["path"]).endswith("mine/own_module.py"))
+    assert called["python"]["qualname"] == "Logged.__torch_function__"
+    assert called["source"]["line"] == line_of("@classmethod")
+    (inner,) = (hop for hop in result.hops if hop["name"] == "aten::add.Tensor")
+    assert inner["id"] in {hop["id"] for hop in inside(called)}
+    if not native:
+        first = cli("trace", *asked("a.as_subclass(Logged) + 1")[1:], "--view", "path", env=own).out
+        (row,) = (line for line in first.splitlines() if "Logged.__torch_function__()" in line)
+        assert float(row.split("%")[0]) > 1
+        assert row.endswith(f"mine/own_module.py:{line_of('@classmethod')}")
+
+
+def inside(hop: dict) -> list[dict]:  # type: ignore[type-arg]
+    return [hop, *(one for child in hop["children"] for one in inside(child))]
+
+
+def test_an_error_in_an_imported_file_names_its_line(cli: Cli, own: dict[str, str]) -> None:
+    module = cli(*asked("Doubts()(a)", "--no-native"), env=own)
+    assert "seven rows, not 3" in module.out
+    assert f"own_module.py:{line_of('assert y')}" in module.out
+    left = module.out.partition("Python left")[2].splitlines()
+    assert left[0].split() == ["forward()", next(word for word in left[0].split() if "own_module.py" in word)]
+    backward = cli(*asked("Scale.apply(a, 9)", "--grad", "--backward", "--no-native"), env=own)
+    left = backward.out.partition("Python left")[2].splitlines()
+    assert left[0].split()[0] == "backward()"
+    assert f"own_module.py:{line_of('raise ValueError')}" in left[0]
+    assert f"own_module.py:{line_of('def backward') - 1}" in backward.out
