@@ -51,12 +51,6 @@ def test_a_frame_of_your_own_file_is_where_python_says(small: Small) -> None:
     assert hop.source.layer is None
 
 
-def test_a_frame_of_what_was_typed_has_no_file(small: Small) -> None:
-    hop = framed(small, "<--setup 1>", 3, "f").hop
-    assert place(hop.source) == (None, 3, "unknown")
-    assert hop.source.reason == "outside torch: <--setup 1>"
-
-
 def test_where_the_frame_was_called_from(small: Small) -> None:
     line = small.line(REFS, "def registers(")
     assert framed(small, REFS, line, "registers", caller_line=41).hop.python == PythonCall(41)
