@@ -203,7 +203,7 @@ class UserCall(Recorded, frozen=True):
 
 
 class GraphNode(Recorded, frozen=True):
-    """A node of the autograd graph that the result leads to."""
+    """A node of the autograd graph that the result leads to, or what backward ran from: its sum, its real part."""
 
     id: Count  # its number
     name: str  # of its class
@@ -337,6 +337,7 @@ class LibraryCall(Struct, frozen=True):
     what: str  # of oneDNN the primitive (`matmul`), of MKL the function (`SGEMM`)
     problem: str  # its sizes, as the library writes them
     implementation: str | None = None  # which of its code ran; MKL does not say
+    query: bool = False  # LAPACK was only asked how large a workspace must be, by a size of -1
 
 
 class LibraryCalls(Recorded, frozen=True):

@@ -113,7 +113,7 @@ def _entries(
 
 def _listed(calls: list[LibraryCall]) -> str:
     """What the libraries told, in words: each call once, with how often it was made."""
-    counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls)
+    counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls if not call.query)
     listed = [
         f"{library}'s {what}{f' by {implementation}' if implementation else ''} ({problem}){f' ×{n}' if n > 1 else ''}"
         for (library, what, implementation, problem), n in counted.items()
@@ -154,7 +154,7 @@ def _functions(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
 
 
 def _entry(call: LibraryCall) -> LibraryEntry:
-    return LibraryEntry(call.library, call.what, call.problem, call.implementation)
+    return LibraryEntry(call.library, call.what, call.problem, call.implementation, call.query)
 
 
 def _with(

@@ -300,6 +300,17 @@ def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
             pending += reversed(step.inner)
 
 
+def _holds_library(step: _Step) -> bool:
+    """Whether a step is a call into a library that named what it did, or holds one."""
+    pending = [step]
+    while pending:
+        step = pending.pop()
+        if step.is_library:
+            return True
+        pending += step.inner
+    return False
+
+
 def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
     """The kernels that dispatch stubs chose: of ATen's functions the next one, once its arguments are copied."""
     for hop in walk(hops):
@@ -602,13 +613,16 @@ class _Steps:
         if inner is not None and inner.status == "inlined":
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
             row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, "loop over the elements")
-            made = self._made(row, hop, [], around)
+            in_libraries: list[_Step] = []
+            if any(part.library is not None for part in walk(inner.children)):  # LAPACK's call for a matrix, say
+                in_libraries = [step for step in (yield self._all(inner.children, around)) if _holds_library(step)]
+            made = self._made(row, hop, in_libraries, around)
             made.is_loop = True
             return made
         if hop.kind == "closed":
             made = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
-            made.is_library = hop.library is not None
+            made.is_library = hop.library is not None and not hop.library.query
             return made
         asked = self._asked(hop)
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
@@ -920,7 +934,7 @@ def is_work(hop: Hop) -> bool:
     """Whether the elements are computed there: by the kernel behind a stub, a loop, a linked library, on a device."""
     if hop.kind == "launch":
         return True
-    if hop.instructions is None:
+    if hop.instructions is None or (hop.library is not None and hop.library.query):
         return False
     is_library = hop.kind == "closed" and hop.native is not None and hop.native.third_party is not None
     return hop.stub_kernel is not None or hop.library is not None or is_library or native.is_trampoline(hop)
