@@ -52,9 +52,9 @@ def written(schema: str) -> tuple[str, ...]:
 
 
 def only_asks(schema: str) -> bool:
-    """Whether an operator tells a number or a truth value of one tensor, and makes none: _nnz, sparse_dim, is_coalesced.
+    """Whether an operator tells a number or a truth value of one tensor, and makes none.
 
-    What gives a Scalar is none of these: _local_scalar_dense reads an element.
+    So do _nnz, sparse_dim and is_coalesced. What gives a Scalar is none of these: _local_scalar_dense reads an element.
     """
     result = schema.rpartition("->")[2].strip().removesuffix("[]")
     tensors = [argument for argument in arguments(schema) if argument.type.startswith("Tensor")]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ from ptexplore.view.trace.screen import (
     everything,
     facts,
     has_cut,
+    is_yours,
     outermost_counted,
     place_of,
     reads,
@@ -163,7 +165,11 @@ def path_view(
         next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=(*_unsaid(steps), *_left_out(rows, maker, maker.without_rows(steps)), *(() if modules else run_again(trail))),
+        left_out=(
+            *_unsaid(steps),
+            *_left_out(rows, maker, maker.without_rows(steps)),
+            *(() if modules else run_again(trail)),
+        ),
         name="what ran, in order",
         view="path",
         table=rows,
@@ -312,8 +318,9 @@ def _begins_inside(step: _Step) -> str:
         inside = following
     if keys:
         return f"then {' → '.join(keys)}"
-    pending, called = step.inner[::-1], []
-    while pending:
+    called: list[str] = []
+    pending = step.inner[::-1]
+    while pending and len(called) < 2:
         inner = pending.pop()
         if inner.op:
             called.append(inner.op)
@@ -383,11 +390,6 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
             chosen = chooses or (chosen and child.name.startswith(_COPIES))
 
 
-def _is_yours(hop: Hop) -> bool:
-    """Whether it is a call of a function of Python that you gave: its line is known, in no file of torch."""
-    return hop.kind == "python" and hop.source.path is None and hop.source.line is not None
-
-
 def _and(first: str, second: str) -> str:
     return "; ".join(filter(None, (first, second)))
 
@@ -415,6 +417,7 @@ class _Inside:
     count: int  # how many outermost operator calls there are
     is_busy: bool  # an operator or node ran, or something was launched
     has_yours: bool  # a function of Python of your own ran
+    has_library: bool  # a linked library told of a call
 
 
 class _Steps:
@@ -454,12 +457,14 @@ class _Steps:
         call = next((part.call for part in inside if part.call is not None), None)
         count, operators = sum(part.count for part in inside), sum(part.operators for part in inside)
         has_yours = any(part.has_yours for part in inside)
-        within = _Inside(operators, call, count, any(part.is_busy for part in inside), has_yours)
+        has_library = any(part.has_library for part in inside)
+        within = _Inside(operators, call, count, any(part.is_busy for part in inside), has_yours, has_library)
         self.inside[hop.id] = within
         if hop.kind == "op":
-            return _Inside(operators + hop.calls, hop, 1, is_busy=True, has_yours=has_yours)
+            return replace(within, operators=operators + hop.calls, call=hop, count=1, is_busy=True)
         is_busy = within.is_busy or hop.kind in ("node", "launch")
-        return replace(within, is_busy=is_busy, has_yours=has_yours or _is_yours(hop))
+        has_library = has_library or hop.library is not None
+        return replace(within, is_busy=is_busy, has_yours=has_yours or is_yours(hop), has_library=has_library)
 
     def _count_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
         """The instructions of a hop that were counted, of its outermost counted parts if its own were not."""
@@ -564,10 +569,10 @@ class _Steps:
         A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression.
         """
         is_called_by_torch = around.op is not None or around.binding is not None
-        if hop.id in self.top and _is_yours(hop):
+        if hop.id in self.top and is_yours(hop):
             return False
         holds_yours = hop.kind == "binding" and self.inside[hop.id].has_yours
-        if holds_yours or (is_called_by_torch and (_is_yours(hop) or self.inside[hop.id].has_yours)):
+        if holds_yours or (is_called_by_torch and (is_yours(hop) or self.inside[hop.id].has_yours)):
             return False
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
         return is_python and not self.inside[hop.id].is_busy
@@ -677,7 +682,7 @@ class _Steps:
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
             row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, "loop over the elements")
             in_libraries: list[_Step] = []
-            if any(part.library is not None for part in walk(inner.children)):  # LAPACK's call for a matrix, say
+            if self.inside[inner.id].has_library:  # LAPACK's call for each matrix of a batch, say
                 in_libraries = [step for step in (yield self._all(inner.children, around)) if _holds_library(step)]
             made = self._made(row, hop, in_libraries, around)
             made.is_loop = True
@@ -785,7 +790,9 @@ class _Steps:
         made = self._made(row, hop, inner, around)
         made.op, made.opened, made.unsaid = hop.op or hop.name, kind, unsaid
         schema = hop.operator.schema if hop.operator is not None else ""
-        made.only_asks = not self.whole and around.op is not None and only_asks(schema) and self.inside[hop.id].call is None
+        made.only_asks = (
+            not self.whole and around.op is not None and only_asks(schema) and self.inside[hop.id].call is None
+        )
         made.is_uncounted = bool(self.whole) and not made.cost
         made.is_call = around.op is None
         self._show_yours(made, hop, around)
@@ -932,7 +939,7 @@ class _Steps:
         """Have a step a row, and be opened early, if it is a function of yours inside an operator, or holds one."""
         inside = around.op is not None or hop.kind == "op"
         made.has_yours = inside and self.inside[hop.id].has_yours
-        if made.has_yours or (inside and _is_yours(hop)):
+        if made.has_yours or (inside and is_yours(hop)):
             made.is_call = made.is_outline = True
             made.weight += 1.0
 
@@ -974,8 +981,8 @@ def _outside_in(hop: Hop, around: _Around, operators: int, *, beside: bool) -> f
     level = around.depth if hop.kind == "op" or not around.depth else around.depth - 1
     level += 0 if hop.phase == "forward" else 1 if around.node or hop.kind == "node" else 2
     if operators > (hop.kind == "op"):
-        return 0.01 / 2**level * (1 + 1e-4 * operators)
-    return 0.0075 / 2 ** (level + beside)
+        return math.ldexp(0.01 * (1 + 1e-4 * operators), -level)
+    return math.ldexp(0.0075, -level - beside)
 
 
 def _holding(kind: str, operators: int, nodes: int) -> str:
