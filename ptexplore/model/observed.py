@@ -367,6 +367,19 @@ class CppFunction(Struct, frozen=True):
     entered: bool = False  # whether Python called it, or another library that is not torch's
 
 
+class UnusedInput(Struct, frozen=True):
+    """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from."""
+
+    index: Count  # which of the inputs, from 0
+    count: Count  # how many inputs there are
+    tensor: str  # it, in words
+    # `beside`: a result of a leaf that the outputs come from too; `detached`: another tensor of such a leaf's memory
+    situation: Literal["beside", "detached", "elsewhere"]
+    node: str = ""  # of a result the node that made it
+    leaves: tuple[str, ...] = ()  # the first leaves that the outputs come from, in words
+    further: Count = 0  # how many more there are
+
+
 class RaisedError(Recorded, frozen=True):
     """What the expression raised, or what ended its process."""
 
@@ -381,6 +394,7 @@ class RaisedError(Recorded, frozen=True):
     by_raise: bool = False  # whether a `raise` of Python's raised it first, and no C or C++
     by: EndedBy = "error"  # what ended the run
     stack: tuple[CppFunction, ...] = ()  # of a signal: torch's functions of C++ that ran, innermost first
+    unused: UnusedInput | None = None  # where autograd has no gradient for a tensor, because it is not in the graph
 
 
 class ThrownError(Recorded, frozen=True):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from ptexplore.model.observed import Event, GraphNode, KeptForBackward, records
+from ptexplore.model.observed import Event, GraphNode, KeptForBackward, RaisedError, records
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
@@ -167,8 +167,12 @@ def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
 def _engines_left(context: Context) -> frozenset[int]:
     """The numbers of the events of the engine at which an exception left it: the last of its builtin's.
 
-    That is told of a builtin which Python called; where none is around, not at all.
+    That is told of a builtin which Python called; where none is around, not at all. None was left there if a tensor was
+    not in the graph: the engine had ended when that was found (THPEngine_run_backward of
+    torch/csrc/autograd/python_engine.cpp).
     """
+    if any(raised.unused for raised in records(context.session.observations, "raised", RaisedError)):
+        return frozenset()
     callers: dict[int, Event | None] = {}  # by event, the innermost builtin around it
     last: dict[int, int] = {}
     for event in context.base:
