@@ -57,7 +57,7 @@ RULES = (
             " another tensor of the same values",
             cases=(
                 CauseCase(
-                    "it was made from the tensor that the outputs come from: a view (each x[0] is a new tensor), a copy",
+                    "it was made of the tensor that the outputs come from: a view (each x[0] is a new one), a copy",
                     "compute the outputs from that very tensor, or ask for the other one's gradient",
                 ),
                 CauseCase(

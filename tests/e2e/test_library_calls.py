@@ -170,3 +170,26 @@ def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> N
     assert "by mine" not in shown.out
     assert shown.err.count(fake) == 1
     assert "MKL_VERBOSE" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize("driver", ["gelsy", "gelsd"])
+def test_the_call_that_asks_for_a_workspace_is_no_solve(command: InProcess, driver: str) -> None:
+    """MKL prints two calls of LAPACK's function: the first with an LWORK of -1, the second solves."""
+    expression = f"torch.linalg.lstsq(p, q, driver='{driver}').solution"
+    setup = "import torch\ntorch.set_num_threads(1)\ntorch.manual_seed(0)\np, q = torch.rand(4, 3), torch.rand(4, 2)\n"
+    given = ("--var", "p=torch.rand(4, 3)", "--var", "q=torch.rand(4, 2)")
+    made = command("trace", expression, *given, "--json")
+    if not made.data["captured"]["native"]:
+        pytest.skip("no native pass here")
+    alone = [what for library, what, _, _ in printed(setup + expression) if library == "MKL" and what[1:4] == "GEL"]
+    assert alone == [f"S{driver.upper()}"] * 2
+    calls = [hop for hop in made.hops if hop["library"] and hop["library"]["what"] == alone[0]]
+    if not calls:  # MKL tells of ILAENV too, which has no function of that name
+        assert driver == "gelsd"
+        return
+    assert [call["library"]["query"] for call in calls] == [True, False]
+    assert calls[0]["instructions"] < calls[1]["instructions"]
+    shown = command("trace", expression, *given, "--view", "path", env={"COLUMNS": "160"}).out
+    rows = [line for line in shown.splitlines() if f"MKL {alone[0]}" in line and "as MKL reports" in line]
+    assert len(rows) == 1, shown
+    assert "<1%" not in rows[0], shown

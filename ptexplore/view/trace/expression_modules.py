@@ -138,7 +138,8 @@ def _left_out(
     rows: Sequence[ScreenRow],
 ) -> Iterator[str]:
     if hidden:
-        yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
+        which = "which cost least" if unit else "the innermost"
+        yield f"{hidden} more part{'s' * (hidden != 1)}, {which}, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     if unit == "nanoseconds":

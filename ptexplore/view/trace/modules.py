@@ -237,7 +237,7 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
         level=level,
         share=shown.share(part.time) if part.kind != "imports" else None,
         cells=cells,
-        what=_operators(part.own) if told and _says_more(part) else "",
+        what=_operators(part.own or part.parts) if told and _says_more(part) else "",
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
@@ -331,8 +331,8 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name)
 
 
-def _operators(given: Sequence[OwnOperators]) -> str:
-    """The names of the operators that a part called itself, the costliest first."""
+def _operators(given: Sequence[OwnOperators | Part]) -> str:
+    """The names of the operators that a part called itself, the costliest first; or of the parts in it."""
     return ", ".join(own.name for own in given[: NODES - 1]) + (", …" if len(given) >= NODES else "")
 
 
