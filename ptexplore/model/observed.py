@@ -368,13 +368,16 @@ class CppFunction(Struct, frozen=True):
 
 
 class UnusedInput(Struct, frozen=True):
-    """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from."""
+    """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from.
+
+    It is a result of a leaf that they come from too (`beside`), another tensor of such a leaf's memory (`detached`), or
+    neither.
+    """
 
     index: Count  # which of the inputs, from 0
     count: Count  # how many inputs there are
     tensor: str  # it, in words
-    # `beside`: a result of a leaf that the outputs come from too; `detached`: another tensor of such a leaf's memory
-    situation: Literal["beside", "detached", "elsewhere"]
+    situation: Literal["beside", "detached", "elsewhere"]  # what it is
     node: str = ""  # of a result the node that made it
     leaves: tuple[str, ...] = ()  # the first leaves that the outputs come from, in words
     further: Count = 0  # how many more there are
