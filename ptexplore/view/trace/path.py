@@ -57,6 +57,7 @@ CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 ANY_ORDER = "any order"  # a row for several steps has one place, and they ran before or behind it
 CALLS_ITSELF = "each call inside the one before"
+CALLS_OTHERS = "calls other operators"  # which ones, a closed row says in its place
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
 ORDER_UNKNOWN = "order unknown"
@@ -301,7 +302,9 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step
         if within:
             what = _running(what if step.is_open else step.opened or step.row.what, within)
         elif not step.is_open and step.opened is None and step.inner:
-            what = _and(what, _begins_inside(step))
+            told = _begins_inside(step)
+            is_told = told and what.endswith(CALLS_OTHERS)
+            what = f"{what.removesuffix(CALLS_OTHERS)}{told}" if is_told else _and(what, told)
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = step.opened is not None and not step.is_open
@@ -311,7 +314,10 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step
 
 
 def _begins_inside(step: _Step) -> str:
-    """What a closed row says of the steps inside it: the keys that follow, else operators, else a function."""
+    """What a closed row says of the steps inside it: the keys that follow, else operators, else a function.
+
+    A function that was stepped is not named: where its share is large, it has a row.
+    """
     keys, inside = [], step
     while following := next((inner for inner in inside.inner if inner.is_key), None):
         keys.append(following.key)
@@ -327,8 +333,8 @@ def _begins_inside(step: _Step) -> str:
         else:
             pending += reversed(inner.inner)
     if called:
-        return f"{called[0]}{', …' if len(called) > 1 else ''}"
-    return f"calls {step.inner[-1].row.name}"
+        return f"calls {called[0]}{', …' if len(called) > 1 else ''}"
+    return f"calls {step.inner[-1].row.name}" if step.row.instructions is None else ""
 
 
 def _running(what: str, kernels: Sequence[str]) -> str:
@@ -851,7 +857,7 @@ class _Steps:
         if name == "BackendSelect" and _takes_tensors(around.op):
             told = _OPTIONS_AND_TENSORS
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
-            told = "calls other operators"
+            told = CALLS_OTHERS
         if name == "FuncTorchDynamicLayerFrontMode" and dispatch.entry != "backend fallback":
             told = "functorch's own kernel" if any(outermost_operators(hop.children)) else None  # of linear, dropout
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":

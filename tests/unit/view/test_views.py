@@ -436,8 +436,8 @@ def test_a_closed_key_says_what_follows_in_it() -> None:
                   Hop(52, "key", "CPU", "derived", ref(8), key="CPU", children=(
                       Hop(53, "kernel", "wrapper_CPU_f", "derived", ref(8)),)),)),))  # fmt: skip
     assert closed_row(key) == "then ADInplaceOrView → CPU"
-    assert closed_row(an_operator(60, "aten::inner")) == "aten::inner"
-    assert closed_row(an_operator(60, "aten::inner"), an_operator(70, "aten::other")) == "aten::inner, …"
+    assert closed_row(an_operator(60, "aten::inner")) == "calls aten::inner"
+    assert closed_row(an_operator(60, "aten::inner"), an_operator(70, "aten::other")) == "calls aten::inner, …"
     assert closed_row(Hop(80, "impl", "at::native::f", "derived", ref(8))) == "calls at::native::f"
 
 
