@@ -203,7 +203,7 @@ class UserCall(Recorded, frozen=True):
 
 
 class GraphNode(Recorded, frozen=True):
-    """A node of the autograd graph that the result leads to."""
+    """A node of the autograd graph that the result leads to, or what backward ran from: its sum, its real part."""
 
     id: Count  # its number
     name: str  # of its class
@@ -337,6 +337,7 @@ class LibraryCall(Struct, frozen=True):
     what: str  # of oneDNN the primitive (`matmul`), of MKL the function (`SGEMM`)
     problem: str  # its sizes, as the library writes them
     implementation: str | None = None  # which of its code ran; MKL does not say
+    query: bool = False  # LAPACK was only asked how large a workspace must be, by a size of -1
 
 
 class LibraryCalls(Recorded, frozen=True):
@@ -366,6 +367,22 @@ class CppFunction(Struct, frozen=True):
     entered: bool = False  # whether Python called it, or another library that is not torch's
 
 
+class UnusedInput(Struct, frozen=True):
+    """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from.
+
+    It is a result of a leaf that they come from too (`beside`), another tensor of such a leaf's memory (`detached`), or
+    neither.
+    """
+
+    index: Count  # which of the inputs, from 0
+    count: Count  # how many inputs there are
+    tensor: str  # it, in words
+    situation: Literal["beside", "detached", "elsewhere"]  # what it is
+    node: str = ""  # of a result the node that made it
+    leaves: tuple[str, ...] = ()  # the first leaves that the outputs come from, in words
+    further: Count = 0  # how many more there are
+
+
 class RaisedError(Recorded, frozen=True):
     """What the expression raised, or what ended its process."""
 
@@ -380,6 +397,7 @@ class RaisedError(Recorded, frozen=True):
     by_raise: bool = False  # whether a `raise` of Python's raised it first, and no C or C++
     by: EndedBy = "error"  # what ended the run
     stack: tuple[CppFunction, ...] = ()  # of a signal: torch's functions of C++ that ran, innermost first
+    unused: UnusedInput | None = None  # where autograd has no gradient for a tensor, because it is not in the graph
 
 
 class ThrownError(Recorded, frozen=True):

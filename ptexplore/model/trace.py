@@ -293,6 +293,7 @@ class LibraryEntry:
     what: str  # of oneDNN the primitive (`matmul`), of MKL the function (`SGEMM`)
     problem: str  # its sizes, as the library writes them
     implementation: str | None = None  # which of its code ran; null where the library does not say
+    query: bool = False  # LAPACK was only asked how large a workspace must be: it computed nothing
 
 
 @dataclass(frozen=True, slots=True)

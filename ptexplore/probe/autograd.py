@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,15 +43,16 @@ def _added(tensor: torch.Tensor) -> str:
     return (".real" if tensor.is_complex() else "") + ("" if math.prod(tensor.shape) == 1 else ".sum()")
 
 
-def backward(starts: list[BackwardStart]) -> None:
+def backward(starts: list[BackwardStart], scalars: list[torch.Tensor] | None = None) -> None:
     """Run backward from `starts`, marked for the profiler from the first call that is added on."""
     with api.marker(BACKWARD):
-        run_backward(starts)
+        run_backward(starts, scalars)
 
 
-def run_backward(starts: list[BackwardStart]) -> None:
-    """The same without a marker of ours in it."""
-    scalars = [_scalar(start) if start.added else start.tensor for start in starts]
+def run_backward(starts: list[BackwardStart], scalars: list[torch.Tensor] | None = None) -> None:
+    """The same without a marker of ours in it. `scalars` gets the tensors that backward runs from, before it does."""
+    scalars = [] if scalars is None else scalars
+    scalars += [_scalar(start) if start.added else start.tensor for start in starts]
     if len(scalars) == 1:
         scalars[0].backward()
     else:
@@ -90,11 +92,14 @@ def _node_of(tensor: Any) -> Any:
         return None
 
 
-def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
-    """The nodes that the result's tensors lead to, with the sequence numbers of the calls that made them; if cut."""
+def graph(result: Any, scalars: Sequence[torch.Tensor] = ()) -> tuple[list[dict[str, Any]], bool]:
+    """The nodes that the result's tensors lead to, with the sequence numbers of the calls that made them; if cut.
+
+    `scalars`: what backward ran from, whose nodes are told too: those of the calls that were added.
+    """
     numbers: dict[Any, int] = {}
     with api.without_overrides():
-        pending = [node for node in map(_node_of, tensors(result)) if node is not None]
+        pending = [node for node in map(_node_of, (*scalars, *tensors(result))) if node is not None]
     while pending and len(numbers) < GRAPH_LIMIT:
         node = pending.pop()
         if node is not None and node not in numbers:

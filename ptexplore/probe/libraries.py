@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from itertools import pairwise
 from typing import IO, Any
 
 import torch
@@ -27,6 +28,14 @@ BYTES = 16 * 1024 * 1024  # of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
 _ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
 _MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) [\d.]+[num]?s .*")  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…
+_ADDRESS = re.compile(r"0x[0-9a-f]+|\(nil\)")
+# The functions of BLAS that step through a vector, without the letters of their types (netlib.org/blas, level 1 and 2):
+# there a -1 behind an address is such a step. In LAPACK it is the size of a workspace: the call only asks for the size.
+_STEPS = (
+    "rotg rotmg rot rotm swap scal copy axpy axpby dot dotu dotc sdot nrm2 asum amax amin gemv gbmv symv sbmv spmv hemv"
+    " hbmv hpmv trmv tbmv tpmv trsv tbsv tpsv ger geru gerc syr spr her hpr syr2 spr2 her2 hpr2"
+)
+_BLAS = re.compile(rf"I?[SDCZ]{{1,2}}(?:{_STEPS.upper().replace(' ', '|')})(?:I|_\w+)?")
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +74,18 @@ def read(line: str) -> dict[str, Any] | None:
         return None
     words = [word.strip() for word in re.split(r", ?0x", mkl[2], maxsplit=1)[0].split(",")]
     problem = [word for word in words if "0x" not in word]
-    return {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
+    call = {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
+    return {**call, "query": True} if _is_query(mkl[1], mkl[2]) else call
+
+
+def _is_query(function: str, given: str) -> bool:
+    """Whether a call only asks LAPACK how large a workspace must be.
+
+    The size that it is given, behind the workspace's address, is -1 then; the last argument is INFO, the result.
+    """
+    words = [word.strip() for word in given.split(",")]
+    is_asked = any(_ADDRESS.fullmatch(work) and size == "-1" for work, size in pairwise(words[:-1]))
+    return is_asked and _BLAS.fullmatch(function) is None
 
 
 def _evaluate(request: dict[str, Any], perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:

@@ -43,6 +43,7 @@ class Pass:
     held: dispatch.Held | None = None
     cuts: list[tuple[str, str]] = field(default_factory=list)  # what is not told, each with whose it is
     graph: list[dict[str, Any]] = field(default_factory=list)
+    scalars: list[Any] = field(default_factory=list)  # the tensors that backward is run from
     device: str | None = None  # on which launches are recorded
     began: str | None = None  # the device that the evaluation was the first to use: its launches are not told
     saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
@@ -337,7 +338,7 @@ def _told(
 
 def _read_graph(running: Pass, result: Any) -> None:
     """Tell of the autograd graph of what the expression gave, and of what that keeps for backward."""
-    running.graph, cut = autograd.graph(result)
+    running.graph, cut = autograd.graph(result, running.scalars)
     if not running.request["backward"]:
         running.saved = autograd.saved(result)
     if cut:
@@ -360,7 +361,7 @@ def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
     def backward(starts: list[autograd.BackwardStart]) -> None:
         if running.recorder in ("ops", "once"):  # backward frees what was saved
             running.saved = autograd.saved([start.tensor for start in starts])
-        autograd.backward(starts)
+        autograd.backward(starts, running.scalars)
 
     try:
         return phases(running, backward, lambda _, function, *given: function(*given))

@@ -13,7 +13,11 @@ import torch
 
 from .expression import text_of
 from .last_words import Ended
+<<<<<<< HEAD
 from .whose import OURS
+=======
+from .unused import unused_input
+>>>>>>> wt-find
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
@@ -42,6 +46,7 @@ class Raised(Exception):
             "calls": list(calls),
             "module": module_of(self.error),
             "by_raise": bool(steps) and _raises(steps[-1]),
+            "unused": unused_input(text_of(self.error), (step.tb_frame for step in steps)),
             **({"by": self.error.by, "cpp": self.error.cpp} if isinstance(self.error, Ended) else {}),
         }
 

@@ -20,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 import torch
@@ -1031,6 +1031,21 @@ def nodes_of(starts: Iterable[Any], limit: int) -> Iterator[Any]:
             known.add(node)
             pending += [following for following, _ in node.next_functions]
             yield node
+
+
+_GRAD = torch.autograd.grad.__code__
+
+
+def given_to_grad(frame: FrameType) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """The outputs and inputs of a call of torch.autograd.grad, as it hands them to the engine; None of any other frame.
+
+    Its own names hold them as tuples once it has come so far: `inputs_tuple` in 2.13, `inputs` in 2.6.
+    """
+    if frame.f_code is not _GRAD:
+        return None
+    outputs, inputs = (frame.f_locals.get(name) for name in ("outputs", "inputs"))
+    inputs = frame.f_locals.get("inputs_tuple", inputs)
+    return (outputs, inputs) if type(outputs) is tuple and type(inputs) is tuple else None
 
 
 def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from ptexplore.model.observed import Event, GraphNode, KeptForBackward, records
+from ptexplore.model.observed import Event, GraphNode, KeptForBackward, RaisedError, records
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
@@ -29,7 +29,7 @@ NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edg
 
 
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Add recorded nodes under forward autograd kernels; give backward nodes source, formula and forward call."""
+    """Add recorded nodes under the autograd kernels of calls; give nodes that ran source, formula and forward call."""
     forward = _recording_calls(claims)
     # What is asked of the graph tells no thread: a number that another thread counted too is nobody's then.
     unclear = {number % THREADS_APART for number in forward if number >= THREADS_APART}
@@ -42,7 +42,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     recorded, engines_left = _recorded(context, forward, graph), _engines_left(context)
 
     def change(claim: Claim) -> Claim:
-        if claim.hop.kind == "kernel" and claim.hop.phase == "forward" and (claim.hop.key or "").startswith("Autograd"):
+        if claim.hop.kind == "kernel" and (claim.hop.key or "").startswith("Autograd"):
             return _forward_kernel(context, claim, recorded)
         if claim.hop.kind == "node" and claim.event.type == "node":
             return _backward_node(context, claim, forward, graph)
@@ -113,7 +113,7 @@ def _forward_kernel(
         name=node.name,
         status="observed",
         source=entry.source,
-        phase="forward",
+        phase=claim.hop.phase,
         op=claim.hop.op,
         derivative=entry,
         evidence=(node.observation,),
@@ -167,8 +167,12 @@ def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
 def _engines_left(context: Context) -> frozenset[int]:
     """The numbers of the events of the engine at which an exception left it: the last of its builtin's.
 
-    That is told of a builtin which Python called; where none is around, not at all.
+    That is told of a builtin which Python called; where none is around, not at all. None was left there if a tensor was
+    not in the graph: the engine had ended when that was found (THPEngine_run_backward of
+    torch/csrc/autograd/python_engine.cpp).
     """
+    if any(raised.unused for raised in records(context.session.observations, "raised", RaisedError)):
+        return frozenset()
     callers: dict[int, Event | None] = {}  # by event, the innermost builtin around it
     last: dict[int, int] = {}
     for event in context.base:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.model.trace import Cause
+from ptexplore.model.observed import UnusedInput
+from ptexplore.model.trace import Cause, CauseCase
 from ptexplore.resolve.freed import CASES
 
 
@@ -29,7 +30,51 @@ _KILLED = re.compile(
     re.MULTILINE,
 )
 
+ALLOW = "allow_unused=True gives None for it in place of this error"
+# Of an input that the outputs were not computed from: by what it is, why, and the mend.
+UNUSED = {
+    "beside": Cause(
+        "{input} is a result of {node}, made beside the outputs: both come from one leaf, and the outputs do not come"
+        " from it (each x[0] is a new tensor)",
+        f"compute the outputs from that very tensor, or ask for the leaf's gradient and take the part of it; {ALLOW}",
+    ),
+    "detached": Cause(
+        "{input} has the memory of a leaf that the outputs come from, and is another tensor (.detach(), .data, a new"
+        " nn.Parameter of it): the graph has tensors, not memory",
+        f"ask for the gradient of the tensor that the outputs were computed from; {ALLOW}",
+    ),
+    "elsewhere": Cause(
+        "no way through the graph leads from the outputs to {input}: they come from {leaves}",
+        f"compute the outputs from it, with no detach() and no no_grad() on the way; {ALLOW}",
+    ),
+}
+
 RULES = (
+    CauseRule(
+        re.compile(r"differentiated Tensors? (?:at index \d+ )?appears to not have been used in the graph"),
+        Cause(
+            "no way through the graph leads from the outputs to this tensor: they were computed without it, or from"
+            " another tensor of the same values",
+            cases=(
+                CauseCase(
+                    "it was made of the tensor that the outputs come from: a view (each x[0] is a new one), a copy",
+                    "compute the outputs from that very tensor, or ask for the other one's gradient",
+                ),
+                CauseCase(
+                    "detach(), .data, no_grad() or a new nn.Parameter is between it and the outputs",
+                    "ask for the gradient of the tensor that the outputs were computed from, or record the way",
+                ),
+                CauseCase("the outputs do not depend on it", ALLOW),
+            ),
+        ),
+    ),
+    CauseRule(
+        re.compile(r"One of the differentiated Tensors does not require grad"),
+        Cause(
+            "a gradient is asked for of a tensor that does not require grad: nothing was recorded of it",
+            "x.requires_grad_() before the outputs are computed from it, or leave it out of the inputs",
+        ),
+    ),
     CauseRule(
         re.compile(r"(?<!view of )a leaf Variable that requires grad is being used in an in-place operation"),
         Cause(
@@ -489,6 +534,17 @@ RULES = (
         ),
     ),
 )  # fmt: skip
+
+
+def cause_of_unused(seen: UnusedInput) -> Cause:
+    """Why a tensor is not in the graph of the outputs, by what it is."""
+    which = f"input {seen.index} of {seen.count}" if seen.count > 1 else "the input"
+    more = f" and {seen.further} more" if seen.further else ""
+    leaves = f"{len(seen.leaves) + seen.further} leaves: {', '.join(seen.leaves)}{more}"
+    leaves = leaves if len(seen.leaves) > 1 else f"one leaf, {seen.leaves[0]}" if seen.leaves else "no leaf"
+    cause = UNUSED[seen.situation]
+    why = cause.why.format(input=f"{which} ({seen.tensor})", node=seen.node, leaves=leaves)
+    return Cause(why, cause.remedy)
 
 
 def cause_of(message: str, exception: str = "") -> Cause | None:

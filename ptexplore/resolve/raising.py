@@ -42,7 +42,7 @@ from ptexplore.model.trace import (
     TensorSaver,
     walk,
 )
-from ptexplore.resolve.causes import cause_of
+from ptexplore.resolve.causes import cause_of, cause_of_unused
 from ptexplore.resolve.claims import Claim, Context, replaced, rewrite
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
@@ -142,6 +142,8 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
 
 def _cause(raised: RaisedError) -> Cause | None:
     """What a usual message means; of a signal, what the function means that it came in."""
+    if raised.unused is not None:
+        return cause_of_unused(raised.unused)
     words = raised.stack[0].name if raised.by == "signal" and raised.stack else raised.message
     return cause_of(words, raised.exception)
 

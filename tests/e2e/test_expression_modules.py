@@ -128,3 +128,45 @@ def test_what_a_function_of_yours_saves_is_of_no_operator_before_it(command: InP
     shown = command("trace", "--load", file, "--view", "modules", "--plain").out.splitlines()
     assert "backward" in next(row for row in shown if "Function.apply" in row)
     assert "backward" not in next(row for row in shown if "argmax" in row and row.startswith("level"))
+
+
+def parts_of(plain: str) -> list[tuple[int, str, str]]:
+    """The rows of a plain table of parts: level, name, what is told."""
+    rows = re.findall(r"^level (\d+): ([^;,\n]+)(.*)$", plain, re.MULTILINE)
+    return [(int(level), name.strip(), told) for level, name, told in rows]
+
+
+def test_a_step_of_an_optimizer_holds_its_closure(command: InProcess) -> None:
+    """How often the closure ran is that of plain Python."""
+    setup = """p = nn.Parameter(torch.ones(2)); o = torch.optim.LBFGS([p], max_iter=2)
+def closure():
+    o.zero_grad(); l = (p * p).sum(); l.backward(); return l"""
+    ran: list[torch.Tensor] = []
+    names: dict[str, Any] = {"nn": nn, "torch": torch, "ran": ran}
+    exec(f"{setup.removesuffix('return l')}ran.append(l); return l\no.step(closure)", names)
+    plain = command("trace", "o.step(closure)", "--setup", setup, "--no-native", "--view", "modules", "--plain").out
+    rows = parts_of(plain)
+    names_of = [name for _, name, _ in rows]
+    at = names_of.index("closure()")
+    assert names_of[at - 1].startswith("LBFGS.step()"), plain
+    assert rows[at][0] == rows[at - 1][0] + 1
+    assert re.search(rf"\b{len(ran)}\b", rows[at][2]), plain
+    assert "Tensor.backward()" in names_of
+    assert "wrapper" not in plain
+
+
+def test_the_kernels_of_an_optimizer_under_a_function_of_yours(command: InProcess) -> None:
+    setup = """m = nn.Linear(2, 1); o = torch.optim.Adam(m.parameters(), foreach=True)
+m(torch.ones(1, 2)).sum().backward()
+def train(): o.step()"""
+    plain = command("trace", "train()", "--setup", setup, "--no-native", "--view", "modules", "--plain").out
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.Adam(model.parameters(), foreach=True)
+    model(torch.ones(1, 2)).sum().backward()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        optimizer.step()
+    ran = {event.name.removeprefix("aten::") for event in profile.events() if event.name.startswith("aten::_foreach")}
+    assert len(ran) > 5
+    rows = {name.partition(" ")[0] for _, name, _ in parts_of(plain)}
+    assert ran <= rows, plain
+    assert {"train()", "Adam.step()"} <= rows

@@ -100,7 +100,7 @@ def test_what_ran_in_the_libraries_in_a_program(command: InProcess, tmp_path: Pa
         pytest.skip("no native pass here")
     told = [(hop["phase"], *hop["library"].values()) for hop in made.hops if hop["library"]]
     expected = {call for call in printed() if call[1] == "SGEMM_BATCH"}
-    named = {(library, what, implementation, problem) for _, library, what, problem, implementation in told}
+    named = {(library, what, implementation, problem) for _, library, what, problem, implementation, _ in told}
     assert named >= expected, json.dumps(told)
     sentences = [text for hop in made.hops for text in hop["why"] if "the libraries told" in text]
     for library, what, implementation, problem in printed():
@@ -108,7 +108,7 @@ def test_what_ran_in_the_libraries_in_a_program(command: InProcess, tmp_path: Pa
             told_of = f"{library}'s {what} by {implementation} ({problem})"
             assert (library, what, implementation, problem) in named or any(told_of in text for text in sentences)
     forward, backward = dict.fromkeys(printed(SYNTAX))
-    small = [(phase, call, problem) for phase, _, call, problem, _ in told if call == "SGEMM"]
+    small = [(phase, call, problem) for phase, _, call, problem, *_ in told if call == "SGEMM"]
     assert small == [("forward", "SGEMM", forward[3]), ("backward", "SGEMM", backward[3])], json.dumps(told)
 
 
@@ -170,3 +170,23 @@ def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> N
     assert "by mine" not in shown.out
     assert shown.err.count(fake) == 1
     assert "MKL_VERBOSE" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize("driver", ["gelsy", "gelsd"])
+def test_the_call_that_asks_for_a_workspace_is_no_solve(command: InProcess, driver: str) -> None:
+    """MKL prints two calls of LAPACK's function: the first with an LWORK of -1, the second solves."""
+    expression = f"torch.linalg.lstsq(p, q, driver='{driver}').solution"
+    setup = "import torch\ntorch.set_num_threads(1)\ntorch.manual_seed(0)\np, q = torch.rand(4, 3), torch.rand(4, 2)\n"
+    given = ("--var", "p=torch.rand(4, 3)", "--var", "q=torch.rand(4, 2)")
+    made = command("trace", expression, *given, "--json")
+    if not made.data["captured"]["native"]:
+        pytest.skip("no native pass here")
+    alone = [what for library, what, _, _ in printed(setup + expression) if library == "MKL" and what[1:4] == "GEL"]
+    assert alone == [f"S{driver.upper()}"] * 2
+    calls = [hop for hop in made.hops if hop["library"] and hop["library"]["what"] == alone[0]]
+    assert [call["library"]["query"] for call in calls] == [True, False]
+    assert calls[0]["instructions"] < calls[1]["instructions"]
+    shown = command("trace", expression, *given, "--view", "path", env={"COLUMNS": "160"}).out
+    rows = [line for line in shown.splitlines() if f"MKL {alone[0]}" in line and "as MKL reports" in line]
+    assert len(rows) == 1, shown
+    assert "<1%" not in rows[0], shown

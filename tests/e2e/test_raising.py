@@ -768,3 +768,28 @@ def test_your_line_is_none_of_torchs_wherever_that_is(command: InProcess, tmp_pa
     file.write_text(text, encoding="utf-8")
     yours = command("explain-error", str(file), "--json").data["yours"]
     assert (yours["name"], yours["source"]["line"]) == ("step", 12)
+
+
+@pytest.mark.parametrize(
+    "inputs, index, why",
+    [
+        ("[a, a[0]]", 1, "input 1 of 2 (Tensor[3] float32 cpu requires_grad) is a result of SelectBackward0"),
+        ("[a.detach().requires_grad_(), a]", 0, "input 0 of 2 (Tensor[3, 3] float32 cpu requires_grad) has the memory"),
+        ("b", 0, "to the input (Tensor[3, 3] float32 cpu requires_grad): they come from one leaf, Tensor[3, 3]"),
+    ],
+)
+def test_an_input_that_the_outputs_do_not_come_from(command: InProcess, inputs: str, index: int, why: str) -> None:
+    import torch
+
+    expression = f"torch.autograd.grad((a * 2).sum(), {inputs})"
+    names = {"torch": torch, "a": torch.rand(3, 3, requires_grad=True), "b": torch.rand(3, 3, requires_grad=True)}
+    gradients = eval(expression.replace(inputs, f"{inputs}, allow_unused=True"), names)
+    assert [number for number, gradient in enumerate(gradients) if gradient is None] == [index]
+    ending = ending_of(command, expression, "--grad", "--no-native")
+    assert why in ending["cause"]["why"]
+    assert "allow_unused=True gives None for it" in ending["cause"]["remedy"]
+    reached = [hop["node"] for hop in ending["hops"] if (hop["node"] or {}).get("reached")]
+    assert not any(node["failed"] for node in reached), "the engine had ended"
+    shown = command("trace", expression, "--grad", "--no-native", "--view", "path").out
+    assert "to mend it" in shown
+    assert "an error came first" not in shown

@@ -369,3 +369,24 @@ def test_what_ends_only_the_first_time_is_told_as_it_ran_then(command: InProcess
     assert "the second does not end within 0.8 s" in captured["reason"]
     assert "what is shown is the first, since the second does not end" in command("trace", "--load", "f.json").out
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
+
+
+@pytest.mark.parametrize("expression", ["a * b", "torch.view_as_complex(c) * 2"])
+def test_what_was_added_for_backward_records_its_node(command: InProcess, expression: str) -> None:
+    """The sum of a result that is no scalar, its real part: the nodes are those that plain Python's tensors have."""
+    import torch
+
+    names = {"torch": torch, **{name: torch.rand(3, 2, requires_grad=True) for name in "abc"}}
+    result = eval(expression, names)
+    scalar = result.real.sum() if result.is_complex() else result.sum()
+    added, node = [], scalar.grad_fn
+    while node is not result.grad_fn:
+        added.append(node.name())
+        node = node.next_functions[0][0]
+    given = [part for name in "abc" for part in ("--var", f"{name}=torch.rand(3, 2)")]
+    hops = command("trace", expression, *given, "--grad", "--backward", "--no-native", "--json").hops
+    recorded = [hop["name"] for hop in hops if hop["kind"] == "node" and (hop["node"] or {}).get("recorded")]
+    of_backward = [hop["name"] for hop in hops if hop["name"] in recorded and hop["phase"] == "backward"]
+    assert sorted(of_backward) == sorted(added)
+    shown = command("trace", expression, *given, "--grad", "--backward", "--no-native", "--view", "operators").out
+    assert re.search(r"records\s+SumBackward0", shown), shown

@@ -49,3 +49,30 @@ def test_a_line_of_their_output(line: str, told: tuple[str, str, str | None, str
 )
 def test_other_lines_tell_of_no_call(line: str) -> None:
     assert read(line) is None
+
+
+# As MKL 2024.2 prints them for torch.linalg.lstsq, eig, eigh and qr: what asks for a workspace has an LWORK of -1.
+QUERIES = [
+    "SGELSY(3,3,3,0x5585,3,0x5586,3,0x5587,0x7ffe,0,0x7ffd,-1,0)",
+    "CGEEV(N,N,3,0x5585,3,0x5586,(nil),1,(nil),1,0x7ffe,-1,0x5587,0)",
+    "CHEEVD(V,L,3,0x5585,3,0x5586,0x7ffe,-1,0x7ffd,-1,0x7ffc,-1,0)",
+    "SGEQRF(3,3,0x5585,3,0x5586,0x7ffe,-1,0)",
+]
+COMPUTING = [
+    "SGELSY(3,3,3,0x5585,3,0x5586,3,0x5587,0x7ffe,3,0x5588,14,0)",
+    "CGEEV(N,N,3,0x5585,3,0x5586,(nil),1,(nil),1,0x7ffe,100,0x5587,0)",
+    "SPOTRF(L,3,0x5585,3,-1)",  # INFO: an argument was wrong
+    "SLASWP(3,0x5585,3,1,3,0x5586,-1)",  # the rows are swapped in the order from the last to the first
+    "SAXPY(3,0x7ffe,0x5585,-1,0x5586,1)",  # steps through vectors, backwards
+    "DGEMV(N,3,3,0x7ffe,0x5585,3,0x5586,-1,0x7ffd,0x5587,1)",
+    "IDAMAX(3,0x5585,-1)",
+    "SGEMM(N,N,3,3,3,0x7fff,0x55ee,3,0x55ee,3,0x7fff,0x55ee,3)",
+]
+
+
+@pytest.mark.parametrize("given", [*QUERIES, *COMPUTING])
+def test_a_call_that_only_asks_for_the_size_of_a_workspace_is_known(given: str) -> None:
+    call = read(f"MKL_VERBOSE {given} 27.01us CNR:OFF Dyn:1 FastMM:1 TID:0  NThr:2")
+    assert call is not None
+    assert call["what"] == given.partition("(")[0]
+    assert call.get("query", False) is (given in QUERIES)

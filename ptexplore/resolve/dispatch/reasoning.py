@@ -389,9 +389,8 @@ def _unsaid(
         left, doubt = steps[-1].set & mask, doubt & mask
     if not _decides(context, doubt, left):
         return ()
-    keys = ", ".join(context.keys.names(doubt))
     after = f" after {steps[-1].key}" if steps else ""
-    return (f"{NO_KEY}{after} is not known: {', '.join(arguments.doubtful)} may carry {keys}",)
+    return (f"{NO_KEY}{after} is not known: {_listed(_by_reason(arguments.doubtful))}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,11 +480,19 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
 
 def why_unread(arguments: Arguments) -> str | None:
     """Why the sets of some arguments are not known: one reason for all, or whose each one is."""
+    reasons = _by_reason(dict(arguments.doubtful) | dict.fromkeys(arguments.unread, WRAPPED))
+    return _listed(reasons) if len(reasons) > 1 else next(iter(reasons), None)
+
+
+def _by_reason(given: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of arguments by the reason why their sets are not known."""
     reasons: dict[str, list[str]] = {}
-    for name, why in (dict(arguments.doubtful) | dict.fromkeys(arguments.unread, WRAPPED)).items():
+    for name, why in given.items():
         reasons.setdefault(why, []).append(name)
-    if len(reasons) < 2:
-        return next(iter(reasons), None)
+    return reasons
+
+
+def _listed(reasons: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
 
 

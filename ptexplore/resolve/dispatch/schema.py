@@ -51,6 +51,16 @@ def written(schema: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+\(\w+!(?: -> [^)]*)?\)\S* (\w+)", given))
 
 
+def only_asks(schema: str) -> bool:
+    """Whether an operator tells a number or a truth value of one tensor, and makes none.
+
+    So do _nnz, sparse_dim and is_coalesced. What gives a Scalar is none of these: _local_scalar_dense reads an element.
+    """
+    result = schema.rpartition("->")[2].strip().removesuffix("[]")
+    tensors = [argument for argument in arguments(schema) if argument.type.startswith("Tensor")]
+    return result in ("int", "SymInt", "bool") and [argument.type for argument in tensors] == ["Tensor"]
+
+
 def is_aliasing(schema: str) -> bool:
     """Whether an argument lends its memory to a result ("Tensor(a)"), or a result is one written to ("Tensor(a!)")."""
     given, _, results = schema.rpartition("->")

@@ -22,6 +22,7 @@ _FUNCTION = re.compile(
     r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # of BLAS-like extensions MKL tells the whole name
     r"|Dfti(Compute)(?:Forward|Backward)"
 )
+_INSIDE = ("ILAENV",)  # MKL calls it in its own LAPACK (gelsd), and tells of it as if it were called from outside
 OPERATOR = "operator"  # the part that is one operator call
 MOST = 6  # calls of libraries that a sentence lists
 _MKL = ("MKL", "BLAS or LAPACK")
@@ -97,7 +98,9 @@ def _entries(
     """What was told of each call in a part, by the claim's `id()`; {} and a finding where the orders do not agree."""
     entries: dict[int, LibraryEntry] = {}
     for library, entered in (("oneDNN", _primitives(claims)), ("MKL", _functions(claims))):
-        calls, frames = [call for call in told if call.library == library], list(entered)
+        frames = list(entered)
+        named = {what for _, what in frames}
+        calls = [call for call in told if call.library == library and (call.what not in _INSIDE or call.what in named)]
         if part.cut is not None:  # the first of them
             calls = calls[: len(frames)]
         if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
@@ -113,7 +116,7 @@ def _entries(
 
 def _listed(calls: list[LibraryCall]) -> str:
     """What the libraries told, in words: each call once, with how often it was made."""
-    counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls)
+    counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls if not call.query)
     listed = [
         f"{library}'s {what}{f' by {implementation}' if implementation else ''} ({problem}){f' ×{n}' if n > 1 else ''}"
         for (library, what, implementation, problem), n in counted.items()
@@ -154,7 +157,7 @@ def _functions(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
 
 
 def _entry(call: LibraryCall) -> LibraryEntry:
-    return LibraryEntry(call.library, call.what, call.problem, call.implementation)
+    return LibraryEntry(call.library, call.what, call.problem, call.implementation, call.query)
 
 
 def _with(

@@ -32,6 +32,7 @@ from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
+FEW, LISTED = 8, 24  # rows: of fewer than the first, operators have rows too, as long as all are not more than these
 ROWS = 44  # of the table: with what stands around it, it fits a screen
 
 
@@ -45,6 +46,9 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
     told = "{:,}".format if unit == "instructions" else seconds
     shown = Shown(max(whole.time, 1), opened=options.opened is not None, of_expression=True, told=told)
     rows, hidden = fitting(root, shown, ROWS)
+    if len(rows) <= FEW and not hidden:
+        listed, _ = fitting(root, replace(shown, lists=True), ROWS)
+        rows = listed if len(listed) <= LISTED else rows
     columns, rows = _used(("instr" if unit == "instructions" else "time", *COLUMNS[1:]), rows)
     return TrailView(
         title=trail.expression,
@@ -134,7 +138,8 @@ def _left_out(
     rows: Sequence[ScreenRow],
 ) -> Iterator[str]:
     if hidden:
-        yield f"{hidden} more part{'s' * (hidden != 1)}, which cost least, {'are' if hidden > 1 else 'is'} not shown"
+        which = "which cost least" if unit else "the innermost"
+        yield f"{hidden} more part{'s' * (hidden != 1)}, {which}, {'are' if hidden > 1 else 'is'} not shown"
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     if unit == "nanoseconds":

@@ -1,7 +1,8 @@
 """A traced expression as parts to read: its modules, what it calls itself, backward; each with what it cost.
 
 The cost is in instructions where the whole expression was stepped; else in nanoseconds, those of operator calls and
-nodes alone; else none is known. What torch's own Python calls belongs to the module, or the call, around it.
+nodes alone; else none is known. A function of yours has parts as the expression has, also where torch calls it back
+(a closure). What torch's own Python calls belongs to the module, or the call, around it.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from ptexplore.view.trace.program_parts import (
     sum_of_own,
     with_inside,
 )
-from ptexplore.view.trace.screen import as_called, bare, counted_parts, place_of
+from ptexplore.view.trace.screen import as_called, bare, counted_parts, is_yours, place_of
 
 Unit = Literal["instructions", "nanoseconds", ""]
+MADE_INSIDE = ".<locals>."  # in the qualified name of a function that another one made
 PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
 
 
@@ -168,12 +170,12 @@ class _Gathering:
         if owner.kind == "backward":
             self.of_backward(hop, owner)
             return
-        is_outside = owner is self.root and not inside_of_torch
+        is_mine = is_yours(hop) and owner.kind in ("program", "call")
+        is_part = owner.kind in ("program", "call") and (is_mine or not inside_of_torch)
         if hop.module is not None:
             owner = self.module(hop, owner)
-        elif hop.kind in CALLED and is_outside and _identity(hop) in self.running:
-            owner = self.part(owner, "call", _called(hop), None, place_of(hop))
-            owner.calls -= hop.python is not None and hop.python.resumed
+        elif hop.kind in CALLED and is_part and _identity(hop) in self.running:
+            owner = self.call(hop, owner)
         if hop.kind == "op":
             self.operator(hop, owner)
             return
@@ -186,8 +188,33 @@ class _Gathering:
                 part.saved += hop.saved or 0
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
+        inside_of_torch = not is_mine and (inside_of_torch or hop.kind in ("python", "binding", "op"))
         for child in hop.children:
-            yield self.take(child, owner, inside_of_torch=inside_of_torch or hop.kind in ("python", "binding", "op"))
+            yield self.take(child, owner, inside_of_torch=inside_of_torch)
+
+    def call(self, hop: Hop, outer: _Gathered) -> _Gathered:
+        """The part of a call; what is inside of a call of the same function belongs to that one."""
+        meant = self.decorated(hop)
+        name, source = _identity(meant)
+        same = next(
+            (part for part in outer.outwards() if (part.kind, part.name, part.source) == ("call", name, source)), None
+        )
+        part = same or self.part(outer, "call", name, None, source)
+        part.calls -= same is None and hop.python is not None and hop.python.resumed
+        return part
+
+    def decorated(self, hop: Hop) -> Hop:
+        """The function that a decorator's own one stands for: the only function of Python in it that ran an operator.
+
+        As of Optimizer.step, around which torch puts profile_hook_step's wrapper, and of what no_grad() decorates.
+        """
+        while hop.kind == "python" and hop.python is not None and MADE_INSIDE in (hop.python.qualname or ""):
+            nearest = outermost(hop.children, lambda inner: inner.kind in CALLED)
+            inside = [inner for inner in nearest if inner.kind == "python" and _identity(inner) in self.running]
+            if len(inside) != 1 or is_yours(hop):
+                break
+            hop = inside[0]
+        return hop
 
     def part(
         self, outer: _Gathered, kind: PartKind, name: str, type_: str | None, source: SourceRef | None, *more: object

@@ -12,6 +12,11 @@ _OF_ROWS = {
     "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     "node": "a node of the graph that backward runs",
     "→ ?": "which key the call goes on to is not known",
+    "keys not known": "no dispatch key of the call is named: a line below the rows says why",
+    "next key not known": "no further dispatch key of the call is named: a line below the rows says why",
+    "; calls ": "what a row that is not opened calls first; … where that is not all",
+    "; then ": "the dispatch keys that follow inside of a row that is not opened",
+    "only asks for a workspace's size": "LAPACK is called with a size of -1 first; a later call computes",
     "order unknown": "whether it ran before, behind or inside of rows beside it is not known: they follow from a text, "
     "or from an error's stack, or another thread ran it",
     "kernel": "the function behind a dispatch stub, compiled for what this processor can",
@@ -120,7 +125,7 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
         yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
     for word, means in _OF_ROWS.items():
         if all(part.strip() in words for part in word.split("…") if part.strip()):
-            yield word, means
+            yield word.strip("; "), means
     seen = {row.status for row in page.table} | {row.status for row in page.rows}
     for status, means in STATUS_MEANS.items():
         if status in seen or page.view == "tree":

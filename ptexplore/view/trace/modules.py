@@ -161,6 +161,8 @@ class Shown:
     saved: int = 0
     device: bool = False
     told: Callable[[int], str] = seconds
+    lists: bool = False  # each operator that an innermost part called has a row, if these are more than its row names
+    deepest: int | None = None  # the last level that has rows, where no cost tells which parts to leave out
 
     def has(self, part: Part) -> bool:
         """Whether a part has a row: it took enough time, and called an operator or took more than nothing."""
@@ -174,6 +176,10 @@ class Shown:
         device = sum(own.device for own in given)
         return (*cells, *((seconds(device) if device else "",) if self.device else ()))
 
+    def goes_below(self, level: int) -> bool:
+        """Whether what is inside of a part on this level may have rows."""
+        return self.deepest is None or level < self.deepest
+
     def share(self, cost: int) -> float | None:
         """The share of the whole; None where nothing was measured, as of what ran in another thread or behind a cut."""
         return cost / self.wall if not self.of_expression or (cost and self.wall > 1) else None
@@ -182,13 +188,32 @@ class Shown:
 def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...], int]:
     """The rows of a part and all inside of it, and how many parts are left out, those of the least time first."""
     rows: tuple[ScreenRow, ...] = ()
-    for least in LEAST:
-        shown = replace(shown, least=least)
+    for less in _ever_less(root, shown):
+        shown = less
         imports = (part for part in root.parts if part.kind == "imports" and shown.has(part))
         rows = tuple(_rows((*imports, root), shown))
         if len(rows) <= most:
             break
     return rows[:most], _hidden(root, shown) + max(len(rows) - most, 0)
+
+
+def _ever_less(root: Part, shown: Shown) -> Iterator[Shown]:
+    """Ways to show ever less of a part: without what cost least; where no cost is known, without what is deepest."""
+    if root.time:
+        yield from (replace(shown, least=least) for least in LEAST)
+        return
+    yield shown
+    depth = max(level for _, level in _with_levels(root))
+    yield from (replace(shown, deepest=level) for level in range(depth - 1, 0, -1))
+
+
+def _with_levels(root: Part) -> Iterator[tuple[Part, int]]:
+    """A part and all inside of it, each with how far inside it is."""
+    pending = [(root, 0)]
+    while pending:
+        part, level = pending.pop()
+        yield part, level
+        pending += [(inner, level + 1) for inner in part.parts]
 
 
 def _rows(parts: Iterable[Part], shown: Shown) -> list[ScreenRow]:
@@ -207,20 +232,20 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
         *shown.sums([part]),
     )
     cells = tuple(f"{AT_LEAST}{cell}" if cell and part.at_least else cell for cell in cells)
-    told = shown.of_expression and not (part.parts or shown.opened or part.kind == "backward")
+    inside = [inner for inner in part.parts if inner.kind != "imports"] if shown.goes_below(level) else []
+    own = _with_rows(part, shown) if shown.goes_below(level) else {}
+    told = shown.of_expression and not (inside or own or shown.opened or part.kind == "backward")
     row = ScreenRow(
         name=_names(part, module),
         level=level,
         share=shown.share(part.time) if part.kind != "imports" else None,
         cells=cells,
-        what=_operators(part.own) if told and _says_more(part) else "",
+        what=_operators(part.own or part.parts) if told and _says_more(part) else "",
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
     )
     rows.append(row)
-    inside = [inner for inner in part.parts if inner.kind != "imports"]
-    own = _with_rows(part, shown)
     items: list[Part | OwnOperators] = [*(inner for inner in inside if shown.has(inner)), *own.values()]
     for item in sorted(items, key=lambda item: (isinstance(item, Part) and item.kind == "thread", item.first)):
         if isinstance(item, Part):
@@ -229,7 +254,7 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
             rows.append(_operator_row(item, shown, level + 1))
     if part.kind == "backward" and not shown.opened:
         rows += _rest_of_backward(part, shown, level + 1)
-    elif part.parts and not shown.opened:
+    elif inside and not shown.opened:
         rows += _rest_row(part, own, shown, level + 1)
 
 
@@ -241,6 +266,8 @@ def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
     if shown.opened or part.kind == "backward":
         own = part.own if shown.opened else part.own[:NODES]
         return {operators.name: operators for operators in own if operators.time / shown.wall >= shown.least}
+    if shown.lists and not part.parts and len(part.own) >= NODES:
+        return {own.name: own for own in part.own}
     if not part.parts or _overlap(part):
         return {}
     if shown.of_expression:
@@ -273,11 +300,11 @@ def _rest_of_backward(part: Part, shown: Shown, level: int) -> Iterator[ScreenRo
 def _hidden(part: Part, shown: Shown) -> int:
     """How many parts inside of a part have no row."""
     hidden = 0
-    pending = list(part.parts)
+    pending = [(inner, 1) for inner in part.parts]
     while pending:
-        inner = pending.pop()
-        if shown.has(inner):
-            pending += inner.parts
+        inner, level = pending.pop()
+        if shown.has(inner) and shown.goes_below(level - 1):
+            pending += [(further, level + 1) for further in inner.parts]
         else:
             hidden += sum(1 for _ in inner.walk())
     return hidden
@@ -307,8 +334,8 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name)
 
 
-def _operators(given: Sequence[OwnOperators]) -> str:
-    """The names of the operators that a part called itself, the costliest first."""
+def _operators(given: Sequence[OwnOperators | Part]) -> str:
+    """The names of the operators that a part called itself, the costliest first; or of the parts in it."""
     return ", ".join(own.name for own in given[: NODES - 1]) + (", …" if len(given) >= NODES else "")
 
 

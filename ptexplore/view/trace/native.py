@@ -20,6 +20,7 @@ COLD = (
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
 )
 RANGE = "a range marked for the profiler"  # so begins the reason why it has no place
+QUERY = "only asks for a workspace's size"  # a call of LAPACK with a size of -1, before the one that computes
 GEMM = ("transa", "transb", "m", "n", "k")
 NAMED = 3  # names of --setup that are listed
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
@@ -301,6 +302,8 @@ def library_call(hop: Hop) -> str:
 
 def told_of_call(hop: Hop) -> str:
     """What a linked library said of a call, or whose code it is; of a function that is not sure, how many it can be."""
+    if hop.library is not None and hop.library.query:
+        return f"{QUERY}, as {hop.library.library} reports"
     if hop.library is not None:
         how = f", by {hop.library.implementation}" if hop.library.implementation else ""
         return f"{problem(hop.library)}{how}, as {hop.library.library} reports"
@@ -326,6 +329,8 @@ def entered(hop: Hop) -> str:
     entry = hop.library
     if entry is None:
         return library_of(hop)
+    if entry.query:
+        return f"{entry.library}: {entry.what} {QUERY}"
     how = f" by {entry.implementation}" if entry.implementation else ""
     return f"{entry.library}: {entry.what} {problem(entry)}{how}"
 

@@ -87,7 +87,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
             calls.timed = True
         if call.function:
             calls.around.setdefault(call.function)
-        ran = tuple(native.entered(part) for part in of_call(hop) if part.library is not None)
+        ran = tuple(native.entered(part) for part in of_call(hop) if part.library and not part.library.query)
         calls.libraries[ran] += hop.calls * bool(ran)
         calls.launched |= dict.fromkeys(part.name for part in of_call(hop) if part.kind == "launch")
         for name, node in _recorded(hop).items():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from itertools import groupby, takewhile
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
+from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.resolve.raising import RAISED
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
@@ -32,6 +34,7 @@ from ptexplore.view.trace.screen import (
     everything,
     facts,
     has_cut,
+    is_yours,
     outermost_counted,
     place_of,
     reads,
@@ -54,9 +57,12 @@ CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 ANY_ORDER = "any order"  # a row for several steps has one place, and they ran before or behind it
 CALLS_ITSELF = "each call inside the one before"
+CALLS_OTHERS = "calls other operators"  # which ones, a closed row says in its place
 IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
 ORDER_UNKNOWN = "order unknown"
+KEYS_UNKNOWN, NEXT_UNKNOWN = "keys not known", "next key not known"
+REASONS = 2  # why keys are not known: sentences below the rows
 ELSEWHERE = f"in another thread, {ORDER_UNKNOWN}"  # it stands behind all others: what called it there is not known
 NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
@@ -105,7 +111,10 @@ class _Step:
     is_kernel: bool = False  # it is the kernel behind a dispatch stub
     is_library: bool = False  # it is a call into a linked library, which named what it did
     is_loop: bool = False  # it is the loop over the elements
-    is_key: bool = False
+    key: str = ""  # of a dispatch key its name
+    op: str = ""  # of an operator its name
+    unsaid: str = ""  # why no key, or no further one, is named
+    only_asks: bool = False  # an operator that another one asked for a number: it has no row where nothing was counted
     is_choice: bool = False  # it decides what computes: shown however little it cost
     has_yours: bool = False  # an operator, or a step in one, that holds a function of Python of your own
     is_open: bool = False
@@ -114,6 +123,16 @@ class _Step:
     kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
     shape: int = -1  # equal steps have the same number
     hops: list[int] = field(default_factory=list)  # the hops that its row is for; of a row "… more" with all in them
+
+    @property
+    def is_key(self) -> bool:
+        """Whether it is a dispatch key with its kernel."""
+        return bool(self.key)
+
+    @property
+    def leads_to_key(self) -> bool:
+        """Whether a further key of the same call is inside of it."""
+        return self.is_key and any(inner.is_key for inner in self.inner)
 
     @property
     def is_kept(self) -> bool:
@@ -147,12 +166,31 @@ def path_view(
         next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=(*_left_out(rows, maker, maker.without_rows(steps)), *(() if modules else run_again(trail))),
+        left_out=(
+            *_unsaid(steps),
+            *_left_out(rows, maker, maker.without_rows(steps)),
+            *(() if modules else run_again(trail)),
+        ),
         name="what ran, in order",
         view="path",
         table=rows,
         legend=legend(trail, rows),
     )
+
+
+def _unsaid(steps: Iterable[_Step]) -> Iterator[str]:
+    """Why no key is named, or no further one, of calls that have rows: each reason once, with the first operators."""
+    operators: dict[str, dict[str, None]] = {}
+    around: list[tuple[int, str]] = []
+    for row, step in _flat(steps, 0):
+        while around and around[-1][0] >= row.level:
+            around.pop()
+        if step.op:
+            around.append((row.level, step.op))
+        if step.unsaid and around and (step.op or not step.leads_to_key):
+            operators.setdefault(step.unsaid, {}).setdefault(around[-1][1])
+    for why, names in itertools.islice(operators.items(), REASONS):
+        yield f"{', '.join(itertools.islice(names, REASONS))}{', …' if len(names) > REASONS else ''}: {why}"
 
 
 def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[str]) -> tuple[str, ...]:
@@ -220,23 +258,26 @@ def _is_through(hop: Hop) -> bool:
 def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     """Open steps, the costliest first, while all rows are no more than `most`.
 
-    Where `enough` rows are open, only what leads to the loop over the elements, or to a function of yours, is opened
-    further.
+    Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, or to the next
+    key of an open call is opened further. Of steps of the same weight the one that ran first is opened first.
     """
     for step in steps:
         step.inner = _folded(step.inner, most - 1)
     room = most - sum(1 for _ in _flat(steps, 0))
     order = itertools.count()
-    pending = [(-inner.weight - inner.is_outline, next(order), inner) for step in steps for inner in step.inner]
+    pending = [
+        (-inner.weight - inner.is_outline, _first(inner), next(order), inner) for step in steps for inner in step.inner
+    ]
     heapq.heapify(pending)
     waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
     while pending and room > 0:
-        weight, _, step = heapq.heappop(pending)
-        if enough is not None and most - room >= enough and not (step.is_work or step.has_yours):
+        weight, first, _, step = heapq.heappop(pending)
+        is_further = step.is_work or step.has_yours or step.leads_to_key
+        if enough is not None and most - room >= enough and not is_further:
             continue
         if step.is_outline and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
             waited.add(id(step))
-            heapq.heappush(pending, (-step.weight, next(order), step))  # what each step did needs room, too
+            heapq.heappush(pending, (-step.weight, first, next(order), step))  # what each step did needs room, too
             continue
         step.is_open = True
         added = sum(1 for _ in _flat(step.inner, 0))
@@ -250,7 +291,12 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
         for inner in step.inner:
             # A call's keys come before whatever else: they say what became of it.
             weight = min(-inner.weight - inner.is_outline, weight * inner.is_key)
-            heapq.heappush(pending, (weight, next(order), inner))
+            heapq.heappush(pending, (weight, _first(inner), next(order), inner))
+
+
+def _first(step: _Step) -> int:
+    """The number of the first hop that a step is for: by it steps are in the order in which they ran."""
+    return step.hops[0] if step.hops else 0
 
 
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step]]:
@@ -265,12 +311,40 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step
             within = [name for name in step.kernels if name not in shown]
         if within:
             what = _running(what if step.is_open else step.opened or step.row.what, within)
+        elif not step.is_open and step.opened is None and step.inner:
+            told = _begins_inside(step)
+            is_told = told and what.endswith(CALLS_OTHERS)
+            what = f"{what.removesuffix(CALLS_OTHERS)}{told}" if is_told else _and(what, told)
         if step.row.times > 1 and what.endswith(IN_IT):
             what = f"{what.removesuffix(IN_IT)} in each"
         is_closed = step.opened is not None and not step.is_open
         yield replace(step.row, level=level, what=what, is_closed=is_closed), step
         if step.is_open:
             pending += [(inner, level + 1) for inner in reversed(step.inner)]
+
+
+def _begins_inside(step: _Step) -> str:
+    """What a closed row says of the steps inside it: the keys that follow, else operators, else a function.
+
+    A function that was stepped is not named: where its share is large, it has a row.
+    """
+    keys, inside = [], step
+    while following := next((inner for inner in inside.inner if inner.is_key), None):
+        keys.append(following.key)
+        inside = following
+    if keys:
+        return f"then {' → '.join(keys)}"
+    called: list[str] = []
+    pending = step.inner[::-1]
+    while pending and len(called) < 2:
+        inner = pending.pop()
+        if inner.op:
+            called.append(inner.op)
+        else:
+            pending += reversed(inner.inner)
+    if called:
+        return f"calls {called[0]}{', …' if len(called) > 1 else ''}"
+    return f"calls {step.inner[-1].row.name}" if step.row.instructions is None else ""
 
 
 def _running(what: str, kernels: Sequence[str]) -> str:
@@ -310,6 +384,17 @@ def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
             pending += reversed(step.inner)
 
 
+def _holds_library(step: _Step) -> bool:
+    """Whether a step is a call into a library that named what it did, or holds one."""
+    pending = [step]
+    while pending:
+        step = pending.pop()
+        if step.is_library:
+            return True
+        pending += step.inner
+    return False
+
+
 def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
     """The kernels that dispatch stubs chose: of ATen's functions the next one, once its arguments are copied."""
     for hop in walk(hops):
@@ -321,11 +406,14 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
             chosen = chooses or (chosen and child.name.startswith(_COPIES))
 
 
+<<<<<<< HEAD
 def _is_yours(hop: Hop) -> bool:
     """Whether it is a call of a function of Python that you wrote: its line is known, in no file of torch."""
     return hop.kind == "python" and hop.source.layer is None and hop.source.line is not None
 
 
+=======
+>>>>>>> wt-find
 def _and(first: str, second: str) -> str:
     return "; ".join(filter(None, (first, second)))
 
@@ -338,6 +426,7 @@ class _Around:
     binding: Hop | None = None
     op: Hop | None = None
     engine: bool = False  # the engine that runs the graph
+    node: bool = False  # a node that the engine runs
     recording: bool = True  # whether a graph may be recorded: not in backward, of which no graph was asked for
     depth: int = 0  # how many operators that is inside of
     thread: int = 0  # the thread that runs it: 0 is the expression's
@@ -352,6 +441,7 @@ class _Inside:
     count: int  # how many outermost operator calls there are
     is_busy: bool  # an operator or node ran, or something was launched
     has_yours: bool  # a function of Python of your own ran
+    has_library: bool  # a linked library told of a call
 
 
 class _Steps:
@@ -391,12 +481,14 @@ class _Steps:
         call = next((part.call for part in inside if part.call is not None), None)
         count, operators = sum(part.count for part in inside), sum(part.operators for part in inside)
         has_yours = any(part.has_yours for part in inside)
-        within = _Inside(operators, call, count, any(part.is_busy for part in inside), has_yours)
+        has_library = any(part.has_library for part in inside)
+        within = _Inside(operators, call, count, any(part.is_busy for part in inside), has_yours, has_library)
         self.inside[hop.id] = within
         if hop.kind == "op":
-            return _Inside(operators + hop.calls, hop, 1, is_busy=True, has_yours=has_yours)
+            return replace(within, operators=operators + hop.calls, call=hop, count=1, is_busy=True)
         is_busy = within.is_busy or hop.kind in ("node", "launch")
-        return replace(within, is_busy=is_busy, has_yours=has_yours or _is_yours(hop))
+        has_library = has_library or hop.library is not None
+        return replace(within, is_busy=is_busy, has_yours=has_yours or is_yours(hop), has_library=has_library)
 
     def _count_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
         """The instructions of a hop that were counted, of its outermost counted parts if its own were not."""
@@ -501,10 +593,10 @@ class _Steps:
         A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression.
         """
         is_called_by_torch = around.op is not None or around.binding is not None
-        if hop.id in self.top and _is_yours(hop):
+        if hop.id in self.top and is_yours(hop):
             return False
         holds_yours = hop.kind == "binding" and self.inside[hop.id].has_yours
-        if holds_yours or (is_called_by_torch and (_is_yours(hop) or self.inside[hop.id].has_yours)):
+        if holds_yours or (is_called_by_torch and (is_yours(hop) or self.inside[hop.id].has_yours)):
             return False
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
         return is_python and not self.inside[hop.id].is_busy
@@ -551,7 +643,8 @@ class _Steps:
         # Of calls that were not counted none is known to be small: all of them have rows, or none has.
         uncounted = any(step.is_uncounted and step.is_kept for step in out)
         listed = (
-            [step] if step.is_kept or step.cost >= self.least or (uncounted and step.is_uncounted)
+            [] if step.only_asks
+            else [step] if step.is_kept or step.cost >= self.least or (uncounted and step.is_uncounted)
             else [inner for inner in step.inner if inner.is_call]
             for step in out
         )  # fmt: skip
@@ -612,13 +705,16 @@ class _Steps:
         if inner is not None and inner.status == "inlined":
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
             row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, "loop over the elements")
-            made = self._made(row, hop, [], around)
+            in_libraries: list[_Step] = []
+            if self.inside[inner.id].has_library:  # LAPACK's call for each matrix of a batch, say
+                in_libraries = [step for step in (yield self._all(inner.children, around)) if _holds_library(step)]
+            made = self._made(row, hop, in_libraries, around)
             made.is_loop = True
             return made
         if hop.kind == "closed":
             made = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
-            made.is_library = hop.library is not None
+            made.is_library = hop.library is not None and not hop.library.query
             return made
         asked = self._asked(hop)
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
@@ -710,12 +806,17 @@ class _Steps:
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
-        keys = keys_of(hop)
-        row = self._row(hop, (hop.op or hop.name), "operator" + (f"; keys {keys}" if keys else ""))
+        keys, unsaid = keys_of(hop), next((text for text in hop.why if text.startswith(NO_KEY)), "")
+        kind = _and("operator", KEYS_UNKNOWN if unsaid else "")
+        row = self._row(hop, (hop.op or hop.name), _and(kind, f"keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
-        made.opened = "operator"
+        made.op, made.opened, made.unsaid = hop.op or hop.name, kind, unsaid
+        schema = hop.operator.schema if hop.operator is not None else ""
+        made.only_asks = (
+            not self.whole and around.op is not None and only_asks(schema) and self.inside[hop.id].call is None
+        )
         made.is_uncounted = bool(self.whole) and not made.cost
         made.is_call = around.op is None
         self._show_yours(made, hop, around)
@@ -744,7 +845,9 @@ class _Steps:
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), (yield self._all(inner, within)), around)
-        made.is_key = True
+        made.key = hop.key or hop.name
+        made.unsaid = next((text for text in kernel.why if text.startswith(NO_KEY)), "") if kernel is not None else ""
+        made.row = replace(row, what=_and(row.what, NEXT_UNKNOWN if made.unsaid else ""))
         self._show_yours(made, hop, around)
         return made
 
@@ -752,7 +855,8 @@ class _Steps:
         formulas = formulas_of(hop)
         formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
         what = "recorded for backward" if _is_recorded(hop) else "node"
-        return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around))
+        within = replace(around, node=True)
+        return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), within))
 
     def _launch(self, hop: Hop, around: _Around) -> _Step:
         """The row of what a device was given to do; its cost is that of the function that launched it."""
@@ -771,7 +875,7 @@ class _Steps:
         if name == "BackendSelect" and _takes_tensors(around.op):
             told = _OPTIONS_AND_TENSORS
         if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
-            told = "calls other operators"
+            told = CALLS_OTHERS
         if name == "FuncTorchDynamicLayerFrontMode" and dispatch.entry != "backend fallback":
             told = "functorch's own kernel" if any(outermost_operators(hop.children)) else None  # of linear, dropout
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
@@ -859,15 +963,18 @@ class _Steps:
         """Have a step a row, and be opened early, if it is a function of yours inside an operator, or holds one."""
         inside = around.op is not None or hop.kind == "op"
         made.has_yours = inside and self.inside[hop.id].has_yours
-        if made.has_yours or (inside and _is_yours(hop)):
+        if made.has_yours or (inside and is_yours(hop)):
             made.is_call = made.is_outline = True
             made.weight += 1.0
 
     def _made(self, row: ScreenRow, hop: Hop, inner: list[_Step], around: _Around) -> _Step:
         cost = hop.instructions if hop.instructions is not None else sum(step.cost for step in inner)
-        weight = cost / self.whole if self.whole else 0.0
-        operators = self.inside[hop.id].operators + (hop.calls if hop.kind == "op" else 0)
-        weight += 1e-6 * min(1000, operators) + (1.0 if hop.id in self.left else 0.0)
+        operators = min(self.inside[hop.id].operators + (hop.kind == "op"), 1000)
+        binding = self.inside.get(around.binding.id) if around.binding is not None else None
+        beside = binding is not None and binding.count > 1 and around.depth <= (hop.kind != "op")
+        of_order = _outside_in(hop, around, operators, beside=beside)
+        weight = cost / self.whole + 1e-6 * operators if self.whole else of_order
+        weight += 1.0 if hop.id in self.left else 0.0
         made = _Step(row, cost, weight, inner, hops=[hop.id])
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
@@ -885,6 +992,21 @@ class _Steps:
             shown, share=self._share(instructions), instructions=instructions, what=what, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
+
+
+def _outside_in(hop: Hop, around: _Around, operators: int, *, beside: bool) -> float:
+    """The weight by which a step is opened where nothing was counted: from outside in, below 0.02.
+
+    Each level weighs half of the one around it: what Python and nodes call comes before what operators call in turn.
+    Nodes are one level later, and what starts backward is two. On one level a step comes the earlier the more operators
+    are in it, 1,000 at most, and one that holds none comes last; with the next level where it is `beside` others that
+    one binding calls.
+    """
+    level = around.depth if hop.kind == "op" or not around.depth else around.depth - 1
+    level += 0 if hop.phase == "forward" else 1 if around.node or hop.kind == "node" else 2
+    if operators > (hop.kind == "op"):
+        return math.ldexp(0.01 * (1 + 1e-4 * operators), -level)
+    return math.ldexp(0.0075, -level - beside)
 
 
 def _holding(kind: str, operators: int, nodes: int) -> str:
@@ -930,7 +1052,7 @@ def is_work(hop: Hop) -> bool:
     """Whether the elements are computed there: by the kernel behind a stub, a loop, a linked library, on a device."""
     if hop.kind == "launch":
         return True
-    if hop.instructions is None:
+    if hop.instructions is None or (hop.library is not None and hop.library.query):
         return False
     is_library = hop.kind == "closed" and hop.native is not None and hop.native.third_party is not None
     return hop.stub_kernel is not None or hop.library is not None or is_library or native.is_trampoline(hop)
@@ -957,7 +1079,7 @@ def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
     share = None if row.share is None else row.share + (other.share or 0.0)
     row = replace(row, instructions=instructions, share=share, times=row.times + other.times)
     inner = list((yield each(_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True))))
-    weight = first.weight + equal.weight
+    weight = first.weight + equal.weight if first.cost or equal.cost else max(first.weight, equal.weight)
     first.hops.extend(equal.hops)
     return replace(first, row=row, cost=first.cost + equal.cost, weight=weight, inner=inner)
 

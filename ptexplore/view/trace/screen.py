@@ -31,6 +31,11 @@ def as_called(name: str) -> str:
     return name if _EXPRESSION.search(name) else f"{name}()"
 
 
+def is_yours(hop: Hop) -> bool:
+    """Whether it is a call of a function of Python that you gave: its line is known, in no file of torch."""
+    return hop.kind == "python" and hop.source.path is None and hop.source.line is not None
+
+
 def bare(name: str) -> str:
     """A C++ name without the namespaces that most of PyTorch's functions stand in; a lone word keeps them."""
     short = next((name[len(space) :] for space in _NAMESPACES if name.startswith(space)), name)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from ptexplore.model.operators import Derivative, Formula
+from ptexplore.model.trace import NodeRef
 from ptexplore.resolve.autograd import ACCUMULATE, link, mode
-from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.claims import Claim, rewrite
 from ptexplore.resolve.merge import build
 from ptexplore.resolve.trail import resolve
 from tests.unit.conftest import ATEN, AUTOGRAD
@@ -97,6 +98,13 @@ def test_an_autograd_kernel_holds_the_node_that_it_recorded(small: Small) -> Non
     assert one.hop.evidence == (1,), "the graph's observation, the first of that session"
     kernel = linked(small, forward(7), graph=[recorded(7)])[2]
     assert shape((kernel,)) == f"VariableType::blend({NODE})"
+
+
+def test_a_call_that_was_added_for_backward_holds_the_node_that_it_recorded(small: Small) -> None:
+    """As the sum of a result that is no scalar: it runs in the half of the run that is backward's."""
+    added = rewrite((forward(7),), lambda one: one.but(replace(one.hop, phase="backward")))
+    (one,) = [one for one in linked(small, *added, graph=[recorded(7)]) if one.hop.kind == "node"]
+    assert (one.hop.name, one.hop.phase, one.hop.node) == (NODE, "backward", NodeRef(recorded=True))
 
 
 @pytest.mark.parametrize(
@@ -306,3 +314,13 @@ def test_an_error_of_a_hook_keeps_the_engine_from_a_node(
     (reached, *_) = [one for one in walk(link(context, build(context, ()))) if one.event.type == "engine"]
     assert reached.hop.node is not None
     assert reached.hop.node.failed == failed
+
+
+def test_the_engine_had_ended_when_an_input_was_seen_to_be_in_no_graph(small: Small) -> None:
+    """THPEngine_run_backward looks at the gradients after Engine::execute has returned."""
+    around = builtin("torch._C._EngineBase", "run_backward", event("engine", name=NODE), raised=True)
+    unused = {"index": 0, "count": 1, "tensor": "Tensor[3]", "situation": "elsewhere"}
+    raised = {"stage": "expression", "exception": "RuntimeError", "message": "…", "unused": unused}
+    context = small.context(session(frames=[around], more=[("ops", "raised", raised)]), rows(small), small.source())
+    (reached,) = [one for one in walk(link(context, build(context, ()))) if one.event.type == "engine"]
+    assert reached.hop.node == NodeRef(reached=NODE, failed=False)

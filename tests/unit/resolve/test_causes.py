@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from typing import Any
 
 import pytest
+from msgspec import convert
 
-from ptexplore.resolve.causes import cause_of
+from ptexplore.model.observed import UnusedInput
+from ptexplore.resolve.causes import cause_of, cause_of_unused
 from ptexplore.resolve.error_message import CUT, handed_on
 
 torch = pytest.importorskip("torch")
+Raised = import_module("ptexplore.probe.raising").Raised
 nn = torch.nn
 ones = torch.ones
 
@@ -114,8 +118,65 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
     "names of a checkpoint": (lambda: nn.Linear(3, 2).load_state_dict({"module.weight": ones(2, 3)}), "DataParallel"),
     "no graph": (lambda: ones(2).sum().backward(), "requires_grad=True"),
     "no graph of what has no derivative": (lambda: nn.Linear(2, 2)(ones(2)).argmax().backward(), "another operator"),
+    "an input that was not used": (
+        lambda: torch.autograd.grad(ones(2, requires_grad=True).sum(), ones(2, requires_grad=True)),
+        "allow_unused=True",
+    ),
+    "an input without grad": (
+        lambda: torch.autograd.grad(ones(2, requires_grad=True).sum(), ones(2)),
+        "requires_grad_()",
+    ),
     "no derivative": (lambda: (ones(2, requires_grad=True) // 2).sum().backward(), "torch.autograd.Function"),
 }
+
+
+def graph_of(case: str) -> tuple[Any, Any]:
+    x, other = ones(3, requires_grad=True), ones(3, requires_grad=True)
+    result = (x * 2).sum()
+    inputs = {
+        "a view": [x, x[0]],
+        "a result": [(x * 2).sum()],
+        "detached": [x, x.detach().requires_grad_()],
+        "a parameter": [nn.Parameter(x)],
+        "another leaf": [other],
+        "a result of another leaf": [x, other * 2],
+    }
+    return result, inputs[case]
+
+
+@pytest.mark.parametrize(
+    "case, index, situation, node",
+    [
+        ("a view", 1, "beside", "SelectBackward0"),
+        ("a result", 0, "beside", "SumBackward0"),
+        ("detached", 1, "detached", ""),
+        ("a parameter", 0, "detached", ""),
+        ("another leaf", 0, "elsewhere", ""),
+        ("a result of another leaf", 1, "elsewhere", "MulBackward0"),
+    ],
+)
+def test_of_an_input_that_is_not_in_the_graph_it_is_known_what_it_is(
+    case: str, index: int, situation: str, node: str
+) -> None:
+    outputs, inputs = graph_of(case)
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph") as caught:
+        torch.autograd.grad(outputs, inputs)
+    seen = convert(Raised("expression", caught.value).told()["unused"], UnusedInput)
+    assert (seen.index, seen.count, seen.situation, seen.node) == (index, len(inputs), situation, node)
+    unused = torch.autograd.grad(*graph_of(case), allow_unused=True)
+    assert [number for number, gradient in enumerate(unused) if gradient is None] == [index]
+    cause = cause_of_unused(seen)
+    assert (f"input {index} of 2" if len(inputs) > 1 else "the input (") in cause.why
+    assert "{" not in cause.why + cause.remedy
+    assert cause.remedy.endswith("allow_unused=True gives None for it in place of this error")
+
+
+def test_other_errors_are_of_no_input_that_is_not_in_the_graph() -> None:
+    x = ones(3, requires_grad=True)
+    for inputs in (ones(3), x):
+        with pytest.raises(RuntimeError) as caught:
+            torch.autograd.grad(x * 2, inputs)
+        assert Raised("expression", caught.value).told()["unused"] is None
 
 
 def test_a_checkpoint_that_other_hooks_leave_nothing_is_not_said_to_depend_on_a_change() -> None:

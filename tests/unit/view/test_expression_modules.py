@@ -14,6 +14,7 @@ from ptexplore.model.trace import (
     Hop,
     ModuleRef,
     Observation,
+    PythonCall,
     ResultInfo,
     Session,
     TorchInfo,
@@ -253,3 +254,91 @@ def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
 
 def _leaf(part: Part) -> Part:
     return _leaf(part.parts[-1]) if part.parts else part
+
+
+# --- what functions of yours, and those that a decorator made, stand for ---
+
+YOURS = SourceRef(None, 1, None, "unknown", reason="outside torch")
+
+
+def function(number: int, name: str, *inside: Hop, yours: bool = False, qualname: str | None = None) -> Hop:
+    source = YOURS if yours else SourceRef("torch/optim/adam.py", number, "wheel", "located")
+    call = PythonCall(None, qualname or name)
+    return Hop(number, "python", name, "observed", source, python=call, children=inside)
+
+
+def named_operator(number: int, name: str) -> Hop:
+    return Hop(number, "op", f"aten::{name}", "observed", PLACE, op=f"aten::{name}", evidence=(number,))
+
+
+def an_optimizer(*inside: Hop) -> Hop:
+    """As Python calls Optimizer.step: torch puts wrappers around it, which have their own names."""
+    step = function(30, "step", *inside, qualname="Adam.step")
+    used = function(20, "_use_grad", step, qualname="_use_grad_for_differentiable.<locals>._use_grad")
+    return function(
+        10, "wrapper", function(15, "helper"), used, qualname="Optimizer.profile_hook_step.<locals>.wrapper"
+    )
+
+
+def levels(trail: Trail) -> list[tuple[int, str]]:
+    return [(row.level, row.name) for row in view(trail, Options(view="modules")).table]
+
+
+def test_what_a_decorator_made_has_the_name_of_what_it_calls() -> None:
+    trail = a_trail(an_optimizer(named_operator(40, "_foreach_add_")))
+    (part,) = expression_parts(trail, None).parts
+    assert (part.name, part.source) == ("Adam.step()", SourceRef("torch/optim/adam.py", 30, "wheel", "located"))
+    called = [function(10 * n, name, named_operator(10 * n + 1, name)) for n, name in enumerate("fg", 2)]
+    two = function(10, "wrapper", *called, qualname="twice.<locals>.wrapper")
+    assert [part.name for part in expression_parts(a_trail(two), None).parts] == ["twice.<locals>.wrapper()"]
+    none = function(10, "wrapper", named_operator(21, "f"), qualname="once.<locals>.wrapper")
+    assert [part.name for part in expression_parts(a_trail(none), None).parts] == ["once.<locals>.wrapper()"]
+
+
+def test_a_function_of_yours_has_parts_as_the_expression_has_also_where_torch_calls_it() -> None:
+    """opt.step(closure): the closure has its row, with the calls in it; what the optimizer calls itself has none."""
+    closure = function(50, "closure", named_operator(51, "mul"), named_operator(52, "sum"), yours=True)
+    mine = function(5, "train", an_optimizer(closure, named_operator(60, "add_")), yours=True)
+    assert levels(a_trail(mine)) == [
+        (0, "m(x)"), (1, "train()"), (2, "Adam.step()"), (3, "closure()"), (4, "aten::mul"), (4, "aten::sum"),
+        (3, "add_"),
+    ]  # fmt: skip
+    (train,) = expression_parts(a_trail(mine), None).parts
+    assert [(part.name, part.operators) for part in train.walk()] == [
+        ("train()", 3), ("Adam.step()", 3), ("closure()", 2), ("aten::mul", 1), ("aten::sum", 1),
+    ]  # fmt: skip
+
+
+def test_a_function_of_yours_that_calls_itself_is_one_part() -> None:
+    inner = function(3, "f", named_operator(4, "mul"), yours=True)
+    deep = function(1, "f", named_operator(2, "add"), inner, yours=True)
+    (part,) = expression_parts(a_trail(deep), None).parts
+    assert (part.name, part.calls, part.operators) == ("f()", 1, 2)
+    assert [below.name for below in part.parts] == ["aten::add", "aten::mul"]
+
+
+def test_what_a_module_calls_has_no_row_of_its_own() -> None:
+    helper = function(50, "helper", named_operator(51, "mul"), yours=True)
+    (net,) = expression_parts(a_trail(module(1, "", helper, type_="Net")), None).parts
+    assert [own.name for own in net.own] == ["mul"]
+    assert not net.parts
+
+
+def test_a_short_table_lists_the_operators_of_a_call() -> None:
+    names = ("zeros_like", "_foreach_add_", "_foreach_mul_", "_foreach_sqrt", "_foreach_addcdiv_")
+    few = an_optimizer(*(named_operator(100 + n, name) for n, name in enumerate(names)))
+    assert levels(a_trail(few)) == [(0, "m(x)"), (1, "Adam.step()"), *((2, name) for name in names)]
+    many = an_optimizer(*(named_operator(100 + n, f"f{n}") for n in range(40)))
+    page = view(a_trail(many), Options(view="modules"))
+    assert [row.name for row in page.table] == ["m(x)", "Adam.step()"]
+    assert page.table[1].what == "f0, f1, f2, …"
+
+
+def test_without_costs_what_is_deepest_is_left_out_first() -> None:
+    """There is no least cost then below which parts could be left out."""
+    calls = [function(100 * n, f"f{n}", *(named_operator(100 * n + k, f"g{k}") for k in range(1, 5)), yours=True)
+             for n in range(1, 21)]  # fmt: skip
+    page = view(a_trail(*calls), Options(view="modules"))
+    assert [row.name for row in page.table] == ["m(x)", *(f"f{n}()" for n in range(1, 21))]
+    assert page.table[1].what == "aten::g1, aten::g2, aten::g3, …"
+    assert "80 more parts, the innermost, are not shown" in page.left_out

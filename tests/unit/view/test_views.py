@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from ptexplore.model.trace import (
     LibraryEntry,
     NativeCall,
     NodeRef,
+    OperatorRef,
     ResultInfo,
     Session,
     StubKernelRef,
@@ -342,6 +344,115 @@ def test_a_kernel_has_one_name_however_it_is_known_to_be_one() -> None:
     dear = [an_operator(20 * n, f"aten::op{n}", instructions=200_000) for n in range(2, 60)]  # they fill the screen
     (row,) = [row for row in view(a_trail(small, *dear), Options(view="path")).table if row.name == "aten::cat"]
     assert row.what == "operator; runs copy_kernel"
+
+
+def closed(number: int, query: bool, cost: int) -> Hop:
+    told = LibraryEntry("MKL", "SGELSY", "3,3,3", query=query)
+    return Hop(number, "closed", "mkl_lapack__sgelsy_", "observed", ref(9), instructions=cost, library=told,
+               native=NativeCall("", library="libtorch_cpu.so", third_party="MKL"))  # fmt: skip
+
+
+def test_the_solve_in_a_loop_has_a_row_and_the_question_for_its_workspace_has_none() -> None:
+    """As of torch.linalg.lstsq: lapackGelsy is called with lwork = -1, and then in the loop over the matrices."""
+    body = Hop(31, "native", "at::TensorIteratorBase::loop_2d_from_1d", "inlined", ref(3),
+               children=(Hop(32, "native", "at::native::lapackGelsy", "observed", ref(4), instructions=700,
+                             native=NativeCall("at::native::lapackGelsy"), children=(closed(33, False, 690),)),),
+               native=NativeCall(""))  # fmt: skip
+    loop = Hop(30, "native", "c10::function_ref::callback_fn", "observed", ref(2), instructions=800, children=(body,),
+               native=NativeCall("c10::function_ref<void ()>::callback_fn<f>"))  # fmt: skip
+    call = an_operator(10, "aten::linalg_lstsq", closed(20, True, 4), loop, instructions=1000)
+    trail = a_trail(call)
+    rows = {row.name: row for row in view(trail, Options(view="path")).table}
+    assert [row for row in rows if row.startswith("MKL")] == ["MKL SGELSY"]
+    assert rows["MKL SGELSY"].instructions == 690
+    assert rows["MKL SGELSY"].what == "3,3,3, as MKL reports"
+    assert rows["MKL SGELSY"].level > rows["TensorIteratorBase::loop_2d_from_1d"].level
+    (row,) = view(trail, Options(view="operators")).table
+    assert row.what.endswith("; MKL: SGELSY 3,3,3"), "one call, not two"
+    dear = a_trail(an_operator(10, "aten::linalg_lstsq", closed(20, True, 900), instructions=1000))
+    (asked,) = [row for row in view(dear, Options(view="path")).table if row.name == "MKL SGELSY"]
+    assert asked.what == "only asks for a workspace's size, as MKL reports"
+
+
+# --- what has a row where nothing was counted ---
+
+
+def bound(number: int, name: str, *inside: Hop, **more: object) -> Hop:
+    binding = BindingRef(f"torch.{name}", name)
+    return Hop(number, "binding", name, "observed", ref(number), binding=binding, children=inside, **more)  # type: ignore[arg-type]
+
+
+def test_without_counts_the_calls_that_were_written_are_opened_before_what_they_call() -> None:
+    """A helper with many calls in it does not come before the kernel of another call of yours."""
+    many = [an_operator(400 + 10 * n, f"aten::helper{n}") for n in range(30)]
+    first = bound(1, "contiguous", an_operator(2, "aten::contiguous", an_operator(300, "aten::clone", *many)))
+    second = bound(800, "sampler", an_operator(801, "aten::sampler"))
+    rows = {row.name: row for row in view(a_trail(first, second), Options(view="path")).table}
+    assert {"aten::contiguous", "aten::clone", "aten::sampler"} <= set(rows)
+    keys = [row for row in view(a_trail(first, second), Options(view="path")).table if row.name.startswith("Autograd")]
+    assert [row.hop for row in keys][:1] == [3]
+    assert 802 in [row.hop for row in keys], "the key of the second call of yours, with its kernel"
+
+
+def test_without_counts_forward_comes_before_what_starts_backward() -> None:
+    calls = [bound(100 * n, f"f{n}", an_operator(100 * n + 1, f"aten::f{n}")) for n in range(1, 13)]
+    fills = an_operator(1001, "aten::ones_like", an_operator(1010, "aten::fill_"))
+    started = replace(bound(1000, "ones_like", fills), phase="backward")
+    table = view(a_trail(*calls, started), Options(view="path")).table
+    assert [row.name for row in table if row.name.startswith("aten::")] == [f"aten::f{n}" for n in range(1, 13)]
+
+
+def test_an_operator_that_another_one_asks_for_a_number_has_no_row() -> None:
+    """_nnz and sparse_dim of coalesce: each tells a number of one tensor. What you call yourself has a row."""
+    schema = OperatorRef("aten::_nnz(Tensor self) -> int")
+    asks = an_operator(100, "aten::_nnz", operator=schema)
+    work = an_operator(200, "aten::sort")
+    trail = a_trail(bound(1, "coalesce", an_operator(2, "aten::coalesce", asks, work)))
+    names = [row.name for row in view(trail, Options(view="path")).table]
+    assert "aten::sort" in names
+    assert "aten::_nnz" not in names
+    assert "no row: 1 of 3 operator calls; the view operators lists them" in view(trail, Options(view="path")).left_out
+    own = a_trail(bound(1, "_nnz", asks), bound(300, "sort", work))
+    assert "aten::_nnz" in [row.name for row in view(own, Options(view="path")).table]
+
+
+def closed_row(*inside: Hop) -> str:
+    """What the row of a key says of what is in it, with as many calls before it as leave no room for that."""
+    call = an_operator(5000, "aten::f", *inside)
+    for count, more in itertools.product(range(1, 14), range(3)):
+        deep = an_operator(3000, "aten::h", *(an_operator(3010 + 10 * n, f"aten::k{n}") for n in range(5)))
+        others = [an_operator(20 * n, f"aten::g{n}", replace(deep, id=20 * n + 10)) for n in range(1, count)]
+        others += [Hop(900 + n, "op", f"aten::i{n}", "observed", ref(1), op=f"aten::i{n}") for n in range(more)]
+        table = view(a_trail(*others, call), Options(view="path")).table
+        at = next((number for number, row in enumerate(table) if row.hop == 5001), None)
+        if at is not None and (at + 1 == len(table) or table[at + 1].level <= table[at].level):
+            return table[at].what.rpartition("; ")[2]
+    raise AssertionError("it has a row, and is open, or it has none")
+
+
+def test_a_closed_key_says_what_follows_in_it() -> None:
+    key = Hop(50, "key", "ADInplaceOrView", "derived", ref(8), key="ADInplaceOrView",
+              children=(Hop(51, "kernel", "ADInplaceOrView::f", "derived", ref(8), children=(
+                  Hop(52, "key", "CPU", "derived", ref(8), key="CPU", children=(
+                      Hop(53, "kernel", "wrapper_CPU_f", "derived", ref(8)),)),)),))  # fmt: skip
+    assert closed_row(key) == "then ADInplaceOrView → CPU"
+    assert closed_row(an_operator(60, "aten::inner")) == "calls aten::inner"
+    assert closed_row(an_operator(60, "aten::inner"), an_operator(70, "aten::other")) == "calls aten::inner, …"
+    assert closed_row(Hop(80, "impl", "at::native::f", "derived", ref(8))) == "calls at::native::f"
+
+
+def test_a_call_without_a_key_says_so_and_why() -> None:
+    why = f"{NO_KEY} is not known: self: a class that dispatches in Python may have made it"
+    call = Hop(1, "op", "aten::add.Tensor", "observed", ref(1), op="aten::add.Tensor", why=(why,))
+    page = view(a_trail(call), Options(view="path"))
+    assert [row.what for row in page.table if row.hop == 1] == ["operator; keys not known"]
+    assert f"aten::add.Tensor: {why}" in page.left_out
+    whole = an_operator(10)
+    kernel = replace(whole.children[0].children[0], why=(f"{NO_KEY} after AutogradCPU is not known: …",))
+    opened = replace(whole, children=(replace(whole.children[0], children=(kernel,)),))
+    page = view(a_trail(opened), Options(view="path"))
+    assert [row.what.rpartition("; ")[2] for row in page.table if row.hop == 11] == ["next key not known"]
+    assert f"aten::add.Tensor: {NO_KEY} after AutogradCPU is not known: …" in page.left_out
 
 
 def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:

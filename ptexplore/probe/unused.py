@@ -1,0 +1,81 @@
+"""Which tensor torch.autograd.grad was asked about that the outputs were not computed from, and what it is instead.
+
+The error names it by its number at most. The graph says what the outputs come from: the tensor may be a result that was
+made beside them, or share its memory with a leaf that is there. Nothing of the user's is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from . import torch_api as api
+from .values import describe
+
+REASON = re.compile(r"differentiated Tensors? (?:at index (\d+) )?appears to not have been used in the graph")
+NODES = 50_000  # of a graph that are looked at
+NAMED = 3  # leaves that are described
+
+
+def unused_input(message: str, frames: Iterable[FrameType]) -> dict[str, Any] | None:
+    """The tensor that such an error is about, as plain data; None of any other error, and where it is not known.
+
+    `frames` are the Python functions that the error left.
+    """
+    reason = REASON.search(message)
+    asked = list(filter(None, map(api.given_to_grad, frames))) if reason is not None else []
+    if reason is None or not asked:
+        return None
+    outputs, inputs = asked[-1]
+    with suppress(Exception), api.without_overrides():
+        reached = list(api.nodes_of(map(_node, outputs), NODES))
+        if len(reached) == NODES:
+            return None
+        leaves = _leaves(reached)
+        index = int(reason[1]) if reason[1] is not None else _first_unused(inputs, reached, leaves)
+        if index is not None:
+            return {"index": index, **_told(inputs[index], len(inputs), leaves)}
+    return None
+
+
+def _node(tensor: Any) -> Any:
+    return api.TENSOR_BASE.grad_fn.__get__(tensor)
+
+
+def _leaves(nodes: Iterable[Any]) -> list[Any]:
+    """The leaves that these nodes lead to: AccumulateGrad holds its own."""
+    return [leaf for node in nodes if (leaf := getattr(node, "variable", None)) is not None]
+
+
+def _first_unused(inputs: Sequence[Any], reached: Collection[Any], leaves: Sequence[Any]) -> int | None:
+    """The first input that is no leaf of the graph, and whose node is not in it. Older torch names no number."""
+    nodes = set(reached)
+    for index, tensor in enumerate(inputs):
+        node = _node(tensor)
+        is_used = node in nodes if node is not None else any(tensor is leaf for leaf in leaves)
+        if not is_used:
+            return index
+    return None
+
+
+def _told(tensor: Any, count: int, leaves: Sequence[Any]) -> dict[str, Any]:
+    node = _node(tensor)
+    own = _leaves(api.nodes_of([node], NODES)) if node is not None else []
+    memory = api.memory(tensor)
+    if any(mine is leaf for mine in own for leaf in leaves):
+        situation = "beside"
+    elif memory and any(api.memory(leaf) == memory for leaf in leaves):
+        situation = "detached"
+    else:
+        situation = "elsewhere"
+    return {
+        "count": count,
+        "tensor": describe(tensor),
+        "node": str(node.name()) if node is not None else "",
+        "situation": situation,
+        "leaves": [describe(leaf) for leaf in leaves[:NAMED]],
+        "further": max(0, len(leaves) - NAMED),
+    }
