@@ -13,11 +13,8 @@ import torch
 
 from .expression import text_of
 from .last_words import Ended
-<<<<<<< HEAD
-from .whose import OURS
-=======
 from .unused import unused_input
->>>>>>> wt-find
+from .whose import OURS
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is

@@ -406,14 +406,6 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
             chosen = chooses or (chosen and child.name.startswith(_COPIES))
 
 
-<<<<<<< HEAD
-def _is_yours(hop: Hop) -> bool:
-    """Whether it is a call of a function of Python that you wrote: its line is known, in no file of torch."""
-    return hop.kind == "python" and hop.source.layer is None and hop.source.line is not None
-
-
-=======
->>>>>>> wt-find
 def _and(first: str, second: str) -> str:
     return "; ".join(filter(None, (first, second)))
 

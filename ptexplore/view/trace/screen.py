@@ -32,8 +32,8 @@ def as_called(name: str) -> str:
 
 
 def is_yours(hop: Hop) -> bool:
-    """Whether it is a call of a function of Python that you gave: its line is known, in no file of torch."""
-    return hop.kind == "python" and hop.source.path is None and hop.source.line is not None
+    """Whether it is a call of a function of Python that you wrote: its line is known, in no file of torch."""
+    return hop.kind == "python" and hop.source.layer is None and hop.source.line is not None
 
 
 def bare(name: str) -> str:
