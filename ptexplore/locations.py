@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from functools import cache
 from pathlib import Path
@@ -86,6 +87,11 @@ def read_ahead_file(tree: str) -> Path:
 def symbols_dir() -> Path:
     """The function tables of the libraries that were stepped through, a file a build id."""
     return cache_root() / "symbols"
+
+
+def site_file(root: str) -> Path:
+    """What is remembered of the site that was written into the folder of this real path."""
+    return cache_root() / "sites" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.txt"
 
 
 def lock_file(target: Path) -> Path:

@@ -58,10 +58,13 @@ class NotYours:
         return self.shipped or self.content in _trusted()
 
     def lines(self) -> Iterator[str]:
-        """All that would run, in ASCII, each part under its name: nothing is cut, and nothing can hide."""
+        """All that would run, in ASCII, each part under its name: nothing is cut, and nothing can hide.
+
+        Each line of code has its number before it: what a screen folds has none, and looks as no line of its own.
+        """
         for name, code in self.code:
             yield f"{name}:"
-            yield from (f"    {line}" for line in revealed(code))
+            yield from (f"{number:>4} | {line}" for number, line in enumerate(revealed(code), 1))
 
     def allowed(self) -> AllowedRun:
         """What may run now. Raises PtexploreError where nobody said yes."""

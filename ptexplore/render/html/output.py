@@ -21,12 +21,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Generic, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.locations import site_file
 from ptexplore.processes import end_with_parent, ending_workers
 from ptexplore.render.html.svg import MARK
 from ptexplore.safe_text import clean_document, is_clean
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole, write_whole
 
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1
@@ -227,6 +228,8 @@ class Output:
         self.size = len(text)
         with _told(self.root):
             write_whole(self.root / MANIFEST, text, self._aside.folder)
+        with contextlib.suppress(OSError):  # the next build looks into each file then
+            keep_whole(site_file(os.path.realpath(self.root)), hashlib.sha256(text.encode()).hexdigest())
 
 
 def _safe(page: str) -> bytes:
@@ -249,6 +252,9 @@ def _content(file: Path, size: int) -> bytes | None:
 def _manifest(root: Path) -> dict[str, list[Any]]:
     """The list of pages that a build left; empty where it left none that can be used.
 
+    Of a list that is not the last one which was written here, by this user's cache, no page is taken to be of what the
+    list says: somebody else may have planted it, and whoever reads the site runs its scripts.
+
     Raises PtexploreError where it is there and cannot be read: taken for none, pages that went would stay for ever.
     """
     try:
@@ -261,9 +267,18 @@ def _manifest(root: Path) -> dict[str, list[Any]]:
     try:
         data = json.loads(kept)
         pages = data["pages"] if data["format"] == FORMAT else {}
-        return {url: row for url, row in pages.items() if isinstance(row, list) and len(row) >= 2}
+        rows = {url: row for url, row in pages.items() if isinstance(row, list) and len(row) >= 2}
+        return rows if _is_remembered(root, kept) else {url: [_UNKNOWN, *row[1:]] for url, row in rows.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def _is_remembered(root: Path, kept: bytes) -> bool:
+    """Whether this is the list that was written here last."""
+    try:
+        return site_file(os.path.realpath(root)).read_text("ascii") == hashlib.sha256(kept).hexdigest()
+    except (OSError, ValueError):
+        return False
 
 
 def _regular(file: Path) -> bytes:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _LEAST = 5  # lines of a page
+_GOES_ON = "     : "  # before the rest of a line, where others have their number
 _QUIET = 0.2  # seconds without a key, before a question is put: what is pasted comes in pieces
 _PATIENCE = 5.0  # seconds: of a keyboard that is not quiet by then no answer is taken
 
@@ -57,11 +58,12 @@ def _size() -> tuple[int, int]:
 
 
 def _folded(line: str, width: int) -> list[str]:
-    """A line as rows of the screen: what is longer goes on below, set in."""
+    """A line as rows of the screen: what is longer goes on below, where no number of a line can stand."""
     rows, rest = [line[:width]], line[width:]
+    room = width - len(_GOES_ON)
     while rest:
-        rows.append(f"    {rest[: width - 4]}")
-        rest = rest[width - 4 :]
+        rows.append(f"{_GOES_ON}{rest[:room]}")
+        rest = rest[room:]
     return rows
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.render.html.output import ASIDE, MANIFEST, Output, open_output
+from ptexplore.render.html.output import ASIDE, MANIFEST, Output, digest, open_output
 from ptexplore.render.html.svg import redrawn
 from ptexplore.view.site.site import apart, folder_url, namespace_url, operator_url, picture_url, source_url, stop_url
 
@@ -159,6 +159,29 @@ def test_what_an_earlier_build_wrote_goes_and_is_written_anew(tmp_path: Path) ->
         out.write("b.html", PAGE)
         assert out.finish() == len(written)
     assert sorted(file.name for file in tmp_path.rglob("*")) == ["b.html", MANIFEST]
+
+
+def test_what_somebody_else_planted_with_a_list_that_fits_is_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script of the same length, whose list says that it is of what this build would write."""
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "theirs"))
+    key = digest("of the same source")
+    prepared = tmp_path / "prepared"
+    with open_output(prepared, [], force=False) as out:
+        out.begin()
+        out.write("search/0.js", "ptx.words(1)", key)
+        out.finish()
+    (prepared / "search/0.js").write_text("ptx.evil( 1)")
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "mine"))
+    for known in (False, True):  # as the second build shows, what is one's own is not read again
+        with open_output(prepared, [], force=False) as out:
+            assert out.fresh("search/0.js", key) is known
+            out.begin()
+            if not known:
+                out.write("search/0.js", "ptx.words(1)", key)
+            out.finish()
+        assert (prepared / "search/0.js").read_text() == "ptx.words(1)"
 
 
 @pytest.mark.parametrize("name", [MANIFEST, "index.html", "assets/site.css"])
