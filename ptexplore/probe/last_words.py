@@ -106,10 +106,16 @@ def _ended(by: str, name: str, frame: FrameType | None) -> Ended:
     """What ended this process, having left all functions that run, from `frame` on."""
     error: Ended = type(name, (Ended,), {"by": by})()
     step: TracebackType | None = None
-    while frame is not None and not (frame.f_code.co_name == BELOW and frame.f_code.co_filename.startswith(OURS)):
+    while frame is not None and _is_ours(frame) and frame.f_code.co_name != BELOW:  # a handler of ours, or a hook
+        frame = frame.f_back
+    while frame is not None and not (frame.f_code.co_name == BELOW and _is_ours(frame)):
         step = TracebackType(step, frame, frame.f_lasti, frame.f_lineno or 0)
         frame = frame.f_back
     return error.with_traceback(step)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(OURS)
 
 
 @contextmanager
