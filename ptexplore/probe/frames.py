@@ -137,6 +137,8 @@ class FrameRecorder:
             self._read_sets(frame)
             if argument is last_words.EXIT:
                 last_words.exits(frame)
+            elif argument in last_words.KILL:
+                last_words.keep(frame)
             self._starts_processes = self._starts_processes or argument is os.fork or spawns(argument)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:

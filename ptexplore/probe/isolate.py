@@ -29,6 +29,7 @@ SMALLER = 4  # by which the memory for an answer is divided where the process ma
 LEAST_LIMIT = 1 << 20
 LINE = 1 << 16  # bytes that a child can be asked in
 NUMBER = struct.Struct("q")
+PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; and one that is kept in case none comes
 FIRST = 8  # bytes before the first answer: where it begins, and how long it is
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
 
