@@ -138,12 +138,14 @@ class FrameRecorder:
             if argument is last_words.EXIT:
                 last_words.exits(frame)
             elif argument in last_words.KILL:
-                last_words.keep(frame)
+                last_words.keep(frame, argument)
             self._starts_processes = self._starts_processes or argument is os.fork or spawns(argument)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known, frame))
         else:  # c_return, c_exception
+            if argument in last_words.KILL:  # it lives: where it is killed later, nobody knows
+                last_words.keep(None)
             if self._in_c and self._in_c[-1] is frame:
                 self._in_c.pop()
             self._leave(argument, raised_in=frame if event == "c_exception" else None)

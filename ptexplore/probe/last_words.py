@@ -44,7 +44,13 @@ EXIT_NAME, LATE_NAME = "os._exit", "--timeout"
 Tell = Callable[[BaseException], bytes]
 EXIT: Any = os._exit
 # What may send a process a signal that it does not hear, by what is called of C.
-KILL: frozenset[Any] = frozenset((os.kill, os.killpg, signal.raise_signal, signal.pthread_kill))
+KILL: dict[Any, str] = {
+    os.kill: "os.kill",
+    os.killpg: "os.killpg",
+    signal.raise_signal: "signal.raise_signal",
+    signal.pthread_kill: "signal.pthread_kill",
+}
+IN = "in "  # before the name of one in which a process was killed
 
 
 class Ended(BaseException):
@@ -188,16 +194,17 @@ def exits(frame: FrameType) -> None:
     _answer(tell, _ended(EXITING, EXIT_NAME, frame))
 
 
-def keep(frame: FrameType | None) -> None:
-    """Keep what there is to tell by now, for a process that is killed without hearing it; `frame` is where it is.
+def keep(frame: FrameType | None, called: Any = None) -> None:
+    """Keep what there is to tell by now, for a process that is killed without hearing it.
 
-    A fork tells it, as where the process dies: this one goes on, and what it answers later is put in the place of that.
+    `frame` is where it calls one of `KILL`; None where nothing says where it will be killed. A fork tells it, as where the process dies: this one goes on, and what it answers later is put in the place of that.
     """
     tell, interval = _state.tell, sys.getswitchinterval()
     if tell is None or not _state.keeps or _state.process != os.getpid():
         return
 
     def so_far(error: BaseException) -> bytes:
+        error.args = (f"{IN}{KILL[called]}()",) if called is not None else ()
         return isolate.SO_FAR + tell(error).removeprefix(isolate.PASS)
 
     try:

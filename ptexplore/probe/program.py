@@ -112,7 +112,8 @@ def ended_expression(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dic
     """As `ended`, of an expression: it has no frames where nobody saw what it was at when it ended."""
     seen = list(told["observations"])
     raised = next(one for one in seen if one["kind"] == "raised")
-    raised["data"] |= _how(outcome)
+    was_in = raised["data"]["message"] if outcome.signal == raised["data"]["exception"] else ""
+    raised["data"] |= {**_how(outcome), **({"message": was_in} if was_in else {})}
     if not raised["data"]["frames"]:
         text = NOT_IN_TIME if outcome.late else CUT
         seen.append({"recorder": raised["recorder"], "kind": "cut", "data": {"text": text}})
