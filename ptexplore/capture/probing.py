@@ -178,7 +178,7 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
 
 
 def _patience(request: dict[str, Any], timeout: float) -> float:
-    """How long what sees to its time itself is waited for when that is over: a first run may say what it saw by then."""
+    """How long a probe that sees to its time itself is waited for then: a first run may say what it saw."""
     return timeout + 6 * GRACE if request["work"] == "trace" else 0.0
 
 

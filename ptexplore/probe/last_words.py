@@ -197,7 +197,8 @@ def exits(frame: FrameType) -> None:
 def keep(frame: FrameType | None, called: Any = None) -> None:
     """Keep what there is to tell by now, for a process that is killed without hearing it.
 
-    `frame` is where it calls one of `KILL`; None where nothing says where it will be killed. A fork tells it, as where the process dies: this one goes on, and what it answers later is put in the place of that.
+    `frame` is where it calls one of `KILL`; None where nothing says where it will be killed. A fork tells it, as where
+    the process dies: this one goes on, and what it answers later is put in the place of that.
     """
     tell, interval = _state.tell, sys.getswitchinterval()
     if tell is None or not _state.keeps or _state.process != os.getpid():
