@@ -499,8 +499,8 @@ def _thread_names() -> Iterable[str]:
 
 def _is_harmless(frame: FrameType, event: str, argument: Any) -> bool:
     """Whether what Python does between the fork and the call leaves everything outside of the process as it is."""
-    if event in ("call", "return"):  # the function that was to call it may not end
-        return frame.f_code.co_filename.startswith(api.TORCH_DIR + os.sep)
+    if event in ("call", "return"):  # the function that was to call it may not end; a tick of the recorder's may be due
+        return frame.f_code.co_filename.startswith((api.TORCH_DIR + os.sep, OURS))
     if event == "c_call" and argument not in HARMLESS:
         table, _ = api.identify(argument) or ("", "")
         return table == "torch._C" or bool(table and not api.is_internal(table))
