@@ -111,7 +111,7 @@ def ended(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]
 def ended_expression(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
     """As `ended`, of an expression: it has no frames where nobody saw what it was at when it ended."""
     seen = list(told["observations"])
-    raised = next(one for one in seen if one["kind"] == "raised")
+    raised = next(observation for observation in seen if observation["kind"] == "raised")
     was_in = raised["data"]["message"] if outcome.signal == raised["data"]["exception"] else ""
     raised["data"] |= {**_how(outcome), **({"message": was_in} if was_in else {})}
     if not raised["data"]["frames"]:
