@@ -64,9 +64,9 @@ WORKERS = "torch's own threads"
 SLICE = 2_000  # markers after which the profiler is started anew
 # Calls of the profile function after which it is looked again whether the profiler can be stopped, if an operator was
 # at work in another thread, or in this one, whose stack takes longer to read; and so many more for each function on the
-# stack, through which any look goes. A look costs a tenth of these calls then. They are counts, and no times, since a
+# stack, through which any look goes: a look costs less than these calls do. They are counts, and no times, since a
 # slice decides what is stepped next, and which functions have a marker.
-AGAIN_BESIDE, AGAIN, AGAIN_DEEPER = 32, 500, 0.5
+AGAIN_BESIDE, AGAIN, AGAIN_DEEPER = 8, 500, 0.125
 # Seconds between looks at whether a loop without Python calls fills the profiler. No call can be counted in it: what is
 # folded then decides nothing (`_sliced`), and a busy machine changes only when it is folded.
 TICK = 0.1
