@@ -30,6 +30,7 @@ HASH_SEED = "PYTHONHASHSEED"
 _NO_RANDOM_ADDRESSES, _ASK = 0x0040000, 0xFFFFFFFF  # personality(2): ADDR_NO_RANDOMIZE, and what only reads it
 _FULL = 1 << 15  # bytes that the words and variables of a repeatable child take together, or a multiple of them
 _DIGITS = 10  # of a number that is handed over: a longer one would move what comes after it
+LOOK, TIMES = 1.0, 3  # seconds between looks whether a child that is late was stopped, and how often it may go on then
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
 
 
@@ -124,21 +125,21 @@ class Child:
     _pending: bytearray = field(default_factory=bytearray)  # of a message that has not come whole
 
     def messages(
-        self, timeout: float | None = None, extend: Callable[[dict[str, Any]], float | None] = lambda _: None
+        self,
+        timeout: float | None = None,
+        extend: Callable[[dict[str, Any]], float | None] = lambda _: None,
+        patience: float = 0.0,
     ) -> Iterator[dict[str, Any]]:
         """Yield each message until the child closes the channel.
 
         `extend(message)` may give the seconds allowed from that message on. Raises ChannelTimeout when the
-        time is up first, ChannelError on bad data.
+        time is up first, ChannelError on bad data. A child that ends by itself when its time is up has `patience`
+        seconds more to say so; if it was stopped (SIGSTOP) it is made to go on.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         pending = self._pending
         while True:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                raise ChannelTimeout
-            if not select.select([self.channel], [], [], left)[0]:
-                raise ChannelTimeout
+            self._wait(deadline, patience)
             chunk = os.read(self.channel, 1 << 20)
             if not chunk:
                 if pending:
@@ -155,6 +156,25 @@ class Child:
                     more = extend(message)
                     deadline = deadline if more is None else time.monotonic() + more
                     yield message
+
+    def _wait(self, deadline: float | None, patience: float) -> None:
+        """Wait until the child has said something. Raises ChannelTimeout."""
+        left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+        stops = 0
+        while not select.select([self.channel], [], [], left)[0]:
+            assert deadline is not None
+            stops += self._is_stopped()
+            left = min(deadline + patience - time.monotonic(), LOOK)
+            if left <= 0 or stops > TIMES:
+                raise ChannelTimeout
+            if stops:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(self.process.pid, signal.SIGCONT)
+
+    def _is_stopped(self) -> bool:
+        """Whether the child itself was stopped; False where the system does not say so."""
+        state = _state(Path(f"/proc/{self.process.pid}"))
+        return state is not None and state.letter == "T"
 
     def interrupt(self) -> None:
         """Interrupt what the child runs as Ctrl-C would; `messages` can be asked again for what it answers."""

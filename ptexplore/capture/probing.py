@@ -110,8 +110,7 @@ def ask(
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given, environment, repeatable=not request.get("vary"))
-    allowed = _at_most(timeout) if request["work"] == "trace" else timeout
-    yield from _heard(child, runtime, timeout, {"ready": allowed}, left)
+    yield from _heard(child, runtime, timeout, {"ready": timeout}, left, _patience(request, timeout))
 
 
 def ask_of_program(
@@ -125,7 +124,7 @@ def ask_of_program(
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
-    yield from _heard(_Patient(child), runtime, timeout, {"ready": _at_most(timeout)}, left)
+    yield from _heard(_Patient(child), runtime, timeout, {"ready": timeout}, left, _patience(request, timeout))
 
 
 @dataclass
@@ -134,11 +133,13 @@ class _Patient:
 
     child: processes.Child
 
-    def messages(self, timeout: float, extend: Callable[[dict[str, Any]], float | None]) -> Iterator[dict[str, Any]]:
+    def messages(
+        self, timeout: float, extend: Callable[[dict[str, Any]], float | None], patience: float
+    ) -> Iterator[dict[str, Any]]:
         """As `processes.Child.messages`."""
         begun = False
         try:
-            for message in self.child.messages(timeout, extend):
+            for message in self.child.messages(timeout, extend, patience):
                 begun = begun or message.get("type") == "begin"
                 yield message
             return
@@ -176,9 +177,9 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
     return given, _heard(child, runtime, timeout, _allowed(timeout, IMPORT_TIMEOUT) | dict.fromkeys(IDLE, DAY))
 
 
-def _at_most(timeout: float) -> float:
-    """For how long a probe that sees to its time itself is waited for: its first run may say what it saw until then."""
-    return 2 * timeout + 6 * GRACE
+def _patience(request: dict[str, Any], timeout: float) -> float:
+    """How long a probe that sees to its time itself is waited for then: a first run may say what it saw."""
+    return timeout + 6 * GRACE if request["work"] == "trace" else 0.0
 
 
 def _allowed(timeout: float, ready: float) -> dict[str, float]:
@@ -195,11 +196,12 @@ def _heard(
     timeout: float,
     allowed: Mapping[str, float],
     left: list[LeftProcess] | None = None,
+    patience: float = 0.0,
 ) -> Generator[dict[str, Any]]:
-    """First the import's own time, then what is `allowed` from each kind of message on."""
+    """First the import's own time, then what is `allowed` from each kind of message on, and `patience` seconds."""
     running, ended, is_alone = "import torch", False, False
     try:
-        for message in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type")))):
+        for message in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))), patience):
             if message.get("type") == "end":
                 ended, is_alone = True, not message.get("left")
                 return

@@ -137,15 +137,23 @@ class FrameRecorder:
             self._read_sets(frame)
             if argument is last_words.EXIT:
                 last_words.exits(frame)
+            elif argument in last_words.KILL:
+                last_words.keep(frame, argument)
             self._starts_processes = self._starts_processes or argument is os.fork or spawns(argument)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known, frame))
-        else:  # c_return, c_exception
-            if self._in_c and self._in_c[-1] is frame:
-                self._in_c.pop()
-            self._leave(argument, raised_in=frame if event == "c_exception" else None)
-            self._read_sets(frame)
+        else:
+            self._builtin_left(frame, event, argument)
+
+    def _builtin_left(self, frame: FrameType, event: str, argument: Any) -> None:
+        """A builtin has ended: c_return, c_exception."""
+        if argument in last_words.KILL:  # it lives: where it is killed later, nobody knows
+            last_words.keep(None)
+        if self._in_c and self._in_c[-1] is frame:
+            self._in_c.pop()
+        self._leave(argument, raised_in=frame if event == "c_exception" else None)
+        self._read_sets(frame)
 
     def _returned(self, frame: FrameType) -> None:
         """Tell of a frame that C++ called, if the sets changed meanwhile: those are C++'s, and end with the frame.

@@ -29,6 +29,7 @@ SMALLER = 4  # by which the memory for an answer is divided where the process ma
 LEAST_LIMIT = 1 << 20
 LINE = 1 << 16  # bytes that a child can be asked in
 NUMBER = struct.Struct("q")
+PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; and one that is kept in case none comes
 FIRST = 8  # bytes before the first answer: where it begins, and how long it is
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
 
@@ -357,6 +358,8 @@ class Forks:
 
     def _serve(self, work: Callable[[dict[str, Any]], bytes], control: socket.socket) -> NoReturn:
         """Fork for each line that comes: the child's number, and then its status, go back."""
+        if TIME_GOES_BY:  # a child that begins late may be sent it before it does anything
+            signal.signal(TIME_GOES_BY, signal.SIG_IGN)
         while True:
             line, (*outputs,), _, _ = socket.recv_fds(control, LINE, 1)
             if not line:
@@ -388,7 +391,8 @@ class Forks:
             return status if status >= 0 else signal.SIGKILL
 
         with reaping(self._process):
-            return _outcome(_Waiting(process, self._guard, self._control.fileno(), ended), self._answer, outputs, limit)
+            waiting = _Waiting(process, self._guard, self._control.fileno(), ended, self._process)
+            return _outcome(waiting, self._answer, outputs, limit)
 
     def _number(self, otherwise: int | None = None) -> int:
         """The next number that it tells; `otherwise` where it is gone."""
@@ -413,12 +417,31 @@ def _send(process: int, number: int) -> None:
 
 @dataclass(frozen=True)
 class _Waiting:
-    """How a child is waited for: `watch` becomes readable when it ends, and then `ended` gives its status."""
+    """How a child is waited for: `watch` becomes readable when it ends, and then `ended` gives its status.
+
+    `forker`: the process that forked it, and waits for it, where that is another one than this.
+    """
 
     process: int
     guard: int
     watch: int | None
     ended: Callable[[], int | None]
+    forker: int | None = None
+
+    def hears(self, number: int) -> None:
+        """Send it a signal, which it hears even if the traced code has stopped it, or the one that waits for it.
+
+        Its main thread hears it: of what is stopped any other thread might, and Python would go on meanwhile.
+        """
+        tell = getattr(_C, "tgkill", None)  # not every C library has it
+        if tell is None or number == signal.SIGKILL:
+            _send(self.process, number)
+        else:
+            tell(self.process, self.process, number)
+        if number != TIME_GOES_BY:
+            for stopped in (self.process, self.forker):
+                if stopped is not None:
+                    _send(stopped, signal.SIGCONT)
 
 
 def _outcome(waiting: _Waiting, answer: SharedAnswer, outputs: int, limit: TimeLimit | None) -> ChildOutcome:
@@ -504,7 +527,7 @@ def _wait(waiting: _Waiting, sinks: Sinks, limit: TimeLimit | None) -> tuple[int
             number, seconds = next(further, (signal.SIGKILL, None))
             end = None if seconds is None else end + seconds
             late = late or number != TIME_GOES_BY
-            _send(waiting.process, number)
+            waiting.hears(number)
     for descriptor, kept in sinks.items():
         os.set_blocking(descriptor, False)
         with contextlib.suppress(BlockingIOError):

@@ -43,6 +43,14 @@ EXIT_NAME, LATE_NAME = "os._exit", "--timeout"
 
 Tell = Callable[[BaseException], bytes]
 EXIT: Any = os._exit
+# What may send a process a signal that it does not hear, by what is called of C.
+KILL: dict[Any, str] = {
+    os.kill: "os.kill",
+    os.killpg: "os.killpg",
+    signal.raise_signal: "signal.raise_signal",
+    signal.pthread_kill: "signal.pthread_kill",
+}
+IN = "in "  # before the name of one in which a process was killed
 
 
 class Ended(BaseException):
@@ -89,6 +97,7 @@ class _State:
 
     process = 0
     tell: Tell | None = None
+    keeps = False  # whether what was seen so far is kept meanwhile
     library: Any = None  # the C library, called without giving up Python's lock: no other thread goes on meanwhile
     stack: Any = None
     addresses: Any = (ctypes.c_void_p * DEEPEST)()
@@ -106,17 +115,24 @@ def _ended(by: str, name: str, frame: FrameType | None) -> Ended:
     """What ended this process, having left all functions that run, from `frame` on."""
     error: Ended = type(name, (Ended,), {"by": by})()
     step: TracebackType | None = None
-    while frame is not None and not (frame.f_code.co_name == BELOW and frame.f_code.co_filename.startswith(OURS)):
+    while frame is not None and _is_ours(frame) and frame.f_code.co_name != BELOW:  # a handler of ours, or a hook
+        frame = frame.f_back
+    while frame is not None and not (frame.f_code.co_name == BELOW and _is_ours(frame)):
         step = TracebackType(step, frame, frame.f_lasti, frame.f_lineno or 0)
         frame = frame.f_back
     return error.with_traceback(step)
 
 
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(OURS)
+
+
 @contextmanager
-def spoken(tell: Tell, goes_by: Callable[[], None] | None = None) -> Iterator[None]:
+def spoken(tell: Tell, goes_by: Callable[[], None] | None = None, *, keeps: bool = False) -> Iterator[None]:
     """Have `tell` give the answer of this process if a signal, or `os._exit`, ends it in this block.
 
     `goes_by` is called now and then as its time goes by. In a block inside of another one it is the inner that speaks.
+    `keeps`: what there is to tell is kept then, and before a signal is sent, since SIGKILL lets nothing be told.
     """
     if isolate.is_forked() or not _prepared():
         yield
@@ -124,15 +140,15 @@ def spoken(tell: Tell, goes_by: Callable[[], None] | None = None) -> Iterator[No
     if goes_by is not None:
         signal.signal(TIME_GOES_BY, lambda *_: goes_by())
     if _state.tell is not None and _state.process == os.getpid():
-        outer, _state.tell = _state.tell, tell
+        outer, _state.tell, _state.keeps = _state.tell, tell, keeps
         try:
             yield
         finally:
-            _state.tell = outer
+            _state.tell, _state.keeps = outer, False
             _hear_no_more()
         return
     library = _state.library
-    _state.process, _state.tell = os.getpid(), tell
+    _state.process, _state.tell, _state.keeps = os.getpid(), tell, keeps
     _state.before, _state.came = {}, 0
     stack = _Stack(ctypes.addressof(_state.stack), 0, STACK)
     of_before = _Stack()
@@ -149,7 +165,7 @@ def spoken(tell: Tell, goes_by: Callable[[], None] | None = None) -> Iterator[No
     try:
         yield
     finally:
-        _state.tell = None
+        _state.tell, _state.keeps = None, False
         for number, had in _state.before.items():
             now = _Action()
             library.sigaction(number, None, ctypes.byref(now))
@@ -176,6 +192,27 @@ def exits(frame: FrameType) -> None:
         return
     _state.tell = None
     _answer(tell, _ended(EXITING, EXIT_NAME, frame))
+
+
+def keep(frame: FrameType | None, called: Any = None) -> None:
+    """Keep what there is to tell by now, for a process that is killed without hearing it.
+
+    `frame` is where it calls one of `KILL`; None where nothing says where it will be killed. A fork tells it, as where
+    the process dies: this one goes on, and what it answers later is put in the place of that.
+    """
+    tell, interval = _state.tell, sys.getswitchinterval()
+    if tell is None or not _state.keeps or _state.process != os.getpid():
+        return
+
+    def so_far(error: BaseException) -> bytes:
+        error.args = (f"{IN}{KILL[called]}()",) if called is not None else ()
+        return isolate.SO_FAR + tell(error).removeprefix(isolate.PASS)
+
+    try:
+        _fork(so_far, int(signal.SIGKILL), frame)
+    finally:
+        _state.tell = tell
+        sys.setswitchinterval(interval)
 
 
 def process_time_ns() -> int:

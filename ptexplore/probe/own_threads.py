@@ -16,10 +16,11 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-from .taken import os, sys, threading
+from .taken import os, sys, threading, time
 
 FORK_COUNTS_THREADS = sys.version_info >= (3, 12)
 TASKS = "/proc/self/task"  # the system's numbers of all threads of this process
+BEGINS = 10.0  # seconds that a thread has until it sleeps: a net, as it takes a millisecond
 WARNING = "This process (pid=", ") is multi-threaded, use of "  # what it begins with, and goes on with
 _get_ident, _get_native_id = _thread.get_ident, _thread.get_native_id
 _watching: set[str] = set()
@@ -39,12 +40,21 @@ def this_one() -> Iterator[None]:
 
 @contextmanager
 def what_begins() -> Iterator[None]:
-    """Threads that begin meanwhile are of ours until `are_the_programs`."""
+    """Threads that begin meanwhile are of ours until `are_the_programs`. They have begun when this is over.
+
+    The thread of libkineto that reads its configuration (ConfigLoader.cpp) takes memory for all thread-local variables
+    of libtorch_cpu first, 31 KB, and the C library ends the process where there is none. The program may have set a
+    limit by the time at which a busy machine lets that thread begin: it is waited for.
+    """
     before = _tasks()
     try:
         yield
     finally:
-        _begun.update(_tasks() - before)
+        begun = _tasks() - before
+        _begun.update(begun)
+        until = time.monotonic() + BEGINS
+        while not all(map(_sleeps, begun)) and time.monotonic() < until:
+            time.sleep(0.0002)
 
 
 def are_the_programs() -> None:
@@ -57,6 +67,20 @@ def _tasks() -> set[str]:
     with suppress(OSError):
         return set(os.listdir(TASKS))
     return set()
+
+
+def _sleeps(task: str) -> bool:
+    """Whether a thread waits for something, as it does once it has begun, or is gone; True if the system says nothing.
+
+    By its state in proc_pid_stat(5).
+    """
+    with suppress(OSError):
+        state = os.open(f"{TASKS}/{task}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(state, 1 << 10).rpartition(b") ")[2][:1] not in (b"R", b"D")
+        finally:
+            os.close(state)
+    return True
 
 
 class _ForkBesideOurs:

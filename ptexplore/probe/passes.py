@@ -284,14 +284,25 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
             with api.marker(events.MAIN):
                 pass
             running.load = ProfilerLoad(at_once=True)
-            with api.no_other_profiler(_refuse_profiler), last_words.spoken(dying, partial(_goes_by, running)):
+            keeps = bool(running.request.get("keeps"))
+            spoken = last_words.spoken(dying, partial(_goes_by, running), keeps=keeps)
+            with api.no_other_profiler(_refuse_profiler), spoken:
                 result, starts = _evaluated(running)
             unpatched.put_back()
     return message(*_told(running, profile, watch, hooked, result, starts))
 
 
 def _goes_by(running: Pass) -> None:
-    """Look how much was recorded: where too much of the time that there is would go by to read it, that ends."""
+    """Keep what was recorded where that is asked for, and look how much it is.
+
+    Where too much of the time that there is would go by to read it, no more is recorded.
+    """
+    hook = sys.getprofile()
+    sys.setprofile(None)
+    try:
+        last_words.keep(None)
+    finally:
+        sys.setprofile(hook)
     assert running.load is not None
     running.load.look()
     why = running.load.too_much(float(running.request["timeout"]), isolate.available_memory())

@@ -93,9 +93,6 @@ def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> di
     return _message(recorder, told, ended_by, tables) | more
 
 
-SO_FAR = b'{"type":"so-far"'
-
-
 def _keeps(recorder: Recorder, running: passes.Pass) -> None:
     """Keep what was recorded until now, for a process that ends without a word, as one that is killed does."""
     told = recorder.so_far()
@@ -105,13 +102,31 @@ def _keeps(recorder: Recorder, running: passes.Pass) -> None:
 
 def ended(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
     """The message of a script whose process ended without a word: what was kept last, and how it ended."""
-    by, name = (KILLED, outcome.signal) if outcome.signal is not None else (EXITING, EXIT_NAME)
-    status = "" if outcome.exit_code is None else f"status {outcome.exit_code}"
-    by, name, status = (LATE, LATE_NAME, "") if outcome.late else (by, name, status)
-    raised = {"stage": "script", "exception": name, "message": status, "by": by}
     told["program"]["cuts"].append(NOT_IN_TIME if outcome.late else CUT)
-    seen = [*told["observations"], {"recorder": RECORDER, "kind": "raised", "data": {**raised, "close": []}}]
+    raised = {"stage": "script", "close": [], **_how(outcome)}
+    seen = [*told["observations"], {"recorder": RECORDER, "kind": "raised", "data": raised}]
     return {**told, "type": "pass", "raised": True, "late": outcome.late, "observations": seen}
+
+
+def ended_expression(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
+    """As `ended`, of an expression: it has no frames where nobody saw what it was at when it ended."""
+    seen = list(told["observations"])
+    raised = next(observation for observation in seen if observation["kind"] == "raised")
+    was_in = raised["data"]["message"] if outcome.signal == raised["data"]["exception"] else ""
+    raised["data"] |= {**_how(outcome), **({"message": was_in} if was_in else {})}
+    if not raised["data"]["frames"]:
+        text = NOT_IN_TIME if outcome.late else CUT
+        seen.append({"recorder": raised["recorder"], "kind": "cut", "data": {"text": text}})
+    return {**told, "type": "pass", "raised": raised["data"]["exception"], "observations": seen}
+
+
+def _how(outcome: isolate.ChildOutcome) -> dict[str, str]:
+    """What ended a process, as fields of an observation "raised"."""
+    if outcome.late:
+        return {"by": LATE, "exception": LATE_NAME, "message": ""}
+    if outcome.signal is not None:
+        return {"by": KILLED, "exception": outcome.signal, "message": ""}
+    return {"by": EXITING, "exception": EXIT_NAME, "message": f"status {outcome.exit_code}"}
 
 
 def _called(told: dict[str, Any]) -> set[str]:

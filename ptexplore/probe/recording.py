@@ -62,8 +62,14 @@ STEPPING = 0.25  # the part of a limit of time that may go into stepping: a net,
 EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
 WORKERS = "torch's own threads"
 SLICE = 2_000  # markers after which the profiler is started anew
-AGAIN = 1_000_000  # nanoseconds after which it is looked again whether the profiler can be stopped
-TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
+# Calls of the profile function after which it is looked again whether the profiler can be stopped, if an operator was
+# at work in another thread, or in this one, whose stack takes longer to read; and so many more for each function on the
+# stack, through which any look goes: a look costs less than these calls do. They are counts, and no times, since a
+# slice decides what is stepped next, and which functions have a marker.
+AGAIN_BESIDE, AGAIN, AGAIN_DEEPER = 8, 500, 0.125
+# Seconds between looks at whether a loop without Python calls fills the profiler. No call can be counted in it: what is
+# folded then decides nothing (`_sliced`), and a busy machine changes only when it is folded.
+TICK = 0.1
 EVENTS = 20_000  # operators and markers that one slice should hold
 PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
 ROWS = 20_000  # further ones, of what has a row of its own: that has no path for want of room last
@@ -73,7 +79,8 @@ LEAVES = 50_000  # calls of operators that call nothing that are known at sight
 SHAPES = 64  # sizes that are told apart of one kind
 COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
 # once they were folded, which tells that there was none
-KEEP_AGAIN, KEEP_COST = 200_000_000, 100  # nanoseconds until all is kept again, at least, and times what that took
+# Nanoseconds until all is kept again, at least, and times what that took: they say when it is written, never what is.
+KEEP_AGAIN, KEEP_COST = 200_000_000, 100
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
@@ -175,6 +182,14 @@ def _compiles(frame: FrameType | None) -> bool:
     return False
 
 
+def _depth(frame: FrameType | None) -> int:
+    """How many functions a thread is in."""
+    depth = 0
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back
+    return depth
+
+
 class Recorder:
     """Records from `start` to `stop`; `told` then has everything, as plain data."""
 
@@ -189,9 +204,9 @@ class Recorder:
         "_main", "_marks", "_module_labels", "_more_labels", "_no_stepping", "_no_throws", "_not_before", "_overflowed",
         "_own_fork", "_paths", "_profile", "_profiles", "_ranges_at_work", "_sets", "_sets_by_words", "_size",
         "_starting", "_stops_recording", "_threads", "_threw", "_throws", "_ticked", "_timed_next", "_turn",
-        "_uncounted", "_user_files", "_watched", "_watcher", "began", "clock", "cuts", "device", "ended", "held_back",
-        "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named", "process", "processor", "root",
-        "slicing", "stepping",
+        "_uncounted", "_user_files", "_wait", "_watched", "_watcher", "began", "clock", "cuts", "device",
+        "ended", "held_back", "interrupted", "is_block", "is_over", "keeps", "late", "limit", "named", "process",
+        "processor", "root", "slicing", "stepping",
     )  # fmt: skip
 
     active: ClassVar[Recorder | None] = None  # the one that records now
@@ -235,7 +250,7 @@ class Recorder:
         self._size = SLICE  # of the next slice
         self._left = SLICE
         # `_ranges_at_work`: ranges of the program's that just begin or end. `_captures`: of graphs of CUDA, that go on.
-        # `_not_before`: when it may be tried next to stop the profiler.
+        # `_not_before`: at which call of the profile function it may be tried next to stop the profiler.
         self._ticked = self._hook_calls_before = self._ranges_at_work = self._captures = self._not_before = 0
         self._fast_ranges: list[Any] = []  # those of C++'s that are open
         # Held as long as the watcher is to watch; and the watcher's own number, None where it does not.
@@ -243,6 +258,7 @@ class Recorder:
         # Held by the thread that stops or starts torch's profiler: one that starts the program's own waits for it.
         self._turn = threading.RLock()
         self._watcher: int | None = None
+        self._wait = 0  # calls until that is looked at again, by what was at work when it was looked last
         self._failed: Path | None = None  # the builtin that has just raised
         self.is_over = self._own_fork = False  # the second one: it is we who fork
         # An interrupt or a signal ended the program. Something was raised inside of the profile function, which Python
@@ -757,6 +773,7 @@ class Recorder:
 
     def _is_safe(self) -> bool:
         """Whether the profiler can be stopped: it runs, no thread is in a builtin, and open ranges can be ended."""
+        self._wait = 0
         if self._profile is None or self._ranges_at_work or self._captures or not self._can_end_ranges():
             return False
         if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
@@ -766,10 +783,11 @@ class Recorder:
         frames = _other_threads()
         if _compiles(sys._getframe(1)) or any(map(_compiles, frames.values())):
             return False
-        if self._others_are_at_work(frames) or at_work.in_this_thread():
-            self._not_before = time.perf_counter_ns() + AGAIN
-            return False
-        return True
+        if self._others_are_at_work(frames):
+            self._wait = AGAIN_BESIDE
+        elif at_work.in_this_thread():
+            self._wait = AGAIN
+        return not self._wait
 
     def _others_are_at_work(self, frames: Mapping[int, FrameType]) -> bool:
         """Whether an operator may be at work in another thread, of which the profiler records it."""
@@ -798,28 +816,31 @@ class Recorder:
 
     # --- slices ---
 
-    def _slice_if_safe(self) -> None:
-        """Fold what the profiler has, if no builtin is at work in any thread."""
-        began = time.perf_counter_ns()
-        if self._profile is None or began < self._not_before:
+    def _slice_if_safe(self, *, counted: bool = True) -> None:
+        """Fold what the profiler has, if no builtin is at work in any thread.
+
+        `counted`: calls of the profile function led here, and no clock.
+        """
+        if self._profile is None or (counted and self._hook_calls < self._not_before):
             return
         if not self._is_safe():
-            now = time.perf_counter_ns()  # to look takes the longer the deeper calls nest
-            self._not_before = max(self._not_before, now + 10 * (now - began))
+            if counted:
+                self._not_before = self._hook_calls + self._wait + int(AGAIN_DEEPER * _depth(sys._getframe(1)))
+                if self._left < -50 * SLICE:
+                    self._cut("the profiler could not be stopped for long, since an operator was always at work")
             if self._stops_recording == (True, False) and _get_ident() == self._main:
                 self._stops_recording = True, True
                 api.record_operators(on=False)
-            if self._left < -50 * SLICE and self._left % SLICE == 0:
-                self._cut("the profiler could not be stopped for long, since an operator was always at work")
             return
-        self._slice()
+        self._slice(counted=counted)
 
-    def _slice(self, meanwhile: Callable[[], None] | None = None) -> None:
+    def _slice(self, meanwhile: Callable[[], None] | None = None, *, counted: bool = True) -> None:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
         with unpatched.ours(), self._turn:
-            self._sliced(meanwhile)
+            self._sliced(meanwhile, counted=counted)
 
-    def _sliced(self, meanwhile: Callable[[], None] | None) -> None:
+    def _sliced(self, meanwhile: Callable[[], None] | None, *, counted: bool) -> None:
+        """What is not `counted`, as a clock led here, decides nothing: the next slice finds all as it would without."""
         began, calls = time.perf_counter_ns(), self._hook_calls
         waited = self.waited
         others_run = self._others_run()
@@ -828,9 +849,7 @@ class Recorder:
             held.hold()
             were_open = self._close_all()
             try:
-                self._fold_profile()
-                for path in self._paths:
-                    path.cold = not path.hot and path.seen >= COLD
+                self._fold_profile(counted=counted)
                 if self.keeps is not None and time.perf_counter_ns() > self._keep_next:
                     self._keep(self.keeps)
                 if meanwhile is not None:
@@ -841,13 +860,20 @@ class Recorder:
             finally:
                 self._own_fork = False
                 if self.stepping is None or not self.stepping.in_child:
-                    self._start_again(were_open)
+                    self._start_again(were_open, counted=counted)
         finally:
             if self.stepping is None or not self.stepping.in_child:
                 held.release()
         if others_run or self._hook_calls != calls:
             self._cut(OTHERS_WENT_ON)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
+
+    def _decide(self) -> None:
+        """Of what is folded by now: which paths get no marker any more, and what is stepped next."""
+        for path in self._paths:
+            path.cold = not path.hot and path.seen >= COLD
+        if self.stepping is not None:
+            self.stepping.folded()
 
     def _keep(self, keeps: Callable[[], None]) -> None:
         """Keep what was folded, so seldom that it costs little."""
@@ -865,16 +891,21 @@ class Recorder:
             frame is not None and thread.waits != (frame.f_code, frame.f_lasti) for frame, thread in known
         )
 
-    def _start_again(self, were_open: list[Slot | Any]) -> None:
-        closely = self.stepping is not None and self.stepping.looks_closely
-        self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
+    def _start_again(self, were_open: list[Slot | Any], *, counted: bool) -> None:
+        left = self._left
         self._profile = self._new_profile()
         self._open_paths()
         for opened in were_open:
             if isinstance(opened, Slot):
                 self._open(opened)
+                opened.path.seen -= not counted
             else:
                 RANGE.__enter__(opened)
+        if not counted:
+            self._left = left
+            return
+        closely = self.stepping is not None and self.stepping.looks_closely
+        self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
         self._left = max(self._size, len(were_open))  # what is opened once more is no reason to start anew at once
 
     def _open_paths(self) -> None:
@@ -897,8 +928,8 @@ class Recorder:
             if slot.own:
                 slot.path.time += took
 
-    def _fold_profile(self) -> None:
-        """End the profile and fold what it saw."""
+    def _fold_profile(self, *, counted: bool = True) -> None:
+        """End the profile and fold what it saw; only what is `counted` decides anything."""
         profile, self._profile = self._profile, None  # it is not ended twice
         try:
             with api.quiet_profiler():
@@ -907,6 +938,8 @@ class Recorder:
             if self.clock.stop():
                 self._cut(clock.CUT)
             self._fold.take(profile, self._marks, self.root, self._workers)
+            if counted:
+                self._decide()
         except BaseException as error:  # memory ran out, as under a limit
             self._failed_at(error)
             if not isinstance(error, Exception):
@@ -1011,7 +1044,7 @@ class Recorder:
             # A loop over operator syntax calls nothing that the hook sees: time alone tells that there may be much.
             sys.setprofile(None)
             try:
-                self._slice_if_safe()
+                self._slice_if_safe(counted=False)
             finally:
                 sys.setprofile(hook)
         self._ticked += 1
@@ -1677,8 +1710,6 @@ class Fold:
         self._place_saved()
         self.digest.update("".join(self._names).encode(errors="replace"))
         self.met, self._names = self.met + len(self._names), []
-        if self.stepping is not None:
-            self.stepping.folded()
         self._pack()
         for sequences in self._by_thread.values():
             if len(sequences) > 1 << 20:

@@ -125,8 +125,11 @@ class Stepping:
         self.in_child = False
         self._met: dict[Key, Representative] = {}
         self._chosen: set[Key] = set()
-        self._last: dict[tuple[int, int], Representative] = {}  # by path and sets
-        self._nodes: list[Key] = []  # of the last backward
+        # By path and sets; and of the last backward. What is folded since is beside it until anything is decided again.
+        self._last: dict[tuple[int, int], Representative] = {}
+        self._last_folded: dict[tuple[int, int], Representative] = {}
+        self._nodes: list[Key] = []
+        self._nodes_folded: list[Key] = []
         self.brought_new = False  # the last slice had kinds that were not known before
         self.builtins: dict[tuple[tuple[str, str], int], list[Representative]] = {}  # those to be stepped
         self.syntax: dict[Any, list[Representative]] = {}
@@ -157,18 +160,21 @@ class Stepping:
         candidate.calls += 1
         candidate.least = min(candidate.least or duration, duration)
         if candidate.what == "builtin":
-            self._last[path, key[1]] = candidate
+            self._last_folded[path, key[1]] = candidate
         elif candidate.what == "op":
             self._sites.setdefault(key, set()).add(site)
         else:
-            self._nodes.append(key)
+            self._nodes_folded.append(key)
 
     def backward_begins(self) -> None:
         """What is folded from here on are the nodes of another backward."""
-        self._nodes = []
+        self._nodes_folded = []
 
     def folded(self) -> None:
         """A slice was folded: what was stepped before it is known now, and what is worth stepping next is chosen."""
+        self._last.update(self._last_folded)
+        self._last_folded.clear()
+        self._nodes = self._nodes_folded.copy()
         for call in self.awaited:
             self._conclude(call)
         self.awaited.clear()
@@ -493,8 +499,8 @@ def _thread_names() -> Iterable[str]:
 
 def _is_harmless(frame: FrameType, event: str, argument: Any) -> bool:
     """Whether what Python does between the fork and the call leaves everything outside of the process as it is."""
-    if event in ("call", "return"):  # the function that was to call it may not end
-        return frame.f_code.co_filename.startswith(api.TORCH_DIR + os.sep)
+    if event in ("call", "return"):  # the function that was to call it may not end; a tick of the recorder's may be due
+        return frame.f_code.co_filename.startswith((api.TORCH_DIR + os.sep, OURS))
     if event == "c_call" and argument not in HARMLESS:
         table, _ = api.identify(argument) or ("", "")
         return table == "torch._C" or bool(table and not api.is_internal(table))

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import dispatch, freed, isolate, last_words, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import UNREPEATABLE, Refused
-from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
+from .isolate import HURRY, SO_FAR, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
 from .stepper import Unavailable
 
@@ -93,7 +93,8 @@ class _Runs:
 def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
     outcomes, request = _warmed(request, runs)
     recorder, first = next(iter(outcomes.items()))
-    if first.late:
+    # Where what waits for it was stopped, it may have come to its end all the same: then the next pass is late.
+    if first.late and (not first.answer or LATE in first.answer):
         runs.told(recorder, first)
         return
     passed = PASSED.match(first.answer)
@@ -134,8 +135,11 @@ def _run_script(request: dict[str, Any], runs: _Runs) -> None:
 
 
 def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: _Runs) -> None:
-    """A pass ended its process without a word: run the one that sees who may do that, or else one without recorders."""
-    again = runs.forked("once", request)
+    """A pass ended its process without a word: run the one that sees who may do that, or else one without recorders.
+
+    What cannot be noticed at its end, as SIGKILL, ends that one too: it keeps meanwhile what it has seen.
+    """
+    again = runs.forked("once", {**request, "keeps": True}, _limit(request, telling=True))
     if again.answer:
         runs.told("once", again)
         return
@@ -289,8 +293,10 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     if outcome.late and not outcome.answer:
         channel.send({"type": "late", "recorder": recorder})
         return False
-    if outcome.answer.startswith(program.SO_FAR):
-        channel.send(program.ended(json.loads(outcome.answer), outcome))
+    if outcome.answer.startswith(SO_FAR):
+        message = json.loads(outcome.answer)
+        ended = program.ended if "program" in message else program.ended_expression
+        channel.send(ended(message, outcome))
         return True
     if EXITED in outcome.answer and outcome.answer.endswith(b"\n") and outcome.exit_code is not None:
         message = json.loads(outcome.answer)

@@ -523,6 +523,10 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r"^SIGKILL: in \S+\(\)"),
+        Cause("it was in a call that sends signals: the process sent itself this one", ""),
+    ),
+    CauseRule(
         re.compile(r"^SIGKILL: "),
         Cause("the system kills a process so when memory runs out, or somebody did; what ran last is not known", ""),
     ),

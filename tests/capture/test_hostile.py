@@ -121,9 +121,8 @@ def test_more_memory_than_there_is(warm: Runtime, expression: str) -> None:
     [
         ("time.sleep(1000)", "in the ops pass, at line 1 of expression"),
         ("[0 for _ in iter(int, 1)]", "in the ops pass, at line 1 of expression"),
-        # What the system has stopped cannot say where it is.
-        ("os.kill(os.getpid(), 19)", "the ops pass was stopped"),
-        ("os.kill(os.getppid(), 19)", "the ops pass was stopped"),
+        ("os.kill(os.getpid(), 19)", "in the ops pass, at line 1 of expression"),
+        ("os.killpg(0, 19)", "in the ops pass, at line 1 of expression"),
     ],
 )
 def test_what_never_ends(warm: Runtime, expression: str, why: str) -> None:
@@ -131,6 +130,16 @@ def test_what_never_ends(warm: Runtime, expression: str, why: str) -> None:
     assert "did not end within 1 s" in error.message
     assert why in error.why
     assert "--timeout" in error.hint
+
+
+PROBE = "int(open(f'/proc/{os.getppid()}/stat').read().rpartition(') ')[2].split()[1])"  # the parent of its parent
+
+
+@pytest.mark.parametrize("stopped", ["os.getppid()", PROBE])
+def test_the_time_is_that_of_the_whole_command_even_if_what_waits_is_stopped(runtime: Runtime, stopped: str) -> None:
+    """What was seen by then is kept."""
+    session = trace(runtime, f"[torch.add(a, b), os.kill({stopped}, 19)]", timeout=2.0)
+    assert [o for o in session.observations if o.data.get("name") == "aten::add"]
 
 
 def test_a_timeout_takes_along_what_was_started(runtime: Runtime) -> None:

@@ -117,6 +117,28 @@ def test_an_expression_keeps_what_ran(command: InProcess, how: str) -> None:
     assert operators(trace) == ["ones", "cos"]
 
 
+KILLS = {
+    "os.kill(os.getpid(), signal.SIGKILL)": "in os.kill()",
+    "signal.raise_signal(9)": "in signal.raise_signal()",
+    # Somebody else: no call of its own tells of it. A call before, of which it did not die, is not where it died.
+    "(os.kill(os.getpid(), 0), subprocess.run(['sh', '-c', f'kill -9 {os.getpid()}; sleep 9']))": "",
+}
+
+
+@pytest.mark.parametrize("how", KILLS)
+def test_an_expression_that_is_killed_keeps_what_ran(command: InProcess, how: str) -> None:
+    """In its very first run already. Where it was is told where that is known, and nothing about it where it is not."""
+    setup = f"import os, signal, subprocess\n\ndef f():\n    x = torch.ones(3).cos()\n    {how}\n    return x"
+    trace = told(command("trace", "f()", "--setup", setup, "--no-native", "--json"))
+    ending = trace["ending"]
+    assert (ending["exception"], ending["by"], ending["message"]) == ("SIGKILL", "signal", KILLS[how])
+    assert operators(trace) == ["ones", "cos"]
+    assert [(left["source"]["line"], left["name"]) for left in ending["python"]] == ([(5, "f")] if KILLS[how] else [])
+    said = "sent itself" if KILLS[how] else "when memory runs out, or somebody did"
+    assert said in ending["cause"]["why"]
+    assert KILLS[how] or "without a word" in json.dumps(trace)
+
+
 def test_a_kill_keeps_what_was_folded(command: InProcess, tmp_path: Path) -> None:
     """Nothing can be said at that moment: what was kept last is told, and that more may have run."""
     script = tmp_path / "killed.py"
@@ -143,7 +165,8 @@ def test_what_dies_is_not_stepped(command: InProcess) -> None:
 
 
 def test_it_is_said_to_end_alone_only_where_it_was_tried(command: InProcess, tmp_path: Path) -> None:
-    result = command("trace", "os.kill(os.getpid(), 9)", "--setup", "import os", "--no-native")
+    kill = "ctypes.CDLL(None).kill(os.getpid(), 9)"  # a call that no profile function sees
+    result = command("trace", kill, "--setup", "import ctypes, os", "--no-native")
     assert "without recorders it ends the same way" in result.err
     script = tmp_path / "killed.py"
     script.write_text("import os\nos.kill(os.getpid(), 9)\n")

@@ -276,3 +276,56 @@ say(shared > pages / 2, faults() < pages / 10, abs(held() - before) < pages / 4,
 """,
     )
     assert said == ["True True True True"]
+
+
+CLOCK = """
+import ctypes
+ask, pending = ctypes.pythonapi.Py_AddPendingCall, R._PENDING  # which Python calls between two instructions
+
+def added(x):
+    return x + 1
+
+def run(ticks):
+    x = a
+    for i in range(25):
+        x = added(x)
+        if i in ticks:
+            ask(pending, None)
+        x = x * 0.5
+        x = torch.neg(x)
+        if i in ticks:
+            ask(pending, None)
+        if i % 7 == 6:
+            x = torch.exp(x) - 1
+            F.softmax(x @ w, -1).sum().backward()
+
+def seen(ticks):
+    slices, sliced = [], R.Recorder._sliced
+    R.Recorder._sliced = lambda self, *given, **more: (slices.append(more["counted"]), sliced(self, *given, **more))
+    try:
+        told, parts, why = recorded(lambda: run(ticks))
+    finally:
+        R.Recorder._sliced = sliced
+    paths = [[path.get(key) for key in ("parent", "kind", "name", "line", "calls")] for path in told["paths"]]
+    calls = [[call[key] for key in ("path", "route", "shape", "calls")] for call in told["calls"]]
+    forks = [told["stepping"]["forks"], sorted(parts), sorted(why.items(), key=str)]
+    return json.dumps([forks, paths, calls, told["order"]]), slices.count(False)
+
+told, count = seen(TICKS)
+say(count)
+say(told)
+"""
+
+
+def test_no_clock_decides_what_is_stepped(child: Forks) -> None:
+    """A loop without calls is folded whenever a clock says so: at which moments changes nothing of what is told."""
+    counts, told = zip(
+        *(answers(child, CLOCK.replace("TICKS", ticks)) for ticks in ("()", "range(25)", "(3, 8, 19)")), strict=True
+    )
+    assert int(counts[0]) < 5
+    assert int(counts[1]) >= 20
+    assert int(counts[2]) >= 3
+    whole = [json.loads(text) for text in told]
+    assert whole[1][1:] == whole[0][1:], "paths, calls and their order"
+    assert whole[2] == whole[0], "and what was stepped"
+    assert "aten::softmax" in whole[0][0][1], "it is stepped"
