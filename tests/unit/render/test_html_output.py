@@ -14,6 +14,12 @@ from ptexplore.render.html.output import ASIDE, MANIFEST, Output, digest, open_o
 from ptexplore.render.html.svg import redrawn
 from ptexplore.view.site.site import apart, folder_url, namespace_url, operator_url, picture_url, source_url, stop_url
 
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
 PAGE = '<!doctype html>\n<html lang="en" data-root="" data-site="x">\n<p>a page'
 
 
