@@ -99,7 +99,7 @@ def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache
         assert app.reader.place.line == 5, "the source is read on meanwhile"
         await pilot.press("escape")
         await until(pilot, lambda: app.jobs.running is None and not started_with(own_cache), 20)
-        assert "lab hangs: stopped" in said()
+        await until(pilot, lambda: "lab hangs: stopped" in said())
 
     drive("", reading)
 

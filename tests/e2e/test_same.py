@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Cli, InProcess
+from tests.harness import THOROUGH, Cli, InProcess
 
 stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
@@ -45,7 +45,7 @@ def without_clocks(value: Any) -> Any:
     return [without_clocks(inner) for inner in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS if THOROUGH else ("backward", "a mode, which imports modules"))
 def test_two_runs_print_the_same(cli: Cli, name: str) -> None:
     """In processes of their own: a fork of one that ran before has another memory."""
     first, second = (cli("trace", *COMMANDS[name], "--json") for _ in range(2))
