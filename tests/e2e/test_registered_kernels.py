@@ -16,6 +16,7 @@ from tests.harness import TARGET, InProcess, Result
 pytestmark = pytest.mark.e2e
 EXTENSION = """#include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
+#include <ATen/ops/neg.h>
 #include <torch/library.h>
 namespace {
 at::Tensor refuses(const at::Tensor& a) {
@@ -24,16 +25,22 @@ at::Tensor refuses(const at::Tensor& a) {
 }
 at::Tensor twice(const at::Tensor& a) { return at::add(a, a); }
 at::Tensor thrice(const at::Tensor& a) { return at::add(a, a, 2); }
+at::Tensor below(const at::Tensor& a) {
+  at::AutoDispatchBelowADInplaceOrView guard;  // as every factory of torch:: has
+  return at::neg(a);
+}
 }
 TORCH_LIBRARY(built, m) {
   m.def("twice(Tensor a) -> Tensor", &twice);
   m.def("thrice(Tensor a) -> Tensor");
   m.def("refuses(Tensor a) -> Tensor");
+  m.def("below(Tensor a) -> Tensor");
   m.def("throws(Tensor a) -> Tensor");
   m.def("nameless(Tensor a) -> Tensor", [](const at::Tensor& a) { return at::add(a, a); });
 }
 TORCH_LIBRARY_IMPL(built, CPU, m) {
   m.impl("thrice", &thrice);
+  m.impl("below", &below);
   m.impl("refuses", TORCH_FN(refuses));
   m.impl("throws", [](const at::Tensor& a) -> at::Tensor { throw std::out_of_range("beyond"); });
 }
@@ -122,6 +129,22 @@ def test_a_kernel_of_an_extension_is_the_function_of_its_file(extension: Path, c
     nameless = command("trace", "torch.ops.built.nameless(a)", *setup, "--json")
     (made_of,) = kernels(nameless, "built::nameless").values()
     assert made_of["name"].startswith("TORCH_LIBRARY_init_built::{lambda#1}")
+
+
+def test_no_key_is_predicted_of_what_a_kernel_of_an_extension_calls(extension: Path, command: InProcess) -> None:
+    """Its C++ may hold any guard: stepped, this one's call goes to CPU at once."""
+    asked = (
+        "trace",
+        "torch.ops.built.below(a)",
+        "--grad",
+        "--setup",
+        f"torch.ops.load_library('{extension / 'built.so'}')",
+    )
+    for native in ((), ("--no-native",)):
+        made = command(*asked, *native, "--json")
+        (called,) = (hop for hop in made.hops if hop["kind"] == "op" and hop["name"] == "aten::neg")
+        keys = [hop["key"] for hop in called["children"] if hop["kind"] == "key"]
+        assert keys == (["CPU"] if made.data["captured"]["native"] else [])
 
 
 @pytest.mark.parametrize("native", [(), ("--no-native",)], ids=["stepped", "not stepped"])

@@ -371,6 +371,24 @@ def test_what_ends_only_the_first_time_is_told_as_it_ran_then(command: InProcess
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
 
 
+def test_a_node_that_the_result_does_not_lead_to_is_said_to_be_recorded(command: InProcess) -> None:
+    import torch
+
+    a = torch.rand(3, requires_grad=True)
+    assert (a.detach() * a).grad_fn is not None
+    assert not a.detach().requires_grad
+    result = command("trace", "(a.detach() * a).argmax()", "--grad", "--view", "path", env={"COLUMNS": "200"})
+    if "single-stepped" not in result.out:
+        pytest.skip("no native pass here")
+    (detach, mul, argmax) = (
+        next(line for line in result.out.splitlines() if f"VariableType::{name}" in line)
+        for name in ("detach", "mul_Tensor", "argmax")
+    )
+    assert "records a node" in mul
+    assert "records nothing" in detach
+    assert "records a node" not in argmax
+
+
 @pytest.mark.parametrize("expression", ["a * b", "torch.view_as_complex(c) * 2"])
 def test_what_was_added_for_backward_records_its_node(command: InProcess, expression: str) -> None:
     """The sum of a result that is no scalar, its real part: the nodes are those that plain Python's tensors have."""

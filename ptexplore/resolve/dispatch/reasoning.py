@@ -43,6 +43,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     LocalState,
     beside_names,
     changed_by_hand,
+    changed_by_others,
     first_state,
     guard_of,
     inside_caller,
@@ -227,6 +228,8 @@ def _inside_steps(
     """The thread-local sets inside the kernels of these steps; `innermost` is the last one's key."""
     guards = [step.onward.guard if step.onward else guard_of(context, step.key) for step in steps]
     inside = inside_kernel(context, state, guards, innermost)
+    if any(step.registration is None and not is_from_python(step.entry) for step in steps):
+        return changed_by_others(inside)
     if not steps or steps[-1].onward is not None:
         return inside
     # Of a program no tensor was read: none is said to have names, and what Named would decide is in doubt anyway.

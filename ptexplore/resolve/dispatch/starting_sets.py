@@ -718,6 +718,14 @@ def changed_by_hand(state: LocalState, key: str, named: bool = False) -> LocalSt
     return replace(state, observed=False, certain=False, known=False, why=why)
 
 
+def changed_by_others(state: LocalState) -> LocalState:
+    """The sets inside a kernel that is none of torch's: its C++ may hold any guard.
+
+    So does every factory of torch::, as torch::empty_like (torch/csrc/autograd/generated/variable_factories.h).
+    """
+    return _not_known(state, "the kernel around it is none of torch's: its C++, which is not read, may set them")
+
+
 def cleared(keys: KeySets, guard: str | None) -> int:
     """The bits that a kernel takes out of the thread-local include set."""
     return union(

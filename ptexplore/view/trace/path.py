@@ -890,8 +890,10 @@ class _Steps:
         if nodes:
             return f"records {', '.join(bare(node.name).removesuffix('::apply') for node in nodes)}"
         is_left = kernel.id in self.left  # before it could record anything
-        if kernel.instructions is None or is_left or any(child.name in _RECORDS for child in of_call(whole)):
+        if kernel.instructions is None or is_left:
             return ""
+        if any(child.name in _RECORDS for child in of_call(whole)):
+            return "records a node"  # which the result does not lead to
         given = [self.calls[number] for number in (around.binding.evidence if around.binding else ())
                  if number in self.calls]  # fmt: skip
         arguments = [argument for call in given for argument in call.get("arguments", ())]
