@@ -303,11 +303,11 @@ class _Heard:
         self.no_native = f"the {recorder} pass ended by {signal or f'itself, with {status}'}"
 
     def _ready(self, drawn: Iterable[str]) -> None:
-        """Keep what is drawn at random in a probe that was to do without: the system did not allow that."""
+        """Keep what is drawn at random in the probe of an expression, and why: the system, or `--vary`."""
         varies = " and ".join(drawn)
-        if varies and self.request.script is None and not self.request.vary:
-            text = f"another run may count a little differently: this system lets nobody fix {varies}"
-            self.add(PROBE, VARIES, {"text": text})
+        if varies and self.request.script is None:
+            why = f"--vary leaves {varies} to chance" if self.request.vary else f"this system lets nobody fix {varies}"
+            self.add(PROBE, VARIES, {"text": f"another run may count a little differently: {why}"})
 
     def _pass(self, recorder: str, message: dict[str, Any]) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
