@@ -87,8 +87,8 @@ def test_where_the_system_refuses_it_goes_on_and_says_so(cli: Cli, tmp_path: Pat
     assert text in " ".join(refused("trace", "torch.add(a, b)").out.split())
 
 
-def test_what_is_left_to_chance_is_said(command: InProcess) -> None:
-    told = command("trace", "torch.add(a, b)", "--no-native", "--vary", "--json")
+def test_what_is_left_to_chance_is_said(cli: Cli) -> None:
+    told = cli("trace", "torch.add(a, b)", "--no-native", "--vary", "--json")
     text = "another run may count a little differently: --vary leaves addresses and Python's hashes to chance"
     assert [f["text"] for f in told.data["findings"] if f["kind"] == "varies"] == [text]
 
