@@ -449,6 +449,11 @@ def check(request: TraceRequest) -> None:
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
 
 
+def _gave(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What the expression gave in a pass, in words."""
+    return {name: message["result"][name] for name in ("type", "description") if name in message["result"]}
+
+
 def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
     captured = Captured(
@@ -469,7 +474,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         bound=tuple(BoundName(**bound) for bound in first["bound"]),
         options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
         captured=captured,
-        result=ResultInfo(**heard.shown["result"] | {"fingerprint": first["result"].get("fingerprint")}),
+        result=ResultInfo(**first["result"] | _gave(heard.shown)),
         observations=tuple(heard.observations),
         program=heard.program,
     )

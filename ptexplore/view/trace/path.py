@@ -1005,7 +1005,7 @@ def _outside_in(hop: Hop, around: _Around, operators: int, *, beside: bool) -> f
 
 def _holding(kind: str, operators: int, nodes: int) -> str:
     """What a closed row says: how many operators are called in it, and nodes run."""
-    counted = ((operators, "operator call"), (nodes, "node"))
+    counted = ((operators, "outermost operator call"), (nodes, "node"))
     told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
     return f"{kind}; {told}{IN_IT}" if told else kind
 
@@ -1092,17 +1092,8 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
         f"… {sum(step.row.times for step in rest)} more", what=_running(what, kernels) if kernels else what,
         heading=False, share=sum(shares) if shares else None,
     )  # fmt: skip
-    more = _Step(row, sum(step.cost for step in rest), 0.0, hops=[hop for step in rest for hop in _hops_in(step)])
+    more = _Step(row, sum(step.cost for step in rest), 0.0, hops=[hop for step in rest for hop in step.hops])
     return [*(step for step in steps if id(step) in kept), more]
-
-
-def _hops_in(step: _Step) -> Iterator[int]:
-    """The hops that a step and those inside of it are for."""
-    pending = [step]
-    while pending:
-        step = pending.pop()
-        yield from step.hops
-        pending += step.inner
 
 
 def _next_steps(trail: Trail, options: Options, session: Session | None, *, single: bool) -> tuple[NextStep, ...]:

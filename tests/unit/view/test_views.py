@@ -291,10 +291,10 @@ def test_a_closed_function_of_python_says_what_is_in_it() -> None:
     for number in range(200, 100, -1):
         hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
     last = view(a_trail(hop), Options(view="path")).table[-1]
-    assert last.what == "Python; 1 operator call and 1 node in it"
+    assert last.what == "Python; 1 outermost operator call and 1 node in it"
     twice = replace(hop.children[0], id=500), hop.children[0]
     last = view(a_trail(replace(hop, children=twice)), Options(view="path")).table[-1]
-    assert (last.times, last.what) == (2, "Python; 1 operator call and 1 node in each")
+    assert (last.times, last.what) == (2, "Python; 1 outermost operator call and 1 node in each")
 
 
 def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() -> None:
@@ -304,6 +304,15 @@ def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() ->
     for calls, told in ((turns, r"calls of 2 names, any order"), (different, r"calls of \d+ other names, any order")):
         last = view(a_trail(*calls), Options(view="path")).table[-1]
         assert re.fullmatch(told, last.what)
+
+
+def test_what_the_calls_of_one_row_called_in_turn_has_no_row() -> None:
+    """The row of 61 more calls counts these 61, and not the call that each of them made."""
+    calls = [an_operator(10 * n, f"aten::op{n}", an_operator(10 * n + 5, "aten::inner")) for n in range(1, 90)]
+    page = view(a_trail(*calls), Options(view="path"))
+    (more,) = (int(row.name.split()[1]) for row in page.table if row.name.startswith("… "))
+    shown = sum(row.name.startswith("aten::") for row in page.table)
+    assert f"no row: {2 * 89 - more - shown} of 178 operator calls; the view operators lists them" in page.left_out
 
 
 def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:
