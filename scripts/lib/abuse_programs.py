@@ -158,6 +158,15 @@ WAYS: dict[str, Callable[[str], str]] = {
 }
 
 
+# Ways of programs that differ, and stay so, each with why.
+KNOWN = {
+    "left open by a stopped loop: in a function": "Python's collector takes the task or its coroutine first, and "
+    "asyncio's words tell which; the frame of the open block is one object more for it",
+    "objects that tell when they go: in a function": "before Python 3.13 (PEP 667) a function that has sys.setprofile's "
+    "function called keeps what its variables held at that moment, whatever that function does",
+}
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a program ended, and what it left in its folder."""
