@@ -189,6 +189,9 @@ def row_from_document(data: Any) -> SurveyRow | None:
     return row if row.op and data.get("format") == FORMAT else None
 
 
+MOST_OPERATORS = 10_000  # OpInfo has some 700
+
+
 @dataclass(frozen=True, slots=True)
 class About:
     """What was surveyed: the runtime, forward alone or backward too, the trees resolved with, all operators there are.
@@ -215,9 +218,11 @@ class Folder:
     def about(self) -> About | None:
         """What this folder is about; None where it is empty or not ours."""
         try:
-            return from_document(_json(self.root / "survey.json"), About, "survey.json")
+            about = from_document(_json(self.root / "survey.json"), About, "survey.json")
         except PtexploreError:
             return None
+        operators = tuple(dict.fromkeys(about.operators))  # a report has a row for each
+        return replace(about, operators=operators) if len(operators) <= MOST_OPERATORS else None
 
     def tell(self, about: About) -> None:
         """Write what this folder is about. Raises PtexploreError where it cannot be written."""

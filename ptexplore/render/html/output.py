@@ -70,7 +70,8 @@ def digest(*parts: object) -> str:
 
 
 class Output:
-    """A site's folder. `pages` is what is known of each file: the hash of what it was made of, and its size.
+    """A site's folder. `pages` is what is known of each file: the hash of what it was made of, its size, what was kept
+    with it, and the hash of its bytes.
 
     `lost` says why a file could not be written, by its URL. With `force` files that ptexplore did not write are written
     over.
@@ -98,14 +99,12 @@ class Output:
                 self.changed.add(url)
 
     def fresh(self, url: str, key: str) -> bool:
-        """Whether a file is there that was made of the same; it is kept then."""
+        """Whether a file is there that was made of the same, and is as it was written; it is kept then."""
         known = self.before.get(url)
         if known is None or known[0] != key:
             return False
-        try:
-            if os.lstat(self.root / url).st_size != known[1]:
-                return False
-        except OSError:
+        content = _content(self.root / url, known[1])
+        if content is None or hashlib.sha256(content).hexdigest() != known[-1]:
             return False
         self._folder(url)
         self.pages[url] = known
@@ -118,9 +117,8 @@ class Output:
         cannot be written.
         """
         content = _safe(text) if isinstance(text, str) else text
-        known: list[Any] = [key, len(content)] if data is None else [key, len(content), data]
-        if data is None and PurePosixPath(url).suffix not in _BEGINS:
-            known.append(hashlib.sha256(content).hexdigest())  # by which a later build knows it
+        own: list[Any] = [] if data is None else [data]
+        known = [key, len(content), *own, hashlib.sha256(content).hexdigest()]  # by the last a later build knows it
         file = self.root / url
         with _told(self.root):
             try:
@@ -166,7 +164,7 @@ class Output:
                     return any(mark in begin for mark in _ASSETS)
                 known = self.before.get(url, [])
                 rest = hashlib.sha256(begin + file.read()).hexdigest()
-                return begins is None and ((url == ".nojekyll" and not begin) or known[2:3] == [rest])
+                return begins is None and ((url == ".nojekyll" and not begin) or known[-1:] == [rest])
         except OSError:
             return False
 

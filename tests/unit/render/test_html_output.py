@@ -190,6 +190,23 @@ def test_what_somebody_else_planted_with_a_list_that_fits_is_written_over(
         assert (prepared / "search/0.js").read_text() == "ptx.words(1)"
 
 
+def test_what_was_changed_behind_the_list_is_written_over(tmp_path: Path) -> None:
+    """By a pull request to a site that lies in git, say: of the same length, and the list is as it was."""
+    key = digest("of the same source")
+    for _ in range(2):
+        with open_output(tmp_path / "site", [], force=False) as out:
+            assert not out.fresh("uses/0.js", key)
+            out.begin()
+            out.write("uses/0.js", "ptx.words(1)", key)
+            out.finish()
+        with open_output(tmp_path / "site", [], force=False) as out:
+            assert out.fresh("uses/0.js", key)
+            out.begin()
+            out.finish()
+        assert (tmp_path / "site/uses/0.js").read_text() == "ptx.words(1)"
+        (tmp_path / "site/uses/0.js").write_text("ptx.evil( 1)")
+
+
 @pytest.mark.parametrize("name", [MANIFEST, "index.html", "assets/site.css"])
 def test_a_fifo_keeps_nobody_waiting(tmp_path: Path, name: str) -> None:
     plant(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -106,6 +107,19 @@ def test_nothing_saved_is_an_error(survey: Callable[..., Sequence[str]], tmp_pat
             survey(resolve=True)
         survey_report(SurveyRequest(out=tmp_path), Folder(tmp_path))
     assert missing.value.exit_code == MISSING
+
+
+def test_a_folder_that_names_an_operator_very_often_has_one_row_of_it(
+    survey: Callable[..., Sequence[str]], tmp_path: Path
+) -> None:
+    survey()
+    about = json.loads((tmp_path / "survey.json").read_text())
+    report = survey_report(SurveyRequest(), Folder(tmp_path))
+    often = {**about, "operators": about["operators"] * 100_000}
+    (tmp_path / "survey.json").write_text(json.dumps(often))
+    assert survey_report(SurveyRequest(), Folder(tmp_path)) == report
+    (tmp_path / "survey.json").write_text(json.dumps({**about, "operators": [f"op{n}" for n in range(20_000)]}))
+    assert Folder(tmp_path).about() is None
 
 
 @pytest.mark.parametrize("kept", ["survey.json", "facts/mul.json"])
