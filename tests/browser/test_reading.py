@@ -89,6 +89,20 @@ def test_follow_a_definition(reader: Reader) -> None:
     assert reader.marked() == ["struct Mixer {"]
 
 
+def test_what_nobody_uses_is_said_to_be_unused(reader: Reader) -> None:
+    page = reader.open(MIX)
+    asked = page.locator("#code a[href^='#u']").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+    told = set()
+    for number, line in enumerate(asked):
+        page.evaluate("(to) => { location.hash = to; }", line)
+        reader.until(f"() => location.hash === '{line}' && document.querySelector('#uses .told')")
+        told.add(page.inner_text("#uses .told"))
+        if number > 40:
+            break
+    assert "no use of that name is indexed" in told
+    assert not reader.trouble
+
+
 def test_a_definitions_own_name_leads_to_its_uses(reader: Reader, built: Path) -> None:
     page = reader.open(MIX)
     page.locator("#code li").nth(22).locator("a", has_text="turn").first.click()

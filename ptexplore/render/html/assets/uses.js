@@ -164,14 +164,14 @@
       const used = every || !row ? entry?.used || 0 : row.used;
       const apart = every ? "" : toldApart(used, row?.sure, meant);
       title.replaceChildren(...(every ? ["Lines with the name ", make("code", {}, name)] : asked));
-      told.textContent = every ? `${count(used, "line")} with the name ${name}, whatever each means: ${row.used.toLocaleString("en")} of them may mean ${qualified}`
+      told.textContent = every ? `${count(used, "line")} with the name ${name}, whatever each means: ${(row?.used || 0).toLocaleString("en")} of them may mean ${qualified}`
         : [used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : row?.overridden ? "" : "no use of that name is indexed", overriddenBy(row)].filter(Boolean).join("; ");
       const section = (heading, wanted) => {
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
         return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
       };
       list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
-      button.textContent = every ? `only uses of ${qualified}` : `all ${count(entry.used, "line")} with the name ${name}`;
+      button.textContent = every ? `only uses of ${qualified}` : `all ${count(entry?.used || 0, "line")} with the name ${name}`;
       button.setAttribute("aria-pressed", String(every));
     }
     draw();
