@@ -9,7 +9,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -155,11 +155,35 @@ def write_new_file(file: Path, text: str) -> None:
             raise
 
 
-def write_whole(file: Path, content: str | bytes, aside: Path | None = None, mode: int = 0o666) -> None:
+@contextlib.contextmanager
+def folder_below(root: Path, parts: Iterable[str], *, make: bool = False) -> Iterator[int]:
+    """A descriptor of a folder below `root`, by the names on the way to it, none of which is a link then.
+
+    `make` makes those that are not there. Raises OSError. What is done by the descriptor is done in that very folder,
+    whatever is put in its place meanwhile.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    folder = os.open(root, flags)
+    try:
+        for part in parts:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=folder)
+            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def write_whole(
+    file: Path, content: str | bytes, aside: Path | None = None, mode: int = 0o666, below: Path | None = None
+) -> None:
     """Write a file of ours in the folder `aside`, else beside `file`, then rename it into place.
 
     Who reads meanwhile reads the old or the new. Text is written as UTF-8. Raises OSError and UnicodeError; what was
-    there stays then, and nothing half-written.
+    there stays then, and nothing half-written. With `below`, no link among the folders from there on is followed.
     """
     data = content.encode() if isinstance(content, str) else content
     written: str | None = None
@@ -167,7 +191,11 @@ def write_whole(file: Path, content: str | bytes, aside: Path | None = None, mod
         written, handle = _open_aside(None, mode, str(aside or file.parent))
         with os.fdopen(handle, "wb") as out:
             out.write(data)
-        os.replace(written, file)
+        if below is None:
+            os.replace(written, file)
+        else:
+            with folder_below(below, file.parent.relative_to(below).parts) as folder:
+                os.replace(written, file.name, dst_dir_fd=folder)
         written = None
     finally:
         if written is not None:

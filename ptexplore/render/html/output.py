@@ -27,7 +27,7 @@ from ptexplore.render.html.svg import MARK
 from ptexplore.safe_text import clean_document, is_clean
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
-from ptexplore.writing import keep_whole, write_whole
+from ptexplore.writing import folder_below, keep_whole, write_whole
 
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1
@@ -127,7 +127,7 @@ class Output:
                     self._check(url)
                     if url not in self.before:
                         self._aside.note(url)
-                    write_whole(file, content, self._aside.folder)
+                    write_whole(file, content, self._aside.folder, below=self.root)
                     self.changed.add(url)
             except OSError as error:
                 if error.errno not in _OF_ONE_NAME:
@@ -173,14 +173,14 @@ class Output:
         folder = url.rpartition("/")[0]
         if folder in self._folders:
             return
-        made = self.root
-        for part in folder.split("/") if folder else ():
+        made, parts = self.root, folder.split("/") if folder else []
+        for part in parts:
             made = made / part
             if made.is_symlink():
                 why = f"{made} is a link, and a site is written into its own folder alone"
                 raise PtexploreError(f"{self.root} cannot be written", why, "another folder", USAGE)
-            made.mkdir(exist_ok=True)
-        self._folders.add(folder)
+        with folder_below(self.root, parts, make=True):
+            self._folders.add(folder)
 
     def begin(self) -> None:
         """Say that the folder is a site's before anything is written; half pages of a build that was killed go."""
@@ -202,8 +202,9 @@ class Output:
             file = self.root / url
             if any(parent.is_symlink() for parent in list(file.parents)[: url.count("/")]):
                 continue
-            with _told(self.root):
-                file.unlink(missing_ok=True)
+            parts = PurePosixPath(url).parent.parts
+            with _told(self.root), contextlib.suppress(FileNotFoundError), folder_below(self.root, parts) as at:
+                os.unlink(file.name, dir_fd=at)
             gone += 1
         folders = {folder for url in stale for folder in PurePosixPath(url).parents if folder.name}
         for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):

@@ -190,6 +190,21 @@ def test_what_somebody_else_planted_with_a_list_that_fits_is_written_over(
         assert (prepared / "search/0.js").read_text() == "ptx.words(1)"
 
 
+def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    with open_output(tmp_path / "site", [], force=False) as out:
+        out.begin()
+        out.write("src/a.html", PAGE)
+        out.write("src/deep/a.html", PAGE)
+        (tmp_path / "site/src").rename(tmp_path / "site/moved")
+        (tmp_path / "site/src").symlink_to(tmp_path / "victim")
+        out.write("src/b.html", PAGE)
+        assert list(out.lost) == ["src/b.html"]
+        with pytest.raises(PtexploreError, match="cannot be written"):
+            out.write("src/new/b.html", PAGE)
+    assert not list((tmp_path / "victim").iterdir())
+
+
 def test_what_was_changed_behind_the_list_is_written_over(tmp_path: Path) -> None:
     """By a pull request to a site that lies in git, say: of the same length, and the list is as it was."""
     key = digest("of the same source")
