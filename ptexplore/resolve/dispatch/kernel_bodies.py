@@ -82,6 +82,11 @@ def is_from_python(entry: TableEntry) -> bool:
     return FALLBACK not in entry.reason and origin(location(entry.raw)[0], entry.path) == "python"
 
 
+def is_of_others(entry: TableEntry) -> bool:
+    """Whether C++ that is none of torch's registered what an entry runs, by the file that the dispatcher names."""
+    return entry.path is None and FALLBACK not in entry.reason and not is_from_python(entry)
+
+
 def is_nameless(name: str) -> bool:
     """Whether a kernel has no name of its own here: what ran tells it."""
     return name.startswith((NAMELESS, REGISTERED_AT))

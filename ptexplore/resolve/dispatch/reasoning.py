@@ -17,7 +17,7 @@ from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
-from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless, registration_of
+from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless, is_of_others, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
@@ -228,7 +228,7 @@ def _inside_steps(
     """The thread-local sets inside the kernels of these steps; `innermost` is the last one's key."""
     guards = [step.onward.guard if step.onward else guard_of(context, step.key) for step in steps]
     inside = inside_kernel(context, state, guards, innermost)
-    if any(step.registration is None and not is_from_python(step.entry) for step in steps):
+    if any(step.registration is None and is_of_others(step.entry) for step in steps):
         return changed_by_others(inside)
     if not steps or steps[-1].onward is not None:
         return inside

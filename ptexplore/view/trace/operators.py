@@ -191,8 +191,9 @@ def _in_libraries(calls: _Calls) -> str:
 def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple[str, ...]) -> ScreenRow:
     hop = calls.first
     kernel = kernel_of(hop)
-    way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
-    what = [" → ".join(filter(None, way)), _in_libraries(calls)]
+    way = " → ".join(filter(None, [keys_of(hop), bare(kernel.name) if kernel is not None else ""]))
+    is_seen = kernel is None or kernel.status == "observed"
+    what = [way if is_seen or kernel is None else f"{kernel.status}: {way}", _in_libraries(calls)]
     what.append(of_launches(list(calls.launched)))
     for name, count in calls.recorded.items():
         # Of the others no node is left in the graph: a write in place may have taken its place.

@@ -786,7 +786,7 @@ def test_operators_are_summed_by_the_way_they_went() -> None:
         ("aten::add.Tensor", ("2", "120"), 120),
         ("aten::mul.Tensor", ("1", ""), None),
     ]
-    assert page.table[0].what == "AutogradCPU → VariableType::add"
+    assert page.table[0].what == "derived: AutogradCPU → VariableType::add"
 
 
 def test_calls_inside_one_another_cost_what_the_outer_one_did() -> None:
