@@ -215,7 +215,8 @@ class FrameRecorder:
     def cuts(self) -> Iterator[str]:
         """What is not told, in words."""
         if self._cut:
-            yield f"Python frames are told up to the {LIMIT}th: what ran later is shown in functions that were open then"
+            later = "what ran later is shown in the functions that were open then"
+            yield f"Python frames are told up to the {LIMIT}th: {later}"
         if self.lost:
             why = "the traced code took the profile hook away, or came to the recursion limit in it"
             yield f"{why}: some Python frames are not told"
