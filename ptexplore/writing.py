@@ -178,12 +178,12 @@ def folder_below(root: Path, parts: Iterable[str], *, make: bool = False) -> Ite
 
 
 def write_whole(
-    file: Path, content: str | bytes, aside: Path | None = None, mode: int = 0o666, below: Path | None = None
+    file: Path, content: str | bytes, aside: Path | None = None, mode: int = 0o666, root: Path | None = None
 ) -> None:
     """Write a file of ours in the folder `aside`, else beside `file`, then rename it into place.
 
     Who reads meanwhile reads the old or the new. Text is written as UTF-8. Raises OSError and UnicodeError; what was
-    there stays then, and nothing half-written. With `below`, no link among the folders from there on is followed.
+    there stays then, and nothing half-written. No link among the folders from `root` on is followed, if it is given.
     """
     data = content.encode() if isinstance(content, str) else content
     written: str | None = None
@@ -191,10 +191,10 @@ def write_whole(
         written, handle = _open_aside(None, mode, str(aside or file.parent))
         with os.fdopen(handle, "wb") as out:
             out.write(data)
-        if below is None:
+        if root is None:
             os.replace(written, file)
         else:
-            with folder_below(below, file.parent.relative_to(below).parts) as folder:
+            with folder_below(root, file.parent.relative_to(root).parts) as folder:
                 os.replace(written, file.name, dst_dir_fd=folder)
         written = None
     finally:

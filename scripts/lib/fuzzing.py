@@ -200,8 +200,8 @@ def program(drawn: random.Random, folder: Path) -> None:
     if way < 4:
         _shown(data, drawn.choice((None, "modules", "operators", "tree", "full")))
     elif way == 4:
-        trail, _ = trail_from_json(data, "x.json")
-        _check_safe(exported(stacks_of(trail), drawn.choice(sorted(FORMATS))))
+        trail, session = trail_from_json(data, "x.json")
+        _check_safe(exported(stacks_of(trail, session), drawn.choice(sorted(FORMATS))))
     else:
         from ptexplore.api.questions import load as load_by_api
 

@@ -127,7 +127,7 @@ class Output:
                     self._check(url)
                     if url not in self.before:
                         self._aside.note(url)
-                    write_whole(file, content, self._aside.folder, below=self.root)
+                    write_whole(file, content, self._aside.folder, root=self.root)
                     self.changed.add(url)
             except OSError as error:
                 if error.errno not in _OF_ONE_NAME:
