@@ -69,11 +69,20 @@ def budget(size: int, *, final: bool = False) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def limit_memory() -> None:
-    """Have this process get no more than MEMORY: for one that reads files and nothing else."""
+def limit_memory(most: int = MEMORY) -> None:
+    """Have this process get no more than `most` bytes: for one that reads files and nothing else."""
     import resource
 
     _soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard == resource.RLIM_INFINITY or hard > MEMORY:
+    if hard == resource.RLIM_INFINITY or hard > most:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+            resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def limit_processor(seconds: float) -> None:
+    """Have SIGPROF end this process once it has taken `seconds` of processor from now on, whatever it is doing."""
+    import signal
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, seconds)

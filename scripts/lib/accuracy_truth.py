@@ -13,9 +13,9 @@ from lib.clang_definitions import Definition, definitions
 
 from ptexplore.index.semantic.arguments import Headers, arguments
 from ptexplore.index.semantic.clang import load, parsed
-from ptexplore.index.semantic.pool import run
+from ptexplore.index.semantic.pool import Limits, run
 
-TIMEOUT = 240  # seconds for one unit
+LIMITS = Limits(seconds=240, processor=240)  # for one unit
 
 
 @dataclass
@@ -59,7 +59,7 @@ def gather(headers: Headers, jobs: int, units: Sequence[str] = UNITS) -> Truth:
     waiting, spare = list(units), list(RESERVE)
     while waiting:
         refused = 0
-        for outcome in run(partial(look, headers), waiting, jobs, TIMEOUT):
+        for outcome in run(partial(look, headers), waiting, jobs, LIMITS):
             seen = outcome.result
             why = outcome.failed or (seen and seen.errors and f"{len(seen.errors)} errors, first {seen.errors[0]}")
             if why or seen is None:

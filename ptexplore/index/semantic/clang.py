@@ -35,6 +35,7 @@ CONTINUE, RECURSE = 1, 2  # what a visitor answers
 # Options of a parse.
 DETAILED_PREPROCESSING, KEEP_GOING = 0x01, 0x200
 WARNING, ERROR = 2, 3  # severities of a diagnostic
+CRASHED = 2  # how a parse failed
 
 
 class Cursor(Structure):
@@ -266,7 +267,9 @@ def parsed(clang: Clang, root: str, file: str, arguments: Sequence[str]) -> Iter
             index, file.encode(), values, len(words), None, 0, options, byref(handle)
         )
         if failed or not handle.value:
-            raise ValueError(f"libclang cannot parse it (code {failed})")
+            # A crash is caught in there, of want of memory too, and is a code like others.
+            why = "it crashed, or had no memory left" if failed == CRASHED else f"code {failed}"
+            raise ValueError(f"libclang cannot parse it: {why}")
         yield Unit(clang, handle, root)
     finally:
         if handle.value:

@@ -1,9 +1,10 @@
-"""One process a unit: a parse that crashes, hangs or grows too large costs that unit alone and is reported."""
+"""One process a unit: a parse that crashes, waits or costs too much loses that unit alone and is reported."""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,20 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
+from ptexplore.index.budgets import MEMORY, limit_memory, limit_processor
 from ptexplore.processes import end_with_parent, starting_workers
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-MEMORY = 6 << 30  # bytes of address space a unit may take; the largest of PyTorch's takes about 2 GB
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one task may cost: seconds by the clock and of processor, bytes of address space."""
+
+    seconds: float
+    processor: float
+    memory: int = MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +46,12 @@ class _Running(Generic[Task]):
 
 
 def run(
-    work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, timeout: float
+    work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, limits: Limits
 ) -> Generator[TaskOutcome[Task, Result], None, None]:
     """Do `work` on every task, `jobs` at once, each in a process of its own; outcomes as they come.
 
-    `work` is a module's own function. A task that takes longer than `timeout` seconds is ended. Closing the iterator
-    ends what still runs.
+    `work` is a module's own function. A task that is over one of its limits is ended. Closing the iterator ends what
+    still runs.
     """
     context = multiprocessing.get_context("spawn")  # fork would copy what a progress bar's thread holds locked
     waiting = list(reversed(tasks))
@@ -52,49 +61,57 @@ def run(
             while waiting and len(running) < jobs:
                 task = waiting.pop()
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_child, args=(work, task, theirs), daemon=True)
+                process = context.Process(target=_child, args=(work, task, limits, theirs), daemon=True)
                 with starting_workers():
                     process.start()
                 theirs.close()
                 running[ours] = _Running(task, process, time.monotonic())
-            soonest = min(child.started for child in running.values()) + timeout
+            soonest = min(child.started for child in running.values()) + limits.seconds
             ready = wait(list(running), max(soonest - time.monotonic(), 0))
             for pipe, child in list(running.items()):
-                late = time.monotonic() - child.started > timeout
+                late = time.monotonic() - child.started > limits.seconds
                 if pipe in ready or late:
                     del running[pipe]
-                    yield _outcome(pipe, child, timeout, done=pipe in ready)
+                    yield _outcome(pipe, child, limits, done=pipe in ready)
     finally:
         for child in running.values():
             child.process.kill()
             child.process.join()
 
 
-def _outcome(pipe: Any, child: _Running[Task], timeout: float, *, done: bool) -> TaskOutcome[Task, Any]:
-    result, failed = None, f"took longer than {timeout:.0f} s"
+def _outcome(pipe: Any, child: _Running[Task], limits: Limits, *, done: bool) -> TaskOutcome[Task, Any]:
+    result, failed = None, f"took longer than {limits.seconds:.0f} s"
     if done:
         try:
             result, failed = pipe.recv()
         except (EOFError, OSError):
             child.process.join(5)
-            failed = f"libclang died (exit {child.process.exitcode})"
+            failed = _end(child.process.exitcode, limits)
     child.process.kill()
     child.process.join()
     pipe.close()
     return TaskOutcome(child.task, result, failed, time.monotonic() - child.started)
 
 
-def _child(work: Callable[[Any], Any], task: Any, pipe: Connection) -> None:
+def _end(code: int | None, limits: Limits) -> str:
+    """Why a process that gave no answer ended."""
+    if hasattr(signal, "SIGPROF") and code == -signal.SIGPROF:
+        return f"took more than {limits.processor:.0f} s of processor"
+    return f"libclang died (exit {code}); it may take {limits.memory / (1 << 30):.1f} GiB"
+
+
+def _child(work: Callable[[Any], Any], task: Any, limits: Limits, pipe: Connection) -> None:
     end_with_parent()
+    limit_processor(limits.processor)
     with contextlib.suppress(ImportError, ValueError, OSError):  # what bounds memory is not on every system
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        limit_memory(limits.memory)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         answer: tuple[Any, str | None] = (work(task), None)
     except MemoryError:
-        answer = (None, f"needs more than {MEMORY >> 30} GB")
+        answer = (None, f"needs more than {limits.memory / (1 << 30):.1f} GiB")
     except (ValueError, OSError) as error:
         answer = (None, str(error))
     with contextlib.suppress(BrokenPipeError):  # whoever asked is gone

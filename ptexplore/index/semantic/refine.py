@@ -16,7 +16,7 @@ from ptexplore.cpp.text import Text
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.index.semantic.arguments import HEADERS, SOURCES, Headers
 from ptexplore.index.semantic.clang import Diagnostic, load
-from ptexplore.index.semantic.pool import TaskOutcome, run
+from ptexplore.index.semantic.pool import Limits, TaskOutcome, run
 from ptexplore.index.semantic.references import FileUses, ResolvedUse, UnitResult, Work, work
 from ptexplore.locations import lock_file
 from ptexplore.model.symbols import IndexedFile, Ref, ref_lines
@@ -25,7 +25,7 @@ from ptexplore.source.progress import Progress, Silent
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.writer import IndexWriter
 
-TIMEOUT = 300  # seconds for one unit; the slowest of PyTorch's takes about 30
+LIMITS = Limits(seconds=300, processor=150)  # c10d's init.cpp, which is slow, takes 48 s and 1.5 GB
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Refined:
 
 def refine(
     target: Path, headers: Headers, named: Sequence[str], jobs: int, progress: Progress | None = None,
-    timeout: float = TIMEOUT,
+    limits: Limits = LIMITS,
 ) -> Refined:  # fmt: skip
     """Refine the index at `target` of the checkout at `headers.root`; see `choose` for `named`.
 
@@ -69,9 +69,9 @@ def refine(
         chosen = choose(store.files(), headers.root, named)
     done = Refined(not_read=chosen.others)
     resolved: dict[str, Resolved] = {}
-    _parse("units", chosen.units, headers, chosen, jobs, timeout, watcher, done, resolved)
+    _parse("units", chosen.units, headers, chosen, jobs, limits, watcher, done, resolved)
     alone = [path for path in chosen.headers if path not in resolved]
-    _parse("headers", alone, headers, chosen, jobs, timeout, watcher, done, resolved)
+    _parse("headers", alone, headers, chosen, jobs, limits, watcher, done, resolved)
     done.units.sort(key=lambda report: (report.failed is None, -report.errors, -report.warnings, report.path))
     _write(target, headers.root, resolved, done)
     done.seconds = time.monotonic() - started
@@ -79,12 +79,12 @@ def refine(
 
 
 def _parse(  # noqa: PLR0913  (what to parse, with what, and where results go)
-    kind: str, paths: Sequence[str], headers: Headers, chosen: Chosen, jobs: int, timeout: float, watcher: Progress,
+    kind: str, paths: Sequence[str], headers: Headers, chosen: Chosen, jobs: int, limits: Limits, watcher: Progress,
     done: Refined, resolved: dict[str, Resolved],
 ) -> None:  # fmt: skip
     tasks = [Work(headers, path, chosen.all) for path in paths]
     step = f"libclang: parsing {len(tasks):,} {kind}"
-    with contextlib.closing(run(work, tasks, jobs, timeout)) as outcomes:
+    with contextlib.closing(run(work, tasks, jobs, limits)) as outcomes:
         for number, outcome in enumerate(outcomes, 1):
             watcher.step(step, number / len(tasks))
             done.units.append(_report(outcome))

@@ -132,3 +132,16 @@ def test_whoever_is_interrupted_does_not_wait_for_a_file_that_is_being_read() ->
 def test_a_large_file_is_read_where_it_can_be_stopped() -> None:
     assert worth_starting([Task(0, "c10/small.cpp", "", "checkout", 1_000, None)], 2) == 1
     assert worth_starting([Task(0, "c10/large.cpp", "", "checkout", 900_000, None)], 2) == 2
+
+
+def spend(seconds: float) -> None:
+    budgets.limit_processor(seconds)
+    while True:
+        pass
+
+
+def test_a_process_over_its_processor_time_ends_by_a_signal_of_its_own() -> None:
+    process = multiprocessing.get_context("spawn").Process(target=spend, args=(0.1,))
+    process.start()
+    process.join(300)
+    assert process.exitcode == -signal.SIGPROF

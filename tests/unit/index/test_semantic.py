@@ -17,7 +17,7 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.index.semantic import clang as libclang
 from ptexplore.index.semantic.arguments import Headers, arguments
 from ptexplore.index.semantic.clang import parsed
-from ptexplore.index.semantic.pool import run
+from ptexplore.index.semantic.pool import Limits, run
 from ptexplore.index.semantic.references import FileUses, ResolvedUse, Work, references, work
 from ptexplore.index.semantic.refine import Resolved, choose, merge
 from ptexplore.model.symbols import IndexedFile, Ref
@@ -251,13 +251,55 @@ def misbehave(how: str) -> str:
 def test_a_unit_that_dies_or_hangs_costs_itself_alone() -> None:
     for limit in (3, 12, 48):  # seconds, in which a busy machine may not even start what is fine
         tasks = ["die", "hang", "fail", "fine"]
-        outcomes = {one.task: (one.result, one.failed) for one in run(misbehave, tasks, 2, float(limit))}
+        outcomes = {one.task: (one.result, one.failed) for one in run(misbehave, tasks, 2, Limits(limit, 60))}
         assert outcomes["hang"] == (None, f"took longer than {limit} s")
         if not any("took longer" in (failed or "") for task, (_, failed) in outcomes.items() if task != "hang"):
             break
     assert outcomes["fine"] == ("fine", None)
     assert outcomes["fail"] == (None, "no good")
     assert "died" in (outcomes["die"][1] or "")
+
+
+def costly(headers: Headers, texts: dict[str, str]) -> list[Work]:
+    """Units of these texts, in the checkout's folder c10/core."""
+    for name, text in texts.items():
+        Path(headers.root, "c10/core", name).write_text(text, encoding="utf-8")
+    paths = [f"c10/core/{name}" for name in texts]
+    return [Work(headers, path, frozenset((*paths, PATH))) for path in paths]
+
+
+def test_units_that_are_made_to_cost_end_and_the_others_are_read(headers: Headers) -> None:
+    macros = [f"#define A{n} {','.join([f'A{n - 1}'] * 10)}" for n in range(1, 12)]
+    texts = {
+        "macros.cpp": "\n".join(("#define A0 f(f())", *macros, "int x = A11;")),
+        "templates.cpp": """template <int N, int M> struct F {
+  static constexpr int v = F<N - 1, M>::v + F<N - 1, M + 1>::v + F<N - 1, M - 1>::v;
+};
+template <int M> struct F<0, M> { static constexpr int v = 1; };
+int x = F<900, 0>::v;
+""",
+    }
+    tasks = [*costly(headers, texts), Work(headers, PATH, frozenset((PATH,)))]
+    outcomes = {one.task.path: one for one in run(work, tasks, 2, Limits(seconds=600, processor=3))}
+    for name in texts:
+        assert outcomes[f"c10/core/{name}"].failed == "took more than 3 s of processor"
+    result = outcomes[PATH].result
+    assert result is not None
+    assert ResolvedUse(6, "area", "call", "shapes::Shape::area()") in result.uses[PATH].uses
+
+
+def test_a_unit_that_needs_more_memory_than_it_may_take_is_said(headers: Headers) -> None:
+    tasks = costly(headers, {"zero.cpp": '#include "/dev/zero"\n'})
+    (outcome,) = run(work, tasks, 1, Limits(seconds=600, processor=300, memory=512 << 20))
+    assert outcome.result is None
+    assert "memory" in (outcome.failed or "")
+
+
+def test_a_unit_that_waits_for_a_fifo_ends_by_the_clock(headers: Headers) -> None:
+    os.mkfifo(Path(headers.root, "c10/core/waits.h"))
+    (task,) = costly(headers, {"fifo.cpp": '#include "waits.h"\n'})
+    (outcome,) = run(work, [task], 1, Limits(seconds=3, processor=60))
+    assert outcome.failed == "took longer than 3 s"
 
 
 def test_without_libclang_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,9 +317,9 @@ def test_a_script_without_a_guard_is_not_run_by_its_workers(tmp_path: Path) -> N
     script = tmp_path / "plain.py"
     script.write_text(
         "from operator import neg\n"
-        "from ptexplore.index.semantic.pool import run\n"
+        "from ptexplore.index.semantic.pool import Limits, run\n"
         "print('begun')\n"
-        "print(sorted(outcome.result for outcome in run(neg, [1, 2], 2, 60.0)))\n"
+        "print(sorted(outcome.result for outcome in run(neg, [1, 2], 2, Limits(60, 60))))\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "begun\n[-2, -1]\n", done.stderr
