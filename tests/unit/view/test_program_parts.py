@@ -7,8 +7,9 @@ import pytest
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
+from ptexplore.view.trace.modules import Shown, fitting
 from ptexplore.view.trace.page import Options, ScreenRow
-from ptexplore.view.trace.program_parts import kernels, parts_of
+from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, parts_of
 from ptexplore.view.trace.views import view
 
 PLACE = SourceRef("net.py", 7, None, "located")
@@ -76,6 +77,20 @@ def test_a_script_of_straight_code_has_the_rest_of_it_in_a_row() -> None:
     assert [row.name for row in inside] == ["mul", "relu", "the rest: Python, randn, norm"]
     assert sum(row.share or 0 for row in inside) == pytest.approx(root.share)
     assert sum(int(row.cells[2]) for row in inside) == int(root.cells[3]) == sum(range(1, 5))
+
+
+def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
+    own = tuple(OwnOperators(f"n{n}", 1, time, (n,)) for n, time in enumerate((600, 300, 1, 1, 1, 1)))
+    part = Part("backward", "backward", None, 1, 1_000, 0, 0, 0, None, own)
+    rows, _ = fitting(part, Shown(1_000), 5)
+    assert [row.name for row in rows] == [
+        "backward",
+        "n0",
+        "n1",
+        "4 more kinds of nodes and operators",
+        "the rest: the engine, Python",
+    ]
+    assert sum(row.share or 0 for row in rows[1:]) == pytest.approx(rows[0].share)
 
 
 def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
