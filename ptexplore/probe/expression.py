@@ -24,7 +24,7 @@ import torch
 
 from . import torch_api as api
 from .kept import Kept
-from .process_state import ProcessState
+from .process_state import ProcessState, TorchSettings
 from .values import describe, fingerprint, random_states, tensors
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
@@ -311,31 +311,44 @@ class Namespace:
         self._after: dict[str, Any] = {}
         self._kept: Kept | None = None
         self._drawn: RandomNumbers | None = None
+        self._settings: TorchSettings | None = None
 
-    def fill(self, tree: ast.Expression | None, *, keeps: bool = False) -> None:
+    def fill(self, tree: ast.Expression | None, *, repeats: bool = False, keeps: bool = False) -> None:
         """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for names it cannot bind.
 
-        With `keeps`, what --setup made is kept as it is then, for `renew`.
+        With `repeats`, what is set in torch is kept as it is after --setup, for a further evaluation; with `keeps`,
+        what --setup made too, for `renew`.
         """
         self._prepare()
+        self._settings = TorchSettings() if repeats else None
         if keeps:
             self._after, self._drawn = dict(self.values), RandomNumbers()
             self.made = {name: v for name, v in self._after.items() if self._before.get(name, self) is not v}
             self._kept = Kept(self.made)
         self._give(tree)
 
-    def fill_again(self, tree: ast.Expression | None, *, looks: bool) -> None:
-        """Fill, in a process in which --setup has run before.
+    def fill_again(self, tree: ast.Expression | None, before: Namespace) -> None:
+        """Fill, in a process in which --setup has run `before`, the first time or again.
 
-        With `looks`, raises Unrepeatable where --setup does something to the process once more.
+        Raises Unrepeatable where what the evaluation left set cannot be put back, and where --setup, run again for the
+        first time, does something to the process once more.
         """
         self.is_again = True
+        before.put_settings_back()
+        self._settings = before._settings
+        looks = not before.is_again
         state = ProcessState() if looks else None
         self._prepare()
         changes = state.changes() if state is not None else ()
         if changes:
             raise Unrepeatable(f"would need --setup to run again, which {changes[0]}")
         self._give(tree)
+
+    def put_settings_back(self) -> None:
+        """Set what an evaluation left set in torch as --setup left it. Raises Unrepeatable where torch cannot do so."""
+        left = self._settings.put_back() if self._settings is not None else []
+        if left:
+            raise Unrepeatable(f"would run in what the first left on ({', '.join(left)})")
 
     def _prepare(self) -> None:
         """Seed, and run --setup."""
@@ -354,6 +367,7 @@ class Namespace:
         """
         if self._kept is None or self._drawn is None:
             raise ValueError("nothing was kept to be given again")
+        self.put_settings_back()
         replaced = dict(self.values)  # kept until the names are there again: what goes with it may run the user's code
         self.put_back |= {n: None for n in self.made if replaced.get(n, self) is not self._after[n]}
         for name in replaced.keys() - self._after.keys():

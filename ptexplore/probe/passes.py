@@ -216,9 +216,9 @@ def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | 
         return before.names
     names = Namespace(request)
     if before is not None:
-        names.fill_again(tree, looks=not before.names.is_again)
+        names.fill_again(tree, before.names)
     else:
-        names.fill(tree, keeps=request.get("repeat") == AGAIN)
+        names.fill(tree, repeats=is_repeated(request), keeps=request.get("repeat") == AGAIN)
     return names
 
 

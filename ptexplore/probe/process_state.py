@@ -1,7 +1,8 @@
 """What code may do to the process that stays when it has ended: modes, hooks, operators, functions that are replaced.
 
 Run a second time, such code does it on top of what it did: it then takes another way than in a program, which ran it
-once. Read before and after the second run, the two tell.
+once. Read before and after the second run, the two tell. What an evaluation leaves set in torch is put back before the
+next one, where torch can take it back.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from . import torch_api as api
@@ -32,6 +34,13 @@ COUNTED: dict[str, Callable[[], int]] = {
     "adds to sys.path_hooks": lambda: len(sys.path_hooks),
 }
 REPLACED = "replaces {}"
+# What an evaluation may leave on and torch cannot take back, each with what the next one would run in.
+STAYS: dict[str, Callable[[], int]] = {
+    "a transform or a level of forward-mode differentiation": api.levels_entered,
+    "hooks on saved tensors": api.saved_hooks_set,
+    "inference mode": api.inference_entered,
+    "another state of __torch_function__": api.functions_disabled,
+}
 
 
 class ProcessState:
@@ -47,6 +56,33 @@ class ProcessState:
         now = dict(_functions())
         replaced = (name for name, function in self._functions.items() if now.get(name, function) is not function)
         return done + [REPLACED.format(name) for name in replaced]
+
+
+class TorchSettings:
+    """What is set in torch now, for this process or this thread: modes, grad mode, the default dtype, autocast, …."""
+
+    def __init__(self) -> None:
+        self._settings = {what: (read(), read, write) for what, (read, write) in api.settings().items()}
+        self._stays = {what: count() for what, count in STAYS.items()}
+
+    def put_back(self) -> list[str]:
+        """Set what has changed since as it was; what cannot be, in words that follow "left on"."""
+        left = [what for what, count in STAYS.items() if count() != self._stays[what]]
+        for what, (held, read, write) in self._settings.items():
+            if _same(held, read()):
+                continue
+            with suppress(Exception):  # it refuses: what is read then says so
+                write(held)
+            if not _same(held, read()):
+                left.append(what)
+        return left
+
+
+def _same(held: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+    """Whether two readings are alike: by the very objects, since a mode's class may have an `==` of its own."""
+    return len(held) == len(now) and all(
+        a is b or (type(a) in (int, str) and a == b) for a, b in zip(held, now, strict=True)
+    )
 
 
 def _functions() -> Iterator[tuple[str, Any]]:

@@ -611,6 +611,215 @@ def registered() -> int:
     return len(operator_names()) + len(getattr(torch.library, "_impls", ()))
 
 
+# --- what code sets and leaves set, for the whole process or for this thread ---
+
+Setting = tuple[Callable[[], tuple[Any, ...]], Callable[[tuple[Any, ...]], None]]
+
+
+def settings() -> dict[str, Setting]:
+    """What torch's functions set and leave set, by what it is: how it is read, and how what was read is set again.
+
+    Those alone that this torch can tell and take back.
+    """
+    known: dict[str, Setting] = {
+        "the modes of torch's dispatcher": (_dispatch_modes, _set_dispatch_modes),
+        "the modes of torch's functions": (_function_modes, _set_function_modes),
+        "the hooks of all modules or optimizers": (_held_global_hooks, _set_global_hooks),
+        "autocast": (_autocast, _set_autocast),
+    }
+    for what, read, write in (*_set_by_functions(), *_set_by_bindings()):
+        if read is not None and write is not None:
+            known[what] = _read_alone(read), _write_spread(write)
+    return known
+
+
+def _set_by_functions() -> Iterator[tuple[str, Any, Any]]:
+    """What public functions set."""
+    yield "grad mode", torch.is_grad_enabled, torch._C._set_grad_enabled  # torch.set_grad_enabled is a class
+    yield "the default dtype", torch.get_default_dtype, torch.set_default_dtype
+    yield "how many threads operators use", torch.get_num_threads, torch.set_num_threads
+    yield "whether torch warns each time", torch.is_warn_always_enabled, torch.set_warn_always
+    anomaly = torch.is_anomaly_enabled, torch.is_anomaly_check_nan_enabled
+    yield "anomaly detection", lambda: tuple(ask() for ask in anomaly), torch.set_anomaly_enabled
+    deterministic = torch.are_deterministic_algorithms_enabled, torch.is_deterministic_algorithms_warn_only_enabled
+    yield "deterministic algorithms", lambda: tuple(ask() for ask in deterministic), _set_deterministic
+
+
+# What bindings of torch._C read and set, each with what it is.
+_BINDINGS = {
+    "grad mode of forward-mode differentiation": ("_is_fwd_grad_enabled", "_set_fwd_grad_enabled"),
+    "whether backward uses threads": ("_is_multithreading_enabled", "_set_multithreading_enabled"),
+    "whether autograd replays views": ("_is_view_replay_enabled", "_set_view_replay_enabled"),
+    "how memory that is not filled is": (
+        "_get_deterministic_fill_uninitialized_memory",
+        "_set_deterministic_fill_uninitialized_memory",
+    ),
+    "whether sparse tensors are checked": ("_check_sparse_tensor_invariants", "_set_check_sparse_tensor_invariants"),
+    "oneDNN": ("_get_mkldnn_enabled", "_set_mkldnn_enabled"),
+    "whether oneDNN is deterministic": ("_get_mkldnn_deterministic", "_set_mkldnn_deterministic"),
+    "NNPACK": ("_get_nnpack_enabled", "_set_nnpack_enabled"),
+    "cuDNN": ("_get_cudnn_enabled", "_set_cudnn_enabled"),
+    "whether cuDNN tries algorithms": ("_get_cudnn_benchmark", "_set_cudnn_benchmark"),
+    "whether cuDNN is deterministic": ("_get_cudnn_deterministic", "_set_cudnn_deterministic"),
+    "scaled_dot_product_attention's flash kernel": ("_get_flash_sdp_enabled", "_set_sdp_use_flash"),
+    "scaled_dot_product_attention's kernel of little memory": (
+        "_get_mem_efficient_sdp_enabled",
+        "_set_sdp_use_mem_efficient",
+    ),
+    "scaled_dot_product_attention's kernel of operators": ("_get_math_sdp_enabled", "_set_sdp_use_math"),
+    "scaled_dot_product_attention's kernel of cuDNN": ("_get_cudnn_sdp_enabled", "_set_sdp_use_cudnn"),
+    "whether constants stay on the CPU": ("_only_lift_cpu_tensors", "_set_only_lift_cpu_tensors"),
+    "the engine of quantized operators": ("_get_qengine", "_set_qengine"),
+}
+
+
+def _set_by_bindings() -> Iterator[tuple[str, Any, Any]]:
+    for what, (read, write) in _BINDINGS.items():
+        yield what, getattr(torch._C, read, None), getattr(torch._C, write, None)
+
+
+def _read_alone(read: Callable[[], Any]) -> Callable[[], tuple[Any, ...]]:
+    def alone() -> tuple[Any, ...]:
+        value = read()
+        return value if type(value) is tuple else (value,)
+
+    return alone
+
+
+def _write_spread(write: Callable[..., Any]) -> Callable[[tuple[Any, ...]], None]:
+    def spread(values: tuple[Any, ...]) -> None:
+        write(*values)
+
+    return spread
+
+
+def _set_deterministic(mode: bool, warn_only: bool) -> None:
+    torch.use_deterministic_algorithms(mode, warn_only=warn_only)
+
+
+_DISPATCH_FLAGS = "_is_in_"  # how torch/utils/_python_dispatch.py begins the names of what it keeps of modes entered
+
+
+def _dispatch_modes() -> tuple[Any, ...]:
+    """The modes of the dispatcher, the outermost first, behind what Python keeps of them."""
+    kept = vars(sys.modules["torch.utils._python_dispatch"])
+    names = [name for name in sorted(kept) if name.startswith(_DISPATCH_FLAGS) and type(kept[name]) is bool]
+    flags = [part for name in names for part in (name, kept[name])]
+    modes = tuple(torch._C._get_dispatch_stack_at(n) for n in range(torch._C._len_torch_dispatch_stack()))
+    return (len(flags), *flags, *modes)
+
+
+def _set_dispatch_modes(held: tuple[Any, ...]) -> None:
+    flags, modes = held[1 : held[0] + 1], held[held[0] + 1 :]
+    while torch._C._len_torch_dispatch_stack():
+        torch._C._pop_torch_dispatch_stack(None)  # the innermost one
+    for mode in modes:
+        torch._C._push_on_torch_dispatch_stack(mode)
+    kept = vars(sys.modules["torch.utils._python_dispatch"])
+    kept.update(zip(flags[::2], flags[1::2], strict=True))
+    tell = kept.get("set_is_in_mode_without_ignore_compile_internals")  # Dynamo's guards keep it in C++ too
+    if tell is not None:
+        tell(kept["_is_in_any_mode_without_ignore_compile_internals"])
+
+
+def _function_modes() -> tuple[Any, ...]:
+    """The modes of functions, the outermost first, behind the device that torch.set_default_device set."""
+    device = getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)  # it is loaded on first use
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    modes = tuple(torch._C._get_function_stack_at(n) for n in range(torch._C._len_torch_function_stack()))
+    return (device, context, *modes)
+
+
+def _set_function_modes(held: tuple[Any, ...]) -> None:
+    device, context, *modes = held
+    while torch._C._len_torch_function_stack():
+        torch._C._pop_torch_function_stack()
+    for mode in modes:
+        torch._C._push_on_torch_function_stack(mode)
+    if "torch.utils._device" in sys.modules:
+        sys.modules["torch.utils._device"].CURRENT_DEVICE = device  # type: ignore[attr-defined]
+    torch._GLOBAL_DEVICE_CONTEXT.device_context = context
+
+
+def _global_hook_tables() -> Iterator[tuple[dict[str, Any], str]]:
+    """Where torch keeps what is registered for all modules, and all optimizers: the module's names, and which."""
+    for module_name in ("torch.nn.modules.module", "torch.optim.optimizer"):
+        names = vars(sys.modules[module_name]) if module_name in sys.modules else {}
+        yield from ((names, name) for name in sorted(names) if name.startswith("_global_"))
+
+
+def _held_global_hooks() -> tuple[Any, ...]:
+    held: list[Any] = []
+    for names, name in _global_hook_tables():
+        value = names[name]
+        if type(value) in (dict, OrderedDict):
+            held += (names["__name__"], name, len(value), *(part for item in value.items() for part in item))
+        elif value is None or type(value) is bool:
+            held += (names["__name__"], name, None, value)
+    return tuple(held)
+
+
+def _set_global_hooks(held: tuple[Any, ...]) -> None:
+    given = iter(held)
+    for module_name, name, count in zip(given, given, given, strict=False):
+        names = vars(sys.modules[module_name])
+        if count is None:
+            names[name] = next(given)
+            continue
+        items = [(next(given), next(given)) for _ in range(count)]
+        names[name].clear()
+        names[name].update(items)
+
+
+def _autocast_devices() -> list[str]:
+    return [device for device in ("cpu", "cuda", "xpu", "mps", "hpu", "mtia") if _has_autocast(device)]
+
+
+def _has_autocast(device: str) -> bool:
+    try:
+        return bool(torch.amp.is_autocast_available(device))
+    except RuntimeError:
+        return False
+
+
+def _autocast() -> tuple[Any, ...]:
+    """How often autocast is entered, whether it keeps what it cast, and of each device whether it is on and its dtype.
+
+    How often is told by a function that counts one more, so that is taken back.
+    """
+    torch.autocast_increment_nesting()
+    of_devices = (
+        part
+        for device in _autocast_devices()
+        for part in (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+    )
+    return torch.autocast_decrement_nesting(), torch.is_autocast_cache_enabled(), *of_devices
+
+
+def _set_autocast(held: tuple[Any, ...]) -> None:
+    entered, keeps, *of_devices = held
+    torch.clear_autocast_cache()  # what was cast since
+    while torch.autocast_increment_nesting() <= entered:
+        pass
+    while torch.autocast_decrement_nesting() > entered:
+        pass
+    torch.set_autocast_cache_enabled(keeps)
+    for device, is_on, dtype in zip(of_devices[::3], of_devices[1::3], of_devices[2::3], strict=True):
+        torch.set_autocast_enabled(device, is_on)
+        torch.set_autocast_dtype(device, dtype)
+
+
+def inference_entered() -> int:
+    """Whether inference mode is on."""
+    return int(torch.is_inference_mode_enabled())
+
+
+def functions_disabled() -> int:
+    """A number that tells how far `__torch_function__` is switched off; 0 where a torch does not tell."""
+    whole = getattr(torch._C, "_is_torch_function_all_disabled", None)
+    return 2 * int(whole is not None and whole()) + int(not torch._C._is_torch_function_enabled())
+
+
 def is_profiling() -> bool:
     """Whether a profiler of torch's is on in this process."""
     return bool(torch._C._autograd._profiler_enabled())

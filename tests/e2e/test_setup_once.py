@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from typing import Any
 
@@ -289,3 +291,55 @@ def test_a_class_of_setup_keeps_what_torch_makes_of_it_once(compiler_command: In
     named = Counter(hop["name"] for hop in result.hops if hop["kind"] == "python")
     assert named["__torch_dispatch__"] == 2
     assert named["disable"] == 0  # torch._dynamo's, which makes that
+
+
+COUNTING = """from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
+class Dispatched(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return torch.neg(func(*args, **(kwargs or {})))
+class Overridden(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return torch.neg(result) if func is torch.add else result"""
+PLAINLY = """import json, sys, torch
+names = {"torch": torch}
+exec(sys.argv[1], names)
+torch.manual_seed(0)
+names["a"] = torch.ones(3, 3)
+with torch.autograd.profiler.profile() as profile:
+    result = eval(sys.argv[2], names)
+called = [event.name() for event in profile.kineto_results.events() if event.name().startswith("aten::")]
+torch.set_default_dtype(torch.float32)
+print(json.dumps([called, str(result.dtype).removeprefix("torch."), result.requires_grad]))"""
+LEFT_ON = {
+    "a dispatch mode": "(Dispatched().__enter__(), torch.add(a, 1).sum())[1]",
+    "a function mode": "(Overridden().__enter__(), torch.add(a, 1))[1]",
+    "grad mode": "(torch.ones(2, requires_grad=True) * 2, torch.set_grad_enabled(False))[0]",
+    "the default dtype": "(torch.ones(3).mul(2), torch.set_default_dtype(torch.float64))[0]",
+    "autocast": "(torch.mm(a, a), torch.autocast('cpu').__enter__())[0]",
+    "deterministic algorithms": "(torch.empty(4), torch.use_deterministic_algorithms(True))[0]",
+}
+
+
+@pytest.mark.parametrize("left", LEFT_ON)
+def test_what_the_expression_leaves_on_is_off_when_it_is_run_again(cli: Cli, left: str) -> None:
+    """The run that is shown calls what plain Python calls, which evaluates it once in a process of its own."""
+    told = subprocess.run(
+        [sys.executable, "-c", PLAINLY, COUNTING, LEFT_ON[left]], capture_output=True, text=True, check=True
+    )
+    called, dtype, needs_grad = json.loads(told.stdout)
+    setup = ("--setup", COUNTING, "--var", "a=torch.ones(3, 3)")
+    result = cli("trace", LEFT_ON[left], *setup, "--no-native", "--timeout", "200", "--json")
+    assert Counter(operators(result)) == Counter(called)
+    assert result.data["captured"]["first"] is None
+    description = result.data["result"]["description"]
+    assert dtype in description
+    assert ("requires_grad" in description) == needs_grad
+    assert not differences(result)
+
+
+def test_what_the_expression_leaves_on_and_torch_cannot_take_back_is_run_once(cli: Cli) -> None:
+    expression = "(torch.autograd.forward_ad.enter_dual_level(), torch.add(a, 1))[1]"
+    captured = cli("trace", expression, "--json").data["captured"]
+    assert "left on (a transform or a level of forward-mode differentiation)" in captured["first"]["why"]

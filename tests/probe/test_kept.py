@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
 import importlib
 import io
@@ -12,6 +13,11 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
+forward_ad = importlib.import_module("torch.autograd.forward_ad")
+python_dispatch = importlib.import_module("torch.utils._python_dispatch")
+overrides = importlib.import_module("torch.overrides")
+TorchDispatchMode: Any = python_dispatch.TorchDispatchMode
+TorchFunctionMode: Any = overrides.TorchFunctionMode
 kept = importlib.import_module("ptexplore.probe.kept")
 expression = importlib.import_module("ptexplore.probe.expression")
 process_state = importlib.import_module("ptexplore.probe.process_state")
@@ -183,12 +189,12 @@ def test_setup_is_run_again_only_where_it_does_nothing_to_the_process() -> None:
     try:
         second = expression.Namespace(asked)
         with pytest.raises(expression.Unrepeatable, match="registers a hook of all modules"):
-            second.fill_again(tree, looks=True)
+            second.fill_again(tree, first)
         second.values["h"].remove()
     finally:
         hook.remove()
     harmless = expression.Namespace(request(setup=["x = torch.ones(3)"]))
-    harmless.fill_again(tree, looks=True)
+    harmless.fill_again(tree, first)
 
 
 def test_a_function_that_is_replaced_is_seen() -> None:
@@ -211,3 +217,108 @@ def test_random_numbers_that_all_draw_from_are_nobodys_of_setup() -> None:
     random.random()
     assert held.put_back() == []
     assert not held.changed
+
+
+class Dispatched(TorchDispatchMode):
+    """A mode that changes nothing."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the operator."""
+        return func(*args, **(kwargs or {}))
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Overridden(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the function."""
+        return func(*args, **(kwargs or {}))
+
+
+def dispatch_modes() -> list[Any]:
+    """The modes that are on."""
+    return list(python_dispatch._get_current_dispatch_mode_stack())
+
+
+def function_modes() -> list[Any]:
+    """The modes that are on."""
+    return list(overrides._get_current_function_mode_stack())
+
+
+def hooks() -> list[Any]:
+    """The hooks of all modules."""
+    return list(nn.modules.module._global_forward_hooks.values())
+
+
+def autocast() -> tuple[Any, ...]:
+    """Whether it is on, in which dtype, and what a product then has."""
+    on = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+    return (*on, torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype)
+
+
+# Each is left set by the first, and told by the second.
+LEFT_SET: dict[str, tuple[Any, Any]] = {
+    "dispatch mode": (lambda: Dispatched().__enter__(), dispatch_modes),
+    "function mode": (lambda: Overridden().__enter__(), function_modes),
+    "default device": (lambda: torch.set_default_device("meta"), lambda: torch.empty(1).device),
+    "grad mode": (lambda: torch.set_grad_enabled(False), torch.is_grad_enabled),
+    "default dtype": (lambda: torch.set_default_dtype(torch.float64), lambda: torch.ones(1).dtype),
+    "autocast": (lambda: torch.autocast("cpu").__enter__(), autocast),
+    "autocast's dtype": (lambda: torch.set_autocast_dtype("cpu", torch.float16), autocast),
+    "deterministic": (
+        lambda: torch.use_deterministic_algorithms(True, warn_only=True),
+        lambda: (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+    ),
+    "anomaly": (lambda: torch.autograd.set_detect_anomaly(True), torch.is_anomaly_enabled),
+    "threads": (lambda: torch.set_num_threads(torch.get_num_threads() + 1), torch.get_num_threads),
+    "warnings": (lambda: torch.set_warn_always(True), torch.is_warn_always_enabled),
+    "oneDNN": (lambda: torch.backends.mkldnn.set_flags(False), torch._C._get_mkldnn_enabled),
+    "a hook": (lambda: nn.modules.module.register_module_forward_hook(lambda *_: None), hooks),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_SET)
+def test_what_an_evaluation_leaves_set_in_torch_is_put_back(name: str) -> None:
+    leave, read = LEFT_SET[name]
+    before, state = read(), process_state.TorchSettings()
+    leave()
+    leave()
+    assert len(now := read()) != len(before) if type(before) is list else read() != before
+    assert state.put_back() == []
+    now = read()
+    assert list(map(id, now)) == list(map(id, before)) if type(before) is list else now == before
+
+
+def test_a_mode_that_was_left_is_entered_again() -> None:
+    """An evaluation may leave what --setup entered; what it entered instead is left."""
+    with Dispatched() as outer, Overridden() as inner:
+        state = process_state.TorchSettings()
+        attributes = copy.deepcopy(vars(outer))
+        inner.__exit__(None, None, None)
+        outer.__exit__(None, None, None)
+        Dispatched().__enter__()
+        other = Overridden().__enter__()
+        assert function_modes() == [other]
+        vars(outer).update(attributes)  # `Kept` puts back what an object of --setup has
+        assert state.put_back() == []
+        assert ([id(mode) for mode in dispatch_modes()], function_modes()) == ([id(outer)], [inner])
+        assert python_dispatch._is_in_torch_dispatch_mode
+    assert (dispatch_modes(), function_modes(), python_dispatch._is_in_torch_dispatch_mode) == ([], [], False)
+
+
+def test_what_torch_cannot_take_back_is_told() -> None:
+    state = process_state.TorchSettings()
+    with forward_ad.dual_level():
+        assert state.put_back() == ["a transform or a level of forward-mode differentiation"]
+    with torch.inference_mode():
+        assert "inference mode" in state.put_back()
+        torch._C._set_grad_enabled(False)  # as inference mode has it: that leaves it as it found it
+    assert process_state.TorchSettings().put_back() == []

@@ -253,8 +253,8 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
         else:
             rows.append(_operator_row(item, shown, level + 1))
     if part.kind == "backward" and not shown.opened:
-        rows += _rest_of_backward(part, shown, level + 1)
-    elif inside and not shown.opened:
+        rows += _rest_of_backward(part, own, shown, level + 1) if items else ()
+    elif (inside or own) and not shown.opened:
         rows += _rest_row(part, own, shown, level + 1)
 
 
@@ -282,9 +282,11 @@ def _overlap(part: Part) -> bool:
     return sum(own.time for own in part.own) > part.time
 
 
-def _rest_of_backward(part: Part, shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """What backward did beside the nodes that took longest, and the parts inside of it."""
-    rest = part.own[NODES:]
+def _rest_of_backward(
+    part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, level: int
+) -> Iterator[ScreenRow]:
+    """What backward did beside the nodes that have rows, and the parts inside of it."""
+    rest = [own for own in part.own if own.name not in shown_own]
     if rest:
         time = sum(own.time for own in rest)
         calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"

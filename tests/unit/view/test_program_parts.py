@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
+from ptexplore.view.trace.modules import Shown, fitting
 from ptexplore.view.trace.page import Options, ScreenRow
-from ptexplore.view.trace.program_parts import kernels, parts_of
+from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, parts_of
 from ptexplore.view.trace.views import view
 
 PLACE = SourceRef("net.py", 7, None, "located")
@@ -54,6 +57,40 @@ def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> No
     assert names == ["net.py", *inside]
     ops = {row.name.partition("  ")[0]: row.cells[3] for row in rows}
     assert (ops["net"], ops["relu"], ops["torch's own threads"]) == ("4", "2", "1")
+
+
+def test_a_script_of_straight_code_has_the_rest_of_it_in_a_row() -> None:
+    """Beside its imports it has no part: what has no row of its own, and Python, are the rest, so that rows add up."""
+    paths = (
+        CallPath("program", "program", 1, 1_000_000),
+        CallPath("imports", "imports", 1, 200_000, parent=0),
+    )
+    names = ("mul", "relu", "randn", "norm")
+    kinds = tuple(OperatorKind("op", f"aten::{name}") for name in names)
+    routes = tuple(OperatorRoute(number, 0) for number in range(len(names)))
+    times = (350_000, 300_000, 3_000, 2_000)
+    calls = tuple(OperatorCalls(0, number, 0, number + 1, time) for number, time in enumerate(times))
+    whole = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1_000_000, 0)
+    trail = Trail("--script s.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=whole)
+    imports, root, *inside = view(trail, Options(view="modules")).table
+    assert (imports.name, root.name) == ("imports  1 module", "s.py")
+    assert [row.name for row in inside] == ["mul", "relu", "the rest: Python, randn, norm"]
+    assert sum(row.share or 0 for row in inside) == pytest.approx(root.share)
+    assert sum(int(row.cells[2]) for row in inside) == int(root.cells[3]) == sum(range(1, 5))
+
+
+def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
+    own = tuple(OwnOperators(f"n{n}", 1, time, (n,)) for n, time in enumerate((600, 300, 1, 1, 1, 1)))
+    part = Part("backward", "backward", None, 1, 1_000, 0, 0, 0, None, own)
+    rows, _ = fitting(part, Shown(1_000), 5)
+    assert [row.name for row in rows] == [
+        "backward",
+        "n0",
+        "n1",
+        "4 more kinds of nodes and operators",
+        "the rest: the engine, Python",
+    ]
+    assert sum(row.share or 0 for row in rows[1:]) == pytest.approx(rows[0].share)
 
 
 def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
