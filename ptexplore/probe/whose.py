@@ -17,10 +17,13 @@ LIBRARIES = tuple(
 
 
 def real(file: str) -> str:
-    """A file's path without links; as it is given where nobody can tell: its folder is gone, its name has a NUL."""
+    """A file's path without links; as it is given where nobody can tell: its folder is gone, its name has a NUL.
+
+    The program may have replaced builtins that Python's own function calls.
+    """
     try:
         return os.path.realpath(file)
-    except (OSError, ValueError):
+    except Exception:  # a hook asks, and none of its errors may come to the program
         return file
 
 
