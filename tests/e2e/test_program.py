@@ -345,7 +345,7 @@ def test_twice_says_whether_recording_changed_anything(command: InProcess, scrip
     beside = (
         "" if torch_version().startswith("2.6") else ", and 3 in other threads, each as often"
     )  # ones, empty, fill_
-    same = f"operators in the same order{beside}, the same output, the same states of random numbers, to its end"
+    same = f"calls of operators, nodes and the engine in the same order{beside}, the same output, the same states of random numbers, to its end"
     assert same in found["twice"]
 
     notices = tmp_path / "notices.py"
@@ -387,5 +387,5 @@ def test_a_script_that_compiles_runs_to_its_end(compiler_command: InProcess, tmp
     result = compiler_command("trace", "--script", str(file), "--no-native", "--twice", "--timeout", "400", "--json")
     assert result.code == 0, result.err
     found = {finding["kind"]: finding["text"] for finding in json.loads(result.out)["findings"]}
-    assert "operators in the same order" in found["twice"], found
+    assert "nodes and the engine in the same order" in found["twice"], found
     assert "to its end" in found["twice"]
