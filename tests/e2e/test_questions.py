@@ -14,7 +14,7 @@ from tests.harness import REPOSITORY, TARGET, InProcess
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("warm")]
 FIRST = "first"
-ROWS = 60  # of a first screen, whatever was traced
+ROWS = 62  # of a first screen, whatever was traced
 COLUMNS = 100
 
 
