@@ -345,7 +345,8 @@ def test_twice_says_whether_recording_changed_anything(command: InProcess, scrip
     beside = (
         "" if torch_version().startswith("2.6") else ", and 3 in other threads, each as often"
     )  # ones, empty, fill_
-    same = f"calls of operators, nodes and the engine in the same order{beside}, the same output, the same states of random numbers, to its end"
+    counted = f"calls of operators, nodes and the engine in the same order{beside}"
+    same = f"{counted}, the same output, the same states of random numbers, to its end"
     assert same in found["twice"]
 
     notices = tmp_path / "notices.py"
