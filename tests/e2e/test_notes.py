@@ -282,4 +282,4 @@ def test_no_name_of_a_file_forges_what_is_trusted(study: Study) -> None:
     trusted = study("trust", "notes")
     assert trusted.code == 0, trusted
     at = [number for number, line in enumerate(trusted.out.splitlines()) if line.startswith("the expression:")]
-    assert [trusted.out.splitlines()[number + 1] for number in at] == ["    torch.add(a, b)"]
+    assert [trusted.out.splitlines()[number + 1] for number in at] == ["   1 | torch.add(a, b)"]
