@@ -38,7 +38,7 @@ import torch
 from . import at_work, clock, events, freed, isolate, last_words, own_threads, unpatched, whose, written
 from . import torch_api as api
 from .expression import text_of
-from .frames import spawns
+from .frames import PROCESSES, spawns
 from .generators import goes_on
 from .held_signals import HeldSignals, is_the_programs
 from .paths import Label, Path
@@ -107,7 +107,6 @@ COMPILER = tuple(
 OTHERS_WENT_ON = (
     "other threads may have gone on while what had run was being folded: operators that they called then are not told"
 )
-PROCESSES = "the program started processes of its own: what they ran is not recorded"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 SET_PROFILE = sys.setprofile
@@ -515,7 +514,7 @@ class Recorder:
         if file.startswith(api.TORCH_DIR + os.sep):
             is_timed = _is_timed(file, name)
             return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
-        if whose.real(file) not in self._user_files and whose.is_library(file) and name != "forward":
+        if name != "forward" and whose.is_library(file) and whose.real(file) not in self._user_files:
             return None
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
 

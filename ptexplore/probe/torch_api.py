@@ -622,8 +622,8 @@ def settings() -> dict[str, Setting]:
     Those alone that this torch can tell and take back.
     """
     known: dict[str, Setting] = {
-        "the modes of torch's dispatcher": (_dispatch_modes, _set_dispatch_modes),
-        "the modes of torch's functions": (_function_modes, _set_function_modes),
+        "modes of the dispatcher": (_dispatch_modes, _set_dispatch_modes),
+        "modes of functions": (_function_modes, _set_function_modes),
         "the hooks of all modules or optimizers": (_held_global_hooks, _set_global_hooks),
         "autocast": (_autocast, _set_autocast),
     }
@@ -785,7 +785,7 @@ def _has_autocast(device: str) -> bool:
 def _autocast() -> tuple[Any, ...]:
     """How often autocast is entered, whether it keeps what it cast, and of each device whether it is on and its dtype.
 
-    How often is told by a function that counts one more, so that is taken back.
+    The function that gives how often counts one more: that is taken back.
     """
     torch.autocast_increment_nesting()
     of_devices = (

@@ -167,8 +167,8 @@ def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
 def _engines_left(context: Context) -> frozenset[int]:
     """The numbers of the events of the engine at which an exception left it: the last of its builtin's.
 
-    That is told of a builtin which Python called; where none is around, not at all. None was left there if a tensor was
-    not in the graph: the engine had ended when that was found (THPEngine_run_backward of
+    Known of a builtin that Python called, and where none is around not at all. None was left there if a tensor was not
+    in the graph: the engine had ended when that was found (THPEngine_run_backward of
     torch/csrc/autograd/python_engine.cpp).
     """
     if any(raised.unused for raised in records(context.session.observations, "raised", RaisedError)):

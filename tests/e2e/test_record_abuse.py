@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import TARGET, THOROUGH
+from tests.harness import TARGET
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "scripts" / "lib" / "abuse_programs.py"
@@ -76,8 +76,7 @@ def test_a_script_does_what_it_does_alone(names: tuple[str, ...], tmp_path: Path
 
 
 def assert_the_same(what: str, names: tuple[str, ...], folder: Path) -> None:
-    """Run programs of `scripts/abuse`, alone and recorded; the first two of these, where little time is at hand."""
-    names = names if THOROUGH else names[:2]
+    """Run programs of `scripts/abuse`, alone and recorded."""
     command = [sys.executable, str(PROGRAMS), what, *names]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)

@@ -83,7 +83,7 @@ def is_from_python(entry: TableEntry) -> bool:
 
 
 def is_of_others(entry: TableEntry) -> bool:
-    """Whether C++ that is none of torch's registered what an entry runs, by the file that the dispatcher names."""
+    """Whether C++ outside torch registered what an entry runs, by the file that the dispatcher names."""
     return entry.path is None and FALLBACK not in entry.reason and not is_from_python(entry)
 
 

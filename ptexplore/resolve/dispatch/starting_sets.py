@@ -719,11 +719,11 @@ def changed_by_hand(state: LocalState, key: str, named: bool = False) -> LocalSt
 
 
 def changed_by_others(state: LocalState) -> LocalState:
-    """The sets inside a kernel that is none of torch's: its C++ may hold any guard.
+    """The sets inside a kernel of an extension: its C++ may hold any guard.
 
     So does every factory of torch::, as torch::empty_like (torch/csrc/autograd/generated/variable_factories.h).
     """
-    return _not_known(state, "the kernel around it is none of torch's: its C++, which is not read, may set them")
+    return _not_known(state, "the kernel around it is an extension's: its C++, which is not read, may set them")
 
 
 def cleared(keys: KeySets, guard: str | None) -> int:

@@ -116,13 +116,16 @@ class _Step:
     unsaid: str = ""  # why no key, or no further one, is named
     only_asks: bool = False  # an operator that another one asked for a number: it has no row where nothing was counted
     is_choice: bool = False  # it decides what computes: shown however little it cost
+    is_unseen: bool = False  # a call of Python's whose function no recorder saw: what it did itself was not counted
     has_yours: bool = False  # an operator, or a step in one, that holds a function of Python of your own
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str | None = None  # what the row says in place of its `what` while the steps inside it are shown
     kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
     shape: int = -1  # equal steps have the same number
-    hops: list[int] = field(default_factory=list)  # the hops that its row is for; of a row "… more" with all in them
+    hops: list[int] = field(
+        default_factory=list
+    )  # the hops that its row is for; of a row "… more" those that it counts
 
     @property
     def is_key(self) -> bool:
@@ -152,7 +155,7 @@ def path_view(
     maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
-    rows = tuple(_with_own([row for row, _ in _flat(steps, 0)], maker.whole))
+    rows = tuple(_with_own(list(_flat(steps, 0)), maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
         told = left_here(trail, trail.ending)
@@ -207,19 +210,20 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[s
     )
 
 
-def _with_own(rows: Sequence[ScreenRow], whole: int) -> Iterator[ScreenRow]:
+def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[ScreenRow]:
     """The rows, each with the share that no row inside of it has; None where what is inside was not counted."""
+    rows = [row for row, _ in given]
     inside = [0] * len(rows)  # instructions of the outermost rows in it that have some
     uncounted = set[int]()  # rows that hold one which called something, with nothing counted in it
     outer: list[int] = []
-    for number, row in enumerate(rows):
+    for number, (row, step) in enumerate(given):
         while outer and rows[outer[-1]].level >= row.level:
             outer.pop()
         if row.instructions is not None:
             if outer:
                 inside[outer[-1]] += row.instructions
             outer.append(number)
-        elif outer and row.what.startswith(CALLED_BY_PYTHON) and not _holds_counted(rows, number):
+        elif outer and step.is_unseen and not _holds_counted(rows, number):
             uncounted.add(outer[-1])
     for number, (row, within) in enumerate(zip(rows, inside, strict=True)):
         is_told = row.share is not None and row.instructions is not None and number not in uncounted
@@ -685,7 +689,7 @@ class _Steps:
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
-            made.opened = kind
+            made.opened, made.is_unseen = kind, hop.source.line is None
             return made
         if hop.kind == "binding" or hop.binding is not None:
             return (yield from self._binding(hop, around))
