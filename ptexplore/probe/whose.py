@@ -19,11 +19,11 @@ LIBRARIES = tuple(
 def real(file: str) -> str:
     """A file's path without links; as it is given where nobody can tell: its folder is gone, its name has a NUL.
 
-    The program may have replaced builtins that Python's own function calls.
+    Python's own function calls builtins, which the program may have replaced by what cannot be called: a TypeError.
     """
     try:
         return os.path.realpath(file)
-    except Exception:  # a hook asks, and none of its errors may come to the program
+    except (OSError, ValueError, TypeError):  # and nothing else: a signal's handler may raise at any moment
         return file
 
 
