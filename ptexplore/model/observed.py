@@ -78,6 +78,14 @@ class HeldTensor(Struct, frozen=True):
     raw: Count  # its key set as a number
 
 
+class CaughtError(Struct, frozen=True):
+    """An error of C++ that an operator made, and that did not end the run."""
+
+    words: str  # the first line of what it says, as Python has it, 300 characters at most
+    file: str  # as it was compiled, where it was made
+    line: Count  # of that file
+
+
 class Event(Recorded, frozen=True):
     """One event of a recorder's tree."""
 
@@ -110,6 +118,7 @@ class Event(Recorded, frozen=True):
     module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
     by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
     raised: bool = False  # of a `builtin`: an exception left it
+    error: CaughtError | None = None  # of an `op`: the last error that was made in it, in no operator that it called
     left: bool = False  # of a `frame` or `builtin`: the error that ended the run left it
     is_getter: bool = False  # of a `frame`: the one around it was reading an attribute, which led to it
     at: tuple[Part, ...] = ()  # of a `frame` or `builtin`: line and columns of what led to it in the expression

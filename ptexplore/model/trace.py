@@ -310,6 +310,14 @@ def is_move(launch: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class HopError:
+    """An error of a step's own that did not end the run: it was caught around it, or inside of it."""
+
+    message: str = ""  # its first line; empty where no more is known than that an exception left the step
+    source: SourceRef | None = None  # the line of C++ that made it
+
+
+@dataclass(frozen=True, slots=True)
 class LeftFunction:
     """A function that an error left."""
 
@@ -504,6 +512,7 @@ class HopFacts:
     native: NativeCall | None = None  # of every step that the native pass saw
     library: LibraryEntry | None = None  # of a call into oneDNN or MKL that the library told of
     launch: LaunchRef | None = None  # of a `launch`
+    caught: HopError | None = None  # of an `op` or `binding`: the error that it made, or that left it, and was caught
     why: tuple[str, ...] = ()  # sentences: why this step was concluded
     evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
     notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`

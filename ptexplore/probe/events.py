@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from . import torch_api as api
+from .throws import Note
 
 LIMIT = 20_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
 ENGINE = "autograd::engine::evaluate_function: "
@@ -20,17 +22,20 @@ NOT_LOOKED_AT = (
     "are in use when it begins"
 )
 LAUNCH = "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
+WORDS = 300  # characters kept of an error's first line
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 
 
 def collect(
-    profile: Any, marked: Mapping[str, dict[str, Any]], *, timed: bool = False
+    profile: Any, marked: Mapping[str, dict[str, Any]], *, timed: bool = False, errors: Sequence[Note] = ()
 ) -> tuple[list[dict[str, Any]], bool]:
     """The events of a finished profile and whether some were cut; `timed`: each with its nanoseconds.
 
     `marked` gives the data of each marker by its name; a marker of an unknown name only passes its children on.
+    `errors` are those of C++ that were caught: the operator that made one has it.
     """
     events: list[dict[str, Any]] = []
+    made = _Makers(errors)
     roots = api.event_roots(profile)
     threads = {event.start_tid: 0 for event in roots if event.name == api.MARK + MAIN}
     roots.sort(key=lambda event: event.start_tid not in threads)  # by time alone, each recorder would have an order
@@ -53,6 +58,7 @@ def collect(
             left -= data["type"] not in MARKERS
             data = data | {"time": event.duration_time_ns} if timed else data
             if left < 0:
+                made.tell()
                 return _telling(events), True
             number = len(events)
             thread = threads.setdefault(event.start_tid, len(threads))
@@ -61,11 +67,42 @@ def collect(
                 apart = threads.setdefault(counting or event.start_tid, len(threads)) * APART
                 data = data | {"sequence": data["sequence"] + apart}
             events.append({"event": number, "parent": parent, **data, "thread": thread, "phase": phase})
+            if data["type"] == "op":
+                made.met(events[-1], event.start_time_ns, event.start_time_ns + event.duration_time_ns)
             parent = number
         elif event.name == api.MARK + BACKWARD:
             phase = "backward"
         stack += [(child, parent, phase) for child in reversed(api.in_order(event.children, work))]
+    made.tell()
     return _telling(events), False
+
+
+class _Makers:
+    """Which operator made an error: the innermost one that ran at its time, if nothing else ran then."""
+
+    def __init__(self, errors: Sequence[Note]) -> None:
+        self._errors = errors
+        self._around: list[list[dict[str, Any]]] = [[] for _ in errors]
+
+    def met(self, event: dict[str, Any], begin: int, end: int) -> None:
+        """An operator's event, that of the operator around it before it, and its times."""
+        for error, around in zip(self._errors, self._around, strict=True):
+            if begin <= error.time <= end:
+                around.append(event)
+
+    def tell(self) -> None:
+        """Put each error into its operator's event."""
+        for error, around in zip(self._errors, self._around, strict=True):
+            if around and _is_one_chain(around):
+                words = error.in_python.decode("utf-8", "replace").strip().partition("\n")[0]
+                around[-1]["error"] = {"words": words[:WORDS], "file": error.file, "line": error.line}
+
+
+def _is_one_chain(events: Sequence[dict[str, Any]]) -> bool:
+    """Whether of these events each lies in the one before: all of one thread, and by no other's clock."""
+    return len({event["thread"] for event in events}) == 1 and all(
+        inner["event"] > outer["event"] for outer, inner in pairwise(events)
+    )
 
 
 def _backward_began(roots: Sequence[Any]) -> float:

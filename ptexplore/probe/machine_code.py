@@ -581,22 +581,27 @@ nothing:
 
 
 # A note of an error (`error_note`): eight bytes each, then the return addresses on C++'s stack, then the words.
-N_DONE, N_FUNCTION, N_FILE, N_LINE, N_PROCESS, N_LENGTH, N_DEPTH, N_STACK = range(0, 64, 8)
+N_DONE, N_FUNCTION, N_FILE, N_LINE, N_PROCESS, N_LENGTH, N_SECONDS, N_NANOSECONDS, N_DEPTH, N_STACK = range(0, 80, 8)
 NOTE_BITS = 12
 NOTE = 1 << NOTE_BITS  # bytes
 NOTES = 64  # that are kept, the last ones
 NOTED_DEPTH = 192  # addresses
 N_WORDS = N_STACK + 8 * NOTED_DEPTH
 NOTED_WORDS = NOTE - N_WORDS  # bytes
-_GETPID = 39
+_GETPID, _CLOCK_GETTIME = 39, 228
 
 
 def _kept_stack(number: int, backtrace: int) -> str:
-    """Keep what a system call of that number gives, a process's or a thread's number, and the stack, in a note."""
+    """Keep in a note what a system call of that number gives, a process's or a thread's number, the time, the stack."""
     return f"""
     movabs rax, {number}
     syscall
     mov [rbx + {N_PROCESS}], rax
+    movabs rdi, 0  ; CLOCK_REALTIME, that of the profiler's events
+    mov rsi, rbx
+    add rsi, {N_SECONDS}
+    movabs rax, {_CLOCK_GETTIME}
+    syscall
     mov rdi, rbx
     add rdi, {N_STACK}
     movabs rsi, {NOTED_DEPTH}

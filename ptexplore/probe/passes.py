@@ -21,6 +21,7 @@ from .catalogue import place_of
 from .expression import Namespace, Refused, check_attributes, check_script, code_of, parse, read, script_file, text_of
 from .profiler_load import ProfilerLoad
 from .raising import Raised
+from .throws import ThrowLog
 from .values import describe, type_name
 
 # How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
@@ -52,6 +53,7 @@ class Pass:
     load: ProfilerLoad | None = None  # what is recorded, at most
     is_full: bool = False  # no more operators are recorded
     stage: str = "expression"  # what runs, or ran last: as `Raised` has it
+    throws: ThrowLog | None = field(default_factory=ThrowLog.where_possible)  # the errors that C++ makes
 
     @property
     def recorders(self) -> tuple[str, ...]:
@@ -280,7 +282,8 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
             told = message(*_told(running, profile, watch, hooked, None, []))
             return isolate.encoded({"type": "pass", "recorder": running.recorder, **told})
 
-        with profile, hook as hooked, calls or nullcontext():
+        noting = running.throws.noting() if running.throws is not None else nullcontext()
+        with noting, profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
             running.load = ProfilerLoad(at_once=True)
@@ -336,7 +339,8 @@ def _told(
     if hooked is not None and running.raised is not None:
         hooked.left_by(running.raised.error)
     marked = (hooked.marked if hooked is not None else {}) | (calls.marked() if calls is not None else {})
-    tree, cut = events.collect(profile, marked)
+    ended = text_of(running.raised.error) if running.raised is not None else None
+    tree, cut = events.collect(profile, marked, errors=running.throws.caught(ended) if running.throws else ())
     if cut:
         running.cut(f"only the first {events.LIMIT} events are kept")
     for text in hooked.cuts() if hooked is not None else ():

@@ -103,7 +103,7 @@ class RaiseLog(JumpTables):
 
     def _notes_made(self) -> Iterator[Raise]:
         """The notes since the log is on, in order."""
-        for number, (which, first, second, thread, _), words, stack in self._written():
+        for number, (which, first, second, thread, *_), words, stack in self._written():
             yield Raise(number, NAMES[which], first, second, words, thread, stack)
 
 

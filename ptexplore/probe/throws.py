@@ -10,6 +10,7 @@ The notes are in memory that forks share, so that a worker process of a DataLoad
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import mmap
 import os
@@ -19,6 +20,7 @@ import struct
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +37,7 @@ STRTAB, SYMTAB, STRSZ, PLTRELSZ, JMPREL = 5, 6, 10, 2, 23  # tags of the dynamic
 RELOCATION, SYMBOL = 6, 6  # 32-bit words
 WRITABLE = mmap.PROT_READ | mmap.PROT_WRITE
 OWN_FRAMES = 1  # the note's own
+LENGTH = 4  # which of a note's words is the length of its text
 # Names of types are others in Python (processErrorMsg of torch/csrc/Exceptions.cpp).
 _TYPES = rb"(Sparse)?(CUDA|CPU)(Byte|Char|Double|Float|Int|Long|Short|Half)Type"
 TYPES = re.compile(rb"Variable\[%b\]|%b" % (_TYPES, _TYPES))
@@ -82,6 +85,7 @@ class Note:
     file: str
     line: int
     stack: tuple[int, ...]
+    time: int  # nanoseconds, by the system's clock
 
     @property
     def is_whole(self) -> bool:
@@ -146,15 +150,15 @@ class JumpTables:
             raise NoNotes("the system gives no memory that can be executed")
 
     def _written(self) -> Iterator[tuple[int, tuple[int, ...], bytes, tuple[int, ...]]]:
-        """What is noted since the log is on, in order: number, five words, the text, and the places of the stack."""
+        """What is noted since the log is on, in order: number, seven words, the text, and the places of the stack."""
         count = self._count()
         for number in range(max(self._since, count - code.NOTES), count):
             begin = code.NOTE * (1 + number % code.NOTES)
             data = self._notes[begin : begin + code.NOTE]
-            done, *words, depth = struct.unpack_from("<7Q", data)
+            done, *words, depth = struct.unpack_from("<9Q", data)
             if done == number + 1:
                 stack = struct.unpack_from(f"<{min(depth & 0xFFFFFFFF, code.NOTED_DEPTH)}Q", data, code.N_STACK)
-                text = data[code.N_WORDS : code.N_WORDS + min(words[-1], code.NOTED_WORDS)]
+                text = data[code.N_WORDS : code.N_WORDS + min(words[LENGTH], code.NOTED_WORDS)]
                 yield number, tuple(words), text, stack[OWN_FRAMES:]
 
     def _programs(self, backtrace: int) -> dict[bytes, str]:
@@ -272,6 +276,27 @@ class ThrowLog(JumpTables):
     _made: ThrowLog | None = None
 
     @classmethod
+    def where_possible(cls) -> ThrowLog | None:
+        """That of this process; None where there can be none."""
+        with suppress(NoNotes):
+            return cls.of_this_process()
+        return None
+
+    def prepare(self) -> None:
+        """Look for the entries now, which takes a while: what is forked from here on knows them."""
+        collections.deque(self._entries(), maxlen=0)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note errors meanwhile, if that can be."""
+        try:
+            with suppress(NoNotes):
+                self.on()
+            yield
+        finally:
+            self.off()
+
+    @classmethod
     def of_this_process(cls) -> ThrowLog:
         """That of this process. Raises NoNotes where there can be none."""
         if cls._made is None:
@@ -282,6 +307,13 @@ class ThrowLog(JumpTables):
         name, constructor, counted = self._constructor()
         note = code.error_note(self._begin, constructor, backtrace, counted_strings=counted)
         return {name.format(number).encode(): note for number in (1, 2)}
+
+    def caught(self, ended: str | None) -> list[Note]:
+        """The errors that this process made since the log is on, without the last one of the text that `ended` it."""
+        notes = [note for note in self._notes_made() if note.process == os.getpid()]
+        encoded = ended.encode("utf-8", "surrogateescape") if ended is not None else None
+        last = next((note for note in reversed(notes) if encoded is not None and note.says(encoded)), None)
+        return [note for note in notes if note is not last]
 
     def told(self, text: str) -> dict[str, Any] | None:
         """Who threw an error with this text, as an observation's data: the last that C++ made with these words, if any.
@@ -319,9 +351,9 @@ class ThrowLog(JumpTables):
 
     def _notes_made(self) -> Iterator[Note]:
         """The notes since the log is on, in order."""
-        for number, (function, file, line, process, length), words, stack in self._written():
+        for number, (function, file, line, process, length, *time), words, stack in self._written():
             place = _text_at(function), _text_at(file), line & 0xFFFFFFFF
-            yield Note(number, process, words, length, *place, stack)
+            yield Note(number, process, words, length, *place, stack, time[0] * 10**9 + time[1])
 
 
 def address_of(function: Any) -> int:

@@ -18,6 +18,7 @@ from .expression import UNREPEATABLE, Refused
 from .isolate import HURRY, SO_FAR, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
 from .stepper import Unavailable
+from .throws import ThrowLog
 
 EXITED, DIED = b'"by":"exit"', re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: what ended the process
 OPERATORS_ONLY, TOGETHER = "ops", "once"  # recorders: the profiler alone, and all in one run
@@ -54,6 +55,9 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
     else:
         dispatch.settle()
+        throws = ThrowLog.where_possible()
+        if throws is not None:
+            throws.prepare()
     with _Runs(request, known, channel) as runs:
         (_run_script if request.get("script") is not None else _run_expression)(request, runs)
 

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
+from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.observed import (
     CppFunction,
     FreedNode,
@@ -34,6 +34,7 @@ from ptexplore.model.trace import (
     Ending,
     HandedError,
     Hop,
+    HopError,
     InPlaceWriter,
     LeftFunction,
     MissingKernel,
@@ -43,7 +44,7 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.resolve.causes import cause_of, cause_of_unused
-from ptexplore.resolve.claims import Claim, Context, replaced, rewrite
+from ptexplore.resolve.claims import Claim, Context, replaced
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.error_message import (
@@ -70,6 +71,8 @@ LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has
 BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
 RUNS_NODE = "torch::autograd::Node::operator()("  # which calls the apply of its class (torch/csrc/autograd/function.h)
 PY_NODE = "torch::autograd::PyNode::apply("
+# What a binding calls with an error of C++ that it caught (END_HANDLE_TH_ERRORS of torch/csrc/Exceptions.h).
+HANDS_OVER = "torch::translate_exception_to_python("
 UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 # What is between an operator and its kernel, and between Python and a function that it calls.
@@ -79,7 +82,8 @@ LIST_NOT_TOLD = "not told (a list of optional tensors)"
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
-RAISED = "an exception left this call: which kernels of the operator that raised were come to is not known"
+LEFT_BY = "an exception left this call: which kernels of the operator that raised were come to is not known"
+MADE_ERROR = "it made an error, which was caught: which of its kernels were come to is not known"
 NOT_TORCHS = "a function of {}, which is not torch's"
 TORCHS = ("libtorch", "libc10")  # how the libraries' names begin
 UNSEEN = "not known: no function of torch's C++ was seen to raise it (Python itself, or a builtin, may have)"
@@ -361,21 +365,46 @@ def _certain(claims: Sequence[Claim]) -> Plan:
 
 
 def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | None) -> tuple[Claim, ...]:
-    """The claims, of each builtin that an exception left, with what is certain; `step` is what the last error left.
+    """The claims, of each step with an error that was caught, with what is certain; `step` is what the last error left.
 
-    A stepped run tells what ran.
+    Such a step is a builtin that an exception left, or an operator that made one. A stepped run tells what ran.
     """
-    if any(calls.part != "operator" for calls in records(context.session.observations, "calls", SteppedCalls)):
+    is_stepped = any(c.part != "operator" for c in records(context.session.observations, "calls", SteppedCalls))
+    failing = (claim for claim in walk(claims) if claim.event.raised or claim.event.error is not None)
+    left = [claim for claim in failing if not any(inner is step for inner in claim.walk())]
+    if not left:
         return claims
-    left = [c for c in walk(claims) if c.event.raised and not any(inner is step for inner in c.walk())]
     plan = {number: told for claim in left for number, told in _certain((claim,)).items()}
-    whose = {claim.event.event for claim in left}
+    failed = set(map(id, left))
 
-    def told(claim: Claim) -> Claim:
-        is_left = claim.event.raised and claim.event.event in whose
-        return claim.but(claim.hop, RAISED) if is_left else claim
+    def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
+        made = replace(claim, children=children)
+        if id(claim) not in failed:
+            return made
+        error = claim.event.error
+        caught = HopError(error.words, _made_at(context, error.file, error.line)) if error is not None else HopError()
+        why = () if is_stepped else (LEFT_BY if claim.event.raised else MADE_ERROR,)
+        return made.but(replace(made.hop, caught=caught), *why)
 
-    return rewrite(unrolled(each(_cut(claim, plan) for claim in claims)), told) if left else claims
+    claims = folded(claims, told)
+    return claims if is_stepped else unrolled(each(_cut(claim, plan) for claim in claims))
+
+
+def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Mark the bindings that were stepped and handed an error to Python, but for those that the last error left."""
+    raised = records(context.session.observations, "raised", RaisedError)
+    thrown = _thrown(context, raised[0]) if raised else None
+    step = innermost(claims, thrown.stack if thrown else (), raised[0].frames) if raised else None
+    last = set(map(id, _path_to(claims, step))) if step is not None else set()
+
+    def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
+        symbols = (child.hop.native.symbol for child in children if child.hop.native is not None)
+        is_binding = claim.hop.kind == "binding" or claim.hop.binding is not None
+        if is_binding and id(claim) not in last and any(s.startswith(HANDS_OVER) for s in symbols):
+            return replace(claim, hop=replace(claim.hop, caught=claim.hop.caught or HopError()), children=children)
+        return replace(claim, children=children)
+
+    return folded(claims, told)
 
 
 def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Claim, str, Sequence[CppFunction]]]:
@@ -599,13 +628,18 @@ def _described(tensor: RecordedTensor) -> str:
 def _raised_at(context: Context, thrown: ThrownError) -> SourceRef:
     """The line that threw in C++; of an error that keeps none, the line or the function that its words stand in."""
     if thrown.line is not None:
-        source = thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
-        return source if source.path is not None else of_yours(thrown.file, thrown.line)  # of an extension
+        return _made_at(context, thrown.file, thrown.line)
     raiser = thrown.raiser
     if raiser is None or not raiser.library.startswith(TORCHS):
         return unknown(NOT_TORCHS.format(raiser.library if raiser is not None else "a library"))
     definition = Sites(context.lookup).named(parse(raiser.name), Linkage("", raiser.unit, False, raiser.library))
     return raised_by(context.lookup, definition, thrown.by, thrown.message) or definition
+
+
+def _made_at(context: Context, file: str, line: int) -> SourceRef:
+    """A line of C++ that made an error, by the file's name as it was compiled."""
+    source = thrown_at(context.lookup, context.session.torch.version, file, line)
+    return source if source.path is not None else of_yours(file, line)  # of an extension
 
 
 def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[LeftFunction]) -> SourceRef:

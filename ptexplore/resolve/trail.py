@@ -117,11 +117,12 @@ PASSES: tuple[Pass, ...] = (
     stepped,
     launches.place,
     join.join,
+    raising.handed_over,
     libraries.attach,
 )
 
 
-OF_A_SEQUENCE = (raising.cut, raising.reach)  # the claims of a program are none that raised
+OF_A_SEQUENCE = (raising.cut, raising.reach, raising.handed_over)  # the claims of a program are none that raised
 
 
 def resolve(session: Session, lookup: Lookup) -> Trail:

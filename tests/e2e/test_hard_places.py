@@ -6,6 +6,7 @@ The expected values are asked of the torch under test, in a process that knows n
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -1622,6 +1623,51 @@ def test_of_a_call_whose_exception_was_caught_only_the_first_key_is_told(command
     assert [kind for kind, _ in told[1]] == ["op", "key", "kernel", "key", "kernel", "impl", "impl"]
     assert "an exception left this call" in " ".join(caught["why"])
     assert "left by an exception" in command("trace", *given, "--view", "path").out
+
+
+FAILS = """
+def f(x):
+    made = []
+    for other in (x.t(), x, x.t()):
+        try:
+            made.append(x @ other)
+        except RuntimeError as error:
+            words.append(str(error))
+    return sum(made)
+words = []
+"""
+
+
+@pytest.mark.parametrize("native", [True, False] if THOROUGH else [False])
+def test_an_operator_whose_error_was_caught_says_what_it_was(command: InProcess, native: bool) -> None:
+    """No call of Python's stands around it: `@` calls none. Of three calls the second fails, before its impl."""
+    asked = f"import torch{FAILS}f(torch.ones(2, 3))\nprint(words[0])"
+    environment = {**os.environ, "TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
+    told = subprocess.run(
+        [TARGET or sys.executable, "-c", asked], env=environment, capture_output=True, text=True, check=True
+    )
+    expected, file, line = re.findall(r"(.+)\nException raised from .+? at (\S+):(\d+) ", told.stdout)[0]
+    given = ("f(x)", "--setup", FAILS, "--var", "x=torch.ones(2, 3)", *([] if native else ["--no-native"]))
+    traced = command("trace", *given, "--json")
+    calls = [hop for hop in traced.hops if hop["op"] == "aten::mm" and hop["kind"] == "op"]
+    assert [hop["caught"] is not None for hop in calls] == [False, True, False]
+    assert calls[1]["caught"]["message"] == expected
+    assert calls[1]["caught"]["source"]["line"] == int(line)
+    assert file.endswith(calls[1]["caught"]["source"]["path"])
+    computes = [any(hop["name"].endswith("structured_mm_out_cpu::impl") for hop in below(call)) for call in calls]
+    assert computes == [True, False, True]
+    assert f"caught error: {expected[:20]}" in command("trace", *given, "--view", "path").out
+
+
+def test_a_stepped_binding_whose_error_was_caught_says_so(command: InProcess) -> None:
+    """Python's hooks see neither brackets nor `@`; what hands an error of C++ to Python is stepped."""
+    setup = "def f(x):\n try: x[5]\n except IndexError: pass\n return x[1]"
+    traced = command("trace", "f(x)", "--setup", setup, "--var", "x=torch.ones(3)", "--json")
+    brackets = [hop for hop in traced.hops if (hop["binding"] or {}).get("python") == "torch.Tensor.__getitem__"]
+    assert [hop["caught"] is not None for hop in brackets] == [True, False]
+    raised = json.loads(command("trace", "x[5]", "--var", "x=torch.ones(3)", "--json").out)
+    assert raised["ending"]["exception"] == "IndexError"
+    assert not any(hop["caught"] for hop in raised["hops"])
 
 
 def test_a_comparison_that_answers_notimplemented_is_told_once(command: InProcess) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ptexplore.model.places import SourceRef
@@ -40,11 +41,18 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     if hop.kind == "launch":
         lines.append(Line("reason", told_of_launch(hop)))
     lines += places(hop)
+    lines += caught(hop)
     if full:
         told = {line.text for line in lines}
         lines += [Line("note", w) for w in hop.why if w not in told]
         lines += map(_not_taken, hop.not_taken)
     return tuple(lines)
+
+
+def caught(hop: Hop) -> Iterator[Line]:
+    """What an operator's error says that was caught, and the line of C++ that made it."""
+    if hop.caught is not None and hop.caught.message:
+        yield Line("place", f"made an error, which was caught: {hop.caught.message}", hop.caught.source)
 
 
 def told_of_launch(hop: Hop) -> str:

@@ -17,7 +17,6 @@ from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.schema import only_asks
-from ptexplore.resolve.raising import RAISED
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
@@ -774,7 +773,7 @@ class _Steps:
     def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
         python = hop.binding.python if hop.binding is not None else bare(hop.name)
-        kind = "binding, left by an exception" if RAISED in hop.why else "binding"
+        kind = "binding, left by an exception" if hop.caught is not None else "binding"
         made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
         self._tell_called(made, hop, python)
         made.opened = kind
@@ -803,7 +802,7 @@ class _Steps:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         keys, unsaid = keys_of(hop), next((text for text in hop.why if text.startswith(NO_KEY)), "")
-        kind = _and("operator", KEYS_UNKNOWN if unsaid else "")
+        kind = _and(_operators_kind(hop), KEYS_UNKNOWN if unsaid else "")
         row = self._row(hop, (hop.op or hop.name), _and(kind, f"keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
@@ -1012,6 +1011,11 @@ def _holding(kind: str, operators: int, nodes: int) -> str:
     counted = ((operators, "outermost operator call"), (nodes, "node"))
     told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
     return f"{kind}; {told}{IN_IT}" if told else kind
+
+
+def _operators_kind(hop: Hop) -> str:
+    """What an operator call's row says it is; of one that made an error which was caught, the error's words."""
+    return f"operator, caught error: {hop.caught.message}" if hop.caught is not None else "operator"
 
 
 def _with(step: _Step, words: str) -> _Step:

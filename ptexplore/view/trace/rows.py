@@ -17,6 +17,7 @@ from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.lines import (
     brief_places,
+    caught,
     formulas_of,
     impl_lines,
     leads_somewhere,
@@ -428,6 +429,7 @@ def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
             lines.append(Line("place", f"records {child.name}", child.source, after=formulas_of(child)))
         else:
             rest.append(child)
+    lines += caught(hop)
     children, hidden = yield _pruned(rest, place, full=False)
     return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), children=children), hidden
 
