@@ -278,7 +278,7 @@ class _Gathering:
     def one_of_backward(self, hop: Hop, owner: _Gathered) -> None:
         """Count a node, or an operator beside nodes."""
         cost = self.cost(hop)
-        name = bare(hop.name).removesuffix("::apply") if hop.kind == "node" else native.operator_name(hop)
+        name = _node(hop) if hop.kind == "node" else native.operator_name(hop)
         name = name.partition(".")[0]
         called = hop.calls if hop.kind == "op" else self.called[hop.id]
         saved = self.kept[hop.id]
@@ -309,7 +309,7 @@ class _Gathering:
         if hop.kind != "node":
             return None
         recorder = self.recorders.get(hop.sequence) if hop.sequence is not None else None
-        if recorder is None and bare(hop.name).removesuffix("::apply") == COPY_SLICES:
+        if recorder is None and _node(hop) == COPY_SLICES:
             nodes = (inner for inner in walk(hop.children) if inner.kind == "node" and inner.sequence is not None)
             recorder = next((self.recorders[n.sequence] for n in nodes if n.sequence in self.recorders), None)
         return recorder
@@ -340,10 +340,16 @@ def _sizes(value: object) -> object:
     return tuple(map(_sizes, value)) if isinstance(value, tuple) else None
 
 
+def _node(hop: Hop) -> str:
+    return bare(hop.name).removesuffix("::apply")
+
+
 def _called(hop: Hop) -> str:
     """How a call of the expression is named: a function of Python by its qualified name, else as Python calls it."""
     if hop.kind == "python" and not native.is_range(hop):
         return as_called(hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name)
+    if hop.kind == "node":  # its `op` is the operator that recorded it
+        return _node(hop)
     if hop.kind == "binding":
         return hop.binding.python if hop.binding is not None else bare(hop.name)
     return hop.op or hop.name

@@ -199,6 +199,15 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     assert page.told == "operators and nodes, costliest first"
 
 
+def test_a_node_beside_which_no_python_is_known_has_its_own_name() -> None:
+    """As where the pass that sees Python's functions was stopped: what it is the node of did not run once more."""
+    inner = Hop(3, "op", "aten::expand", "observed", PLACE, op="aten::expand", evidence=(3,))
+    node = Hop(2, "node", "SumBackward0::apply", "observed", PLACE, op="aten::sum", children=(inner,))
+    call = Hop(1, "op", "aten::sum", "observed", PLACE, op="aten::sum", evidence=(1,))
+    parts = expression_parts(a_trail(call, node, native=False), None).parts
+    assert [(part.name, part.calls, part.operators) for part in parts] == [("aten::sum", 1, 1), ("SumBackward0", 1, 1)]
+
+
 def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> None:
     # The backward of scaled_dot_product_attention makes a tensor in its parallel region, in another thread.
     beside = replace(operator(60, time=3), thread=1, phase="backward")
