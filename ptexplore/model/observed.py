@@ -147,8 +147,8 @@ def operators(events: Iterable[Event]) -> list[Event]:
 class CallTarget(Struct, frozen=True):
     """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
 
-    kind: str = ""  # `builtin`, `slot`, `method`, `attribute`, `python`, `class`, `other`
-    qualname: str | None = None  # its name in Python
+    kind: str = ""  # `builtin`, `slot`, `method`, `attribute`, `python`, `class`, `other`, `uncallable`
+    qualname: str | None = None  # its name in Python; of what is `uncallable` that of its class
     table: str | None = None  # the PyMethodDef table that has it
     method: str | None = None  # its name in that table
     file: str | None = None  # where it is written in Python

@@ -210,6 +210,7 @@ class PythonCall:
     called_from_line: int | None  # the caller's line; null where that is not torch's, nor given by --setup
     qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
     resumed: bool = False  # whether it is a generator, or a coroutine, that was called before and goes on
+    called: bool = True  # false: what stands there cannot be called, so nothing was
 
 
 @dataclass(frozen=True, slots=True)

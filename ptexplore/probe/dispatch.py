@@ -433,6 +433,8 @@ def of_call(function: Any) -> dict[str, Any]:
     if type(function).__name__ in _SLOTS and function.__objclass__ is api.TENSOR_BASE:
         name = function.__name__
         return {"kind": "slot", "table": "Tensor", "method": name, "qualname": api.public_name("Tensor", name)}
+    if not callable(function):  # by its class's slot alone: nothing of it runs
+        return {"kind": "uncallable", "qualname": api.qualname_of(type(function))}
     if issubclass(type(function), type):
         return {
             "kind": "class",

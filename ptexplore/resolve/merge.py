@@ -27,7 +27,7 @@ from ptexplore.model.observed import (
     operators,
     records,
 )
-from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation
+from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
 
@@ -184,7 +184,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Annotate the top-level claims with your calls, and wrap operators that operator syntax led to."""
     if not context.calls or context.dispatched is None:
         return claims
-    inside = _operators_inside(context, context.dispatched)
+    inside, begins = _operators_inside(context, context.dispatched), _begins(context)
     pending = deque((call, frozenset(inside.get(call.call, ()))) for call in context.calls)
     parts = frozenset(call.at for call in context.calls if call.at is not None)
     left = deque(
@@ -196,7 +196,9 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     earlier: Part | None = None  # what was called last
     while left:
         ran = left.popleft()
-        while pending and _is_skipped(*pending[0], ran):
+        while (
+            pending and _is_skipped(*pending[0], ran) and begins.get(pending[0][0].call, 0) <= min(ran.span, default=0)
+        ):
             attached += _alone(pending.popleft()[0], raised)
         if not pending or not _belongs(*pending[0], ran):
             attached.append(ran.claim)
@@ -227,6 +229,20 @@ def _operators_inside(context: Context, dispatched: Sequence[Event]) -> dict[int
         if around is not None and around.call is not None:
             inside.setdefault(around.call, set()).add(position)
     return inside
+
+
+def _begins(context: Context) -> dict[int, int]:
+    """How many operators were called before each call began.
+
+    What `or`, `if` and `not` ask a tensor is in no call, and may stand between two.
+    """
+    begins: dict[int, int] = {}
+    seen = 0
+    for event in context.events("dispatch"):
+        if event.type == "call" and event.call is not None:
+            begins.setdefault(event.call, seen)
+        seen += event.is_operator
+    return begins
 
 
 def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
@@ -294,19 +310,24 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
     if first.hop.kind == "binding" or (first.hop.kind == "python" and not by_type and not by_c):
         called = first.but(replace(first.hop, evidence=(*first.hop.evidence, call.observation)))
         return [replace(called, call=call), *group[1:]]
-    foreign = call.callable.kind in ("other", "class", "python")
+    foreign = call.callable.kind in ("other", "class", "python", "uncallable")
     return [(_foreign if foreign else _binding)(call, tuple(group))]
 
 
 def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     """A call of something that is not torch's and called what is inside in turn: Python's own sum, a class of yours."""
+    is_called = call.callable.kind != "uncallable"
+    why = "no recorder saw its function: what is below ran inside this call"
     hop = Hop(
         id=0,
         kind="python",
-        name=call.callable.qualname or call.source,
+        name=call.callable.qualname or call.source if is_called else call.source,
         status="observed",
-        source=unknown("no recorder saw its function: what is below ran inside this call"),
+        source=unknown(
+            why if is_called else f"nothing was called: its class, {call.callable.qualname}, has no __call__"
+        ),
         evidence=(call.observation,),
+        python=None if is_called else PythonCall(None, called=False),
     )
     return Claim(hop=hop, call=call, children=children)
 

@@ -1659,6 +1659,23 @@ def test_an_operator_whose_error_was_caught_says_what_it_was(command: InProcess,
     assert f"caught error: {expected[:20]}" in command("trace", *given, "--view", "path").out
 
 
+@pytest.mark.parametrize("native", [True, False] if THOROUGH else [False])
+def test_what_raised_stands_behind_what_ran_before_it(command: InProcess, native: bool) -> None:
+    """`or` asks whether the sum is true, which is no call of the expression's, before the call that fails."""
+    given = ("--var", "x=torch.zeros(2, 2)", *([] if native else ["--no-native"]))
+    hops = json.loads(command("trace", "x[0].sum() or len(0)", *given, "--json").out)["hops"]
+    outermost = [hop["name"] for hop in hops if hop["parent"] is None]
+    asks = next(name for name in outermost if name in ("aten::is_nonzero", "torch::autograd::THPVariable_bool_scalar"))
+    assert outermost.index(asks) < outermost.index("len")
+
+
+def test_what_cannot_be_called_was_not(command: InProcess) -> None:
+    assert not torch_says("print(json.dumps(callable(torch.ones(2))))")
+    made = command("trace", "x[0].sum() or x(0)", "--var", "x=torch.zeros(2, 2)", "--no-native", "--view", "path")
+    assert re.search(r"left step +\[\d+\] x\(0\)$", made.out, re.MULTILINE)
+    assert re.search(r"x\(0\) +cannot be called; TypeError left it here$", made.out, re.MULTILINE)
+
+
 def test_a_stepped_binding_whose_error_was_caught_says_so(command: InProcess) -> None:
     """Python's hooks see neither brackets nor `@`; what hands an error of C++ to Python is stepped."""
     setup = "def f(x):\n try: x[5]\n except IndexError: pass\n return x[1]"

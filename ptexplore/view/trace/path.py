@@ -53,6 +53,7 @@ OF_PYTHON = "Python functions: without the interpreter's loop, which is in self 
 EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
+CANNOT_BE_CALLED = "cannot be called"
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 ANY_ORDER = "any order"  # a row for several steps has one place, and they ran before or behind it
 CALLS_ITSELF = "each call inside the one before"
@@ -680,6 +681,7 @@ class _Steps:
             qualname = hop.python.qualname if hop.python is not None else None
             goes_on = hop.python is not None and hop.python.resumed
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
+            kind = kind if hop.python is None or hop.python.called else CANNOT_BE_CALLED
             levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
             kind += f", {CALLS_ITSELF}" if levels else ""
             made = yield self._step(
