@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from . import torch_api as api
-from .kept import Kept
+from .kept import Kept, is_dynamos
 from .process_state import ProcessState, TorchSettings
 from .values import describe, fingerprint, random_states, tensors
 
@@ -33,6 +33,7 @@ OURS = "__ptexplore__"  # the namespace's own name
 CLOSE = (3, 0.6)  # how many near names are told, and how near they are
 ALL_SETUP = "<--setup>"
 LOST = 3  # things that an evaluation used up which are named
+OF_PYTHON = ("__warningregistry__", "__annotations__")  # what it puts beside the names of whoever runs code
 UNREPEATABLE = "repeat"  # the kind of what cannot be run a further time
 A_CLONE = " (a clone, so no leaf: to write in place to a leaf that requires grad may be an error)"
 _IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|[lr]shift)__\Z")
@@ -323,7 +324,8 @@ class Namespace:
         self._settings = TorchSettings() if repeats else None
         if keeps:
             self._after, self._drawn = dict(self.values), RandomNumbers()
-            self.made = {name: v for name, v in self._after.items() if self._before.get(name, self) is not v}
+            after = self._after.items()
+            self.made = {n: v for n, v in after if n not in OF_PYTHON and self._before.get(n, self) is not v}
             self._kept = Kept(self.made)
         self._give(tree)
 
@@ -371,7 +373,8 @@ class Namespace:
         replaced = dict(self.values)  # kept until the names are there again: what goes with it may run the user's code
         self.put_back |= {n: None for n in self.made if replaced.get(n, self) is not self._after[n]}
         for name in replaced.keys() - self._after.keys():
-            del self.values[name]
+            if not is_dynamos(name):
+                del self.values[name]
         self.values.update(self._after)
         lost = self._kept.put_back()
         self.put_back |= self._kept.changed

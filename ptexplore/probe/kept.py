@@ -16,6 +16,7 @@ import gc
 import io
 import operator
 import random
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -52,6 +53,27 @@ CACHES = {
     "__dynamo_disable": "torch/_compile.py keeps there what Dynamo makes of a function of yours, once",
     "_torchdynamo_": "Dynamo's marks on a function that it was given",
 }
+
+
+# Names that Dynamo puts beside a function that it compiles, which the compiled code and its guards look up there: by what
+# they begin with, or by what they end with (install_global_by_id of torch/_dynamo/output_graph.py).
+DYNAMOS = {
+    "__builtins_dict__": "the builtins that the function sees (output_graph.py)",
+    "__compiled_fn": "what a graph was compiled to (output_graph.py)",
+    "__resume_at_": "what follows a graph break (symbolic_convert.py)",
+    "__import_": "a module that the function uses (symbolic_convert.py)",
+    "__gen_rand_values": "Python's random numbers (output_graph.py)",
+    "__warnings_warn_wrapper": "what warns in its place (symbolic_convert.py)",
+    "__comprehension_": "a comprehension with a graph break (comprehension_graph_break.py)",
+    "___context_manager_": "a context that is entered again behind a graph break (resume_execution.py)",
+    "__subclass_": "a subclass of torch.Tensor's (variables/torch_function.py)",
+}
+_BY_ID = re.compile(r"_[0-9]+_c[0-9]+")
+
+
+def is_dynamos(name: object) -> bool:
+    """Whether a global name is one that Dynamo makes for code that it has compiled: it stays as long as that does."""
+    return type(name) is str and (name.startswith(tuple(DYNAMOS)) or _BY_ID.search(name) is not None)
 
 
 class Lost(Exception):
@@ -204,7 +226,7 @@ class _Container:
         return [part for item in self._base.items(self._value) if not self._is_cache(item[0]) for part in item]
 
     def _is_cache(self, key: Any) -> bool:
-        return self._of_attributes and type(key) is str and key.startswith(tuple(CACHES))
+        return self._of_attributes and type(key) is str and (key.startswith(tuple(CACHES)) or is_dynamos(key))
 
     def inner(self) -> Iterable[Any]:
         return () if self._base is bytearray else self._held

@@ -6,6 +6,7 @@ import ast
 import functools
 import hashlib
 import os
+import re
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -127,7 +128,7 @@ def _message(
     return {
         "sequence": sequence,
         "imported": int(request.get("imported", 0)) or running.imported,
-        "raised": type(running.raised.error).__name__ if running.raised is not None else "",
+        "raised": _which(running.raised.error) if running.raised is not None else "",
         "began": running.began,
         "warm": is_repeated(request),
         "put_back": list(running.names.put_back),
@@ -136,6 +137,18 @@ def _message(
         "result": result,
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
     }
+
+
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+
+
+def _which(error: BaseException) -> str:
+    """What tells an error from another one that a further run raises: its class, and a digest of what it says.
+
+    Where an object lies in memory, which its text may have in it, tells nothing.
+    """
+    text = _ADDRESS.sub("", text_of(error)).encode("utf-8", "surrogateescape")
+    return f"{type(error).__name__}:{hashlib.sha256(text).hexdigest()[:16]}"
 
 
 def is_repeated(request: Mapping[str, Any]) -> bool:

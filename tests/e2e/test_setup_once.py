@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -259,6 +261,39 @@ def operators_of(hops: list[dict[str, Any]]) -> list[str]:
     return [hop["name"].partition(".")[0] for hop in hops if hop["kind"] == "op"]
 
 
+COMPILED = """import os
+def backend(graph, inputs):
+    with open({file!r}, "a") as told:
+        told.write(f"{{os.getpid()}}\\n")
+    return graph.forward
+@torch.compile(backend=backend)
+def f(x):
+    y = x.sin() * 2
+    {between}
+    return y.cos()"""
+
+
+@pytest.mark.parametrize(("between", "graphs"), [("y = y + 1", 1), ("torch._dynamo.graph_break()", 2)])
+def test_what_dynamo_compiled_of_setup_is_found_again(
+    compiler_command: InProcess, tmp_path: Path, between: str, graphs: int
+) -> None:
+    """Its guards, and what it compiled, look names up that it has put beside the function: they stay."""
+    file = tmp_path / "compiled"
+    setup = COMPILED.format(file=str(file), between=between)
+    given = ("f(x)", "--setup", setup, "--var", "x=torch.randn(3)", "--no-native", "--json")
+    made = compiler_command("trace", *given)
+    compiled = Counter(file.read_text().split())
+    assert set(compiled.values()) == {graphs}
+    assert not made.data["captured"]["anew"]
+    plain = torch_says(
+        f"{setup.replace(str(file), os.devnull)}\nx = torch.randn(3)\nf(x), f(x)\n"
+        "with torch.profiler.profile() as seen: f(x)\n"
+        "print(json.dumps([e.name for e in seen.events() if e.name.startswith('aten::')]))"
+    )
+    called = [hop["op"].partition(".")[0] for hop in made.hops if hop["kind"] == "op"]
+    assert sorted(called) == sorted(plain)
+
+
 def test_that_each_run_begins_where_setup_ended_is_said(command: InProcess) -> None:
     """An optimizer makes its state at its first step: a second one has fewer operators, and is not what is shown."""
     second = plainly(f"{TRAINED}\nopt.step()", "opt.step()")
@@ -337,6 +372,18 @@ def test_what_the_expression_leaves_on_is_off_when_it_is_run_again(cli: Cli, lef
     assert dtype in description
     assert ("requires_grad" in description) == needs_grad
     assert not differences(result)
+
+
+def test_of_two_errors_of_one_class_that_of_the_first_run_is_shown(cli: Cli) -> None:
+    """Torch warns of `T` once in a process: what a further run raises there is another error."""
+    plain = torch_says(
+        "import warnings\nwarnings.simplefilter('error')\n"
+        "try: [torch.ones(2, 2, 2).T, warnings.warn('stop')]\nexcept UserWarning as error: print(json.dumps(str(error)))"
+    )
+    given = ("--setup", "import warnings\nwarnings.simplefilter('error')", "--var", "x=torch.ones(2, 2, 2)")
+    shown = json.loads(cli("trace", "[x.T, warnings.warn('stop')]", *given, "--no-native", "--json").out)
+    assert shown["ending"]["message"] == plain
+    assert "stop" in shown["captured"]["first"]["why"]
 
 
 def test_what_the_expression_leaves_on_and_torch_cannot_take_back_is_run_once(cli: Cli) -> None:
