@@ -55,8 +55,8 @@ CACHES = {
 }
 
 
-# Names that Dynamo puts beside a function that it compiles, which the compiled code and its guards look up there: by what
-# they begin with, or by what they end with (install_global_by_id of torch/_dynamo/output_graph.py).
+# Names that Dynamo puts beside a function that it compiles, which the compiled code and its guards look up there: by
+# what they begin with, or by what they end with (install_global_by_id of torch/_dynamo/output_graph.py).
 DYNAMOS = {
     "__builtins_dict__": "the builtins that the function sees (output_graph.py)",
     "__compiled_fn": "what a graph was compiled to (output_graph.py)",

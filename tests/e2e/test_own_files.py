@@ -79,6 +79,17 @@ def inside(hop: dict) -> list[dict]:  # type: ignore[type-arg]
     return [hop, *(one for child in hop["children"] for one in inside(child))]
 
 
+def test_what_was_saved_is_shown_again(cli: Cli, own: dict[str, str], tmp_path: Path) -> None:
+    """The file of the user's own is in no tree."""
+    saved = tmp_path / "saved.trail"
+    first = cli(*asked("a.as_subclass(Logged) + 1", "--no-native", "--save", str(saved), "--view", "path"), env=own)
+    again = cli("trace", "--load", str(saved), "--view", "path", env=own)
+    assert again.code == 0, again
+    rows = [line for line in first.out.splitlines() if "└" in line]
+    assert any("own_module.py" in row for row in rows)
+    assert [line for line in again.out.splitlines() if "└" in line] == rows
+
+
 def test_an_error_in_an_imported_file_names_its_line(cli: Cli, own: dict[str, str]) -> None:
     module = cli(*asked("Doubts()(a)", "--no-native"), env=own)
     assert "seven rows, not 3" in module.out

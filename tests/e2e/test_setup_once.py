@@ -378,7 +378,8 @@ def test_of_two_errors_of_one_class_that_of_the_first_run_is_shown(cli: Cli) -> 
     """Torch warns of `T` once in a process: what a further run raises there is another error."""
     plain = torch_says(
         "import warnings\nwarnings.simplefilter('error')\n"
-        "try: [torch.ones(2, 2, 2).T, warnings.warn('stop')]\nexcept UserWarning as error: print(json.dumps(str(error)))"
+        "try: [torch.ones(2, 2, 2).T, warnings.warn('stop')]\n"
+        "except UserWarning as error: print(json.dumps(str(error)))"
     )
     given = ("--setup", "import warnings\nwarnings.simplefilter('error')", "--var", "x=torch.ones(2, 2, 2)")
     shown = json.loads(cli("trace", "[x.T, warnings.warn('stop')]", *given, "--no-native", "--json").out)

@@ -25,7 +25,7 @@ from ptexplore.view.trace.ending import compared_value, named
 from ptexplore.view.trace.saved import rows
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
-           "library", "launch")  # of a hop  # fmt: skip
+           "library", "launch", "caught")  # of a hop  # fmt: skip
 MOST = 20  # entries of an observation's table that are shown
 STATUS_MEANS = {
     "observed": "this ran: an address, an event or a Python frame was seen",

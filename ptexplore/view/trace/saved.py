@@ -148,7 +148,9 @@ def _checked(row: Checked, links: _Links, name: str) -> Checked:
 def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
     if depth > MAX_DEPTH:
         raise refused(name, "its references nest deeper than any real trace")
-    if ref.path is not None and _OUTSIDE.match(ref.path):
+    # A file of the user's own is in no tree, and is named as Python has it: no text of it is read.
+    of_yours = ref.layer is None and ref.precision == "located" and "\0" not in (ref.path or "")
+    if ref.path is not None and _OUTSIDE.match(ref.path) and not of_yours:
         raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
 
 

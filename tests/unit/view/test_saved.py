@@ -34,6 +34,7 @@ from ptexplore.model.trace import (
     FreedGraph,
     HandedError,
     Hop,
+    HopError,
     LaunchRef,
     LeftFunction,
     LibraryEntry,
@@ -82,6 +83,7 @@ def a_trail() -> Trail:
         stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),), place),
         native=NativeCall("f()", "_Z1fv", "libc10.so", 7), not_taken=(CallNotTaken("add_stub", place, place, ("f",)),),
         library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"), launch=LaunchRef("cudaLaunchKernel", 1184),
+        caught=HopError("sizes differ", place),
     )  # fmt: skip
     key = Hop(3, "key", "CPU", "derived", place, dispatch=dispatch, children=(inner,))
     operator = Hop(
@@ -328,10 +330,18 @@ PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 @pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
-    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 25
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 26
     for path in PATHS:
         error = refused(lambda path=path: read(put(document(), path, outside)))
         assert "leads out of a tree" in error.why, path
+
+
+def test_a_file_of_the_users_own_is_named_as_python_has_it() -> None:
+    """It is in no tree, so nothing reads it."""
+    at = PATHS[0][:-1]
+    yours = {**value_at(document(), at), "path": "/mine.py", "layer": None, "precision": "located", "url": None}
+    trail = read(put(document(), at, yours))
+    assert json.loads(trail_to_json(trail))["hops"] == put(document(), at, yours)["hops"]
 
 
 def test_a_link_is_made_of_tree_path_and_line_and_never_read() -> None:
