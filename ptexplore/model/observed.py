@@ -392,6 +392,15 @@ class UnusedInput(Struct, frozen=True):
     further: Count = 0  # how many more there are
 
 
+class ErrorBefore(Struct, frozen=True):
+    """An error that led to another one."""
+
+    exception: str  # the name of its class
+    message: str  # the first line of what it says
+    is_cause: bool = False  # whether the other one was raised `from` it; else while it was handled
+    frame: LeftFrame | None = None  # the innermost Python function that it left
+
+
 class RaisedError(Recorded, frozen=True):
     """What the expression raised, or what ended its process."""
 
@@ -407,6 +416,7 @@ class RaisedError(Recorded, frozen=True):
     by: EndedBy = "error"  # what ended the run
     stack: tuple[CppFunction, ...] = ()  # of a signal: torch's functions of C++ that ran, innermost first
     unused: UnusedInput | None = None  # where autograd has no gradient for a tensor, because it is not in the graph
+    before: tuple[ErrorBefore, ...] = ()  # the errors that led to it, the nearest first
 
 
 class ThrownError(Recorded, frozen=True):

@@ -456,6 +456,16 @@ EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exi
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierError:
+    """An error that led to the one which ended the run."""
+
+    exception: str  # the name of its class
+    message: str  # the first line of what it says
+    is_cause: bool  # whether the one after it was raised `from` it; else while it was handled
+    left: LeftFunction | None = None  # the innermost Python function that it left
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
@@ -482,6 +492,7 @@ class Ending:
     by: EndedBy = "error"  # what ended the run; of a signal `exception` is its name, and `stack` what ran as it came
     how: str = ""  # how `function` raised it, where torch keeps no line with it: `by PyErr_SetString`
     freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
+    before: tuple[EarlierError, ...] = ()  # the errors that led to it, the nearest first
 
 
 @dataclass(frozen=True, slots=True)

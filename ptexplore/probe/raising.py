@@ -19,6 +19,7 @@ from .whose import OURS
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 IN_TEXT = "\nException raised from "  # what torch writes behind an error's words where it is asked to
+ERRORS_BEFORE, FIRST_LINE = 4, 300  # errors that led to one, and characters of the first line of each
 FRAMES = 10_000  # Python functions told of, those that are left first; from the outermost on each is found in the tree
 
 
@@ -43,9 +44,30 @@ class Raised(Exception):
             "calls": list(calls),
             "module": module_of(self.error),
             "by_raise": bool(steps) and _raises(steps[-1]),
+            "before": list(errors_before(self.error)),
             "unused": unused_input(text_of(self.error), (step.tb_frame for step in steps)),
             **({"by": self.error.by, "cpp": self.error.cpp} if isinstance(self.error, Ended) else {}),
         }
+
+
+def errors_before(error: BaseException) -> Iterator[dict[str, Any]]:
+    """The errors that led to this one, the nearest first: it was raised `from` one, or while one was handled.
+
+    As Python's own traceback has them (PEP 3134). One that our own code alone was left by is none of the program's.
+    """
+    seen = {id(error)}
+    for _ in range(ERRORS_BEFORE):
+        cause = error.__cause__
+        before = cause if cause is not None else error.__context__ if not error.__suppress_context__ else None
+        if before is None or id(before) in seen:
+            return
+        seen.add(id(before))
+        frames = frames_of(before)
+        if frames or before.__traceback__ is None:
+            words = text_of(before).partition(IN_TEXT)[0].strip().partition("\n")[0]
+            told = {"exception": type(before).__name__, "message": words[:FIRST_LINE], "is_cause": before is cause}
+            yield {**told, "frame": frames[-1] if frames else None}
+        error = before
 
 
 def frames_of(error: BaseException) -> list[dict[str, Any]]:

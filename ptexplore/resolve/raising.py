@@ -16,6 +16,7 @@ from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.observed import (
     CppFunction,
+    ErrorBefore,
     FreedNode,
     LeftFrame,
     PythonPlace,
@@ -31,6 +32,7 @@ from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
     Cause,
     ComparedValue,
+    EarlierError,
     Ending,
     HandedError,
     Hop,
@@ -141,7 +143,14 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         handed=_handed(context, raised.message),
         module=raised.module,
         freed=graph,
+        before=tuple(_before(context, error) for error in raised.before),
     )
+
+
+def _before(context: Context, error: ErrorBefore) -> EarlierError:
+    told = error.frame if error.frame is not None and _is_told(context, error.frame) else None
+    left = _left(context, told) if told is not None else None
+    return EarlierError(error.exception, error.message, error.is_cause, left)
 
 
 def _cause(raised: RaisedError) -> Cause | None:

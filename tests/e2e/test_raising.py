@@ -17,6 +17,7 @@ from ptexplore.model.places import Runtime
 from ptexplore.resolve.raising import LIST_NOT_TOLD
 from ptexplore.store.catalogue.reader import Store
 from tests.harness import TARGET, THOROUGH, InProcess, as_in_the_repository, torch_version
+from tests.torch_says import torch_says
 
 
 @pytest.mark.parametrize("options", [(), ("--no-native",)])
@@ -793,3 +794,54 @@ def test_an_input_that_the_outputs_do_not_come_from(command: InProcess, inputs: 
     shown = command("trace", expression, "--grad", "--no-native", "--view", "path").out
     assert "to mend it" in shown
     assert "an error came first" not in shown
+
+
+CHAINED = """
+def failing(x):
+    return x.view(7)
+def chain(x):
+    try:
+        return failing(x)
+    except RuntimeError as error:
+        raise ValueError("no such shape") from error
+def handling(x):
+    try:
+        return chain(x)
+    except ValueError:
+        return {}["none"]
+def hidden(x):
+    try:
+        return failing(x)
+    except RuntimeError:
+        raise KeyError("hidden") from None
+"""
+
+
+@pytest.mark.parametrize("name", ["chain", "handling", "hidden"])
+def test_the_errors_that_led_to_it_are_those_of_pythons_traceback(command: InProcess, name: str) -> None:
+    plain = torch_says(
+        f"{CHAINED}\ntry: {name}(torch.ones(3))\nexcept Exception as error: last = error\nchain = []\n"
+        "while True:\n before = last.__cause__ or (None if last.__suppress_context__ else last.__context__)\n"
+        " if before is None: break\n at = before.__traceback__\n"
+        " while at.tb_next: at = at.tb_next\n"
+        " chain.append([type(before).__name__, str(before), before is last.__cause__,"
+        " at.tb_frame.f_code.co_name, at.tb_lineno])\n last = before\n"
+        "print(json.dumps(chain))"
+    )
+    given = (f"{name}(x)", "--setup", CHAINED, "--var", "x=torch.ones(3)", "--no-native")
+    ending = json.loads(command("trace", *given, "--json").out)["ending"]
+    told = [
+        [
+            error["exception"],
+            error["message"],
+            error["is_cause"],
+            error["left"]["name"],
+            error["left"]["source"]["line"],
+        ]
+        for error in ending["before"]
+    ]
+    assert told == plain
+    assert len(plain) == ["hidden", "chain", "handling"].index(name)
+    shown = command("trace", *given, "--view", "path").out
+    assert shown.count("raised from ") == (name != "hidden")
+    assert shown.count("in handling ") == (name == "handling")

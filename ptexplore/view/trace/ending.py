@@ -10,6 +10,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import (
     Cause,
     ComparedValue,
+    EarlierError,
     Ending,
     FreedGraph,
     LeftFunction,
@@ -115,6 +116,8 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
     if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
         yield from _left("Python left" if ending.by == "error" else "in Python", ending.python, ending.further)
+    for earlier in ending.before:
+        yield from _earlier(earlier)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
@@ -164,6 +167,16 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
         is_other = bool(calls) and calls[-1].id not in held  # an operator inside of the row that is named
         of = f"given to      {calls[-1].op or calls[-1].name}: " if is_other else "it was given  "
         yield Line("text", f"{of}{given}", indent=1)
+
+
+def _earlier(error: EarlierError) -> Iterator[Line]:
+    """An error that led to the one after it."""
+    how = "raised from   " if error.is_cause else "in handling   "
+    words = f"{error.exception}: {error.message}" if error.message else error.exception
+    if error.left is None:
+        yield Line("text", f"{how}{words}", indent=1)
+    else:
+        yield _at(f"{how}{words}, which left {named(error.left)}", "", "", error.left.source)
 
 
 def _advice(ending: Ending) -> Iterator[Line]:
