@@ -12,9 +12,11 @@ import resource
 import select
 import socket
 import struct
+import sys as of_program  # whose streams and hooks are what the program has made of them
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from ctypes import byref
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -178,12 +180,12 @@ def _status(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return error.code or 0
-        sys.stderr.write(f"{error.code}\n")
+        of_program.stderr.write(f"{error.code}\n")
         return 1
     step = error.__traceback__
     while step is not None and step.tb_frame.f_code.co_filename.startswith((OURS, RUNNING)):
         step = step.tb_next
-    sys.excepthook(type(error), error.with_traceback(step), step)
+    of_program.excepthook(type(error), error.with_traceback(step), step)
     return 1
 
 
@@ -571,7 +573,7 @@ def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private
         end_if_forked(error)
         unpatched.put_back()
         with contextlib.suppress(Exception):
-            sys.stderr.write(traceback.format_exc())
+            of_program.stderr.write(traceback.format_exc())
     finally:
         _flush()
         _end_workers()
@@ -579,7 +581,7 @@ def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private
 
 
 def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+    for stream in (of_program.stdout, of_program.stderr, of_program.__stdout__, of_program.__stderr__):
         with contextlib.suppress(Exception):
             stream.flush()  # type: ignore[union-attr]
 
@@ -660,4 +662,4 @@ def _number(path: str, name: bytes = b"") -> int:
     finally:
         os.close(file)
     place = _TEXT.raw.find(name)
-    return int(_C.strtoull(ctypes.byref(_TEXT, place + len(name)), None, 10)) if place >= 0 else 0
+    return int(_C.strtoull(byref(_TEXT, place + len(name)), None, 10)) if place >= 0 else 0

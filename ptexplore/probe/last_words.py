@@ -13,6 +13,7 @@ import ctypes
 import platform
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from ctypes import byref
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -152,15 +153,15 @@ def spoken(tell: Tell, goes_by: Callable[[], None] | None = None, *, keeps: bool
     _state.before, _state.came = {}, 0
     stack = _Stack(ctypes.addressof(_state.stack), 0, STACK)
     of_before = _Stack()
-    library.sigaltstack(ctypes.byref(stack), ctypes.byref(of_before))
+    library.sigaltstack(byref(stack), byref(of_before))
     signal.signal(TIME_IS_OVER, _in_time)
     for number in _state.handlers:
         had = _Action()
-        library.sigaction(number, None, ctypes.byref(had))
+        library.sigaction(number, None, byref(had))
         # It would die at once, or a handler of C's (None), as faulthandler's, would be called: that is next then.
         if signal.getsignal(number) in (signal.SIG_DFL, None):
             handler = ctypes.cast(_state.handlers[number], ctypes.c_void_p).value
-            library.sigaction(number, ctypes.byref(_Action(handler, flags=ON_STACK | ONCE)), None)
+            library.sigaction(number, byref(_Action(handler, flags=ON_STACK | ONCE)), None)
             _state.before[number] = had
     try:
         yield
@@ -168,21 +169,21 @@ def spoken(tell: Tell, goes_by: Callable[[], None] | None = None, *, keeps: bool
         _state.tell, _state.keeps = None, False
         for number, had in _state.before.items():
             now = _Action()
-            library.sigaction(number, None, ctypes.byref(now))
+            library.sigaction(number, None, byref(now))
             if now.handler == ctypes.cast(_state.handlers[number], ctypes.c_void_p).value and number != HURRY:
-                library.sigaction(number, ctypes.byref(had), None)
+                library.sigaction(number, byref(had), None)
         _hear_no_more()
         if of_before.flags == 2:  # SS_DISABLE: there was none
-            library.sigaltstack(ctypes.byref(of_before), None)
+            library.sigaltstack(byref(of_before), None)
 
 
 def stay_ready() -> None:
     """Have the handler keep its stack: `faulthandler.enable` puts a small one in its place, and calls it."""
     if _state.tell is not None:
         now = _Stack()
-        _state.library.sigaltstack(None, ctypes.byref(now))
+        _state.library.sigaltstack(None, byref(now))
         if now.begin != ctypes.addressof(_state.stack):
-            _state.library.sigaltstack(ctypes.byref(_Stack(ctypes.addressof(_state.stack), 0, STACK)), None)
+            _state.library.sigaltstack(byref(_Stack(ctypes.addressof(_state.stack), 0, STACK)), None)
 
 
 def exits(frame: FrameType) -> None:
@@ -227,7 +228,7 @@ def _prepared() -> bool:
         library = ctypes.PyDLL(None)
         for name in CALLED:
             getattr(library, name)
-        library.backtrace(ctypes.byref(_state.addresses), 1)  # its first call loads a library
+        library.backtrace(byref(_state.addresses), 1)  # its first call loads a library
         _state.library, _state.stack = library, ctypes.create_string_buffer(STACK)
         numbers = (*(int(getattr(signal, name)) for name in SIGNALS), HURRY)
         _state.handlers.update((number, _handler(number)) for number in numbers)
@@ -252,7 +253,7 @@ def _dying(number: int) -> Generator[None, int, None]:
         except BaseException:
             _state.came = number
     # It waits until this handler is left, in this thread, and does what it would have done.
-    _state.library.sigaction(number, ctypes.byref(_state.before.get(number, _Action())), None)
+    _state.library.sigaction(number, byref(_state.before.get(number, _Action())), None)
     getattr(_state.library, "raise")(number)
     yield
 
@@ -295,7 +296,7 @@ def _fork(tell: Tell, number: int, frame: FrameType | None) -> None:
     _state.tell = None
     if fork == 0:
         try:
-            depth = library.backtrace(ctypes.byref(_state.addresses), DEEPEST)
+            depth = library.backtrace(byref(_state.addresses), DEEPEST)
             isolate.adopt_answer(_state.process)
             is_late = number in (TIME_IS_OVER, HURRY)
             error = _ended(LATE, LATE_NAME, frame) if is_late else _ended(KILLED, signal.Signals(number).name, frame)
@@ -317,7 +318,7 @@ def _places(addresses: Iterable[int | None]) -> Iterator[tuple[str, int]]:
     """The library of each address, and the address in it."""
     for address in addresses:
         place = _Found()
-        if address and _state.library.dladdr(ctypes.c_void_p(address), ctypes.byref(place)) and place.file:
+        if address and _state.library.dladdr(ctypes.c_void_p(address), byref(place)) and place.file:
             yield os.fsdecode(place.file), address - (place.base or 0)
 
 

@@ -167,6 +167,18 @@ KNOWN = {
 }
 
 
+# The same of all ways of a program that runs as a script.
+KNOWN_OF_SCRIPTS = {
+    "a low limit of recursion": "the limit is what the script sees around it and 60 more; some calls of C by which it is "
+    "run here, and by which this program runs it alone, are on Python's count and not to be seen",
+}
+
+
+def known(what: str, name: str) -> str | None:
+    """Why a program may do something else when it is recorded; None where it must not."""
+    return KNOWN.get(name) or (KNOWN_OF_SCRIPTS.get(name.partition(VARIANT)[0]) if what == "scripts" else None)
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a program ended, and what it left in its folder."""

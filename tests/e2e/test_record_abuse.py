@@ -67,6 +67,7 @@ def test_a_program_does_what_it_does_alone(names: tuple[str, ...], tmp_path: Pat
         ("forks beside filters of warnings",),
         ("near the limit of recursion", "standard functions counted", "a tensor is freed at once: stepped"),
         ("hooks of exceptions", "output replaced and closed", "a profiler in another thread", "no file may grow"),
+        ("left open, and raises: in a fork", "a NUL in a file name: in a fork"),
     ],
     ids=lambda names: names[0],
 )
