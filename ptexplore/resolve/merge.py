@@ -196,9 +196,8 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     earlier: Part | None = None  # what was called last
     while left:
         ran = left.popleft()
-        while (
-            pending and _is_skipped(*pending[0], ran) and begins.get(pending[0][0].call, 0) <= min(ran.span, default=0)
-        ):
+        before = min(ran.span, default=len(context.dispatched))  # so many operators
+        while pending and _is_skipped(*pending[0], ran) and begins.get(pending[0][0].call, 0) <= before:
             attached += _alone(pending.popleft()[0], raised)
         if not pending or not _belongs(*pending[0], ran):
             attached.append(ran.claim)
