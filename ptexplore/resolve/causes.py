@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ptexplore.model.observed import UnusedInput
 from ptexplore.model.trace import Cause, CauseCase
-from ptexplore.resolve.freed import CASES
+from ptexplore.resolve.freed import CASES, MESSAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,7 @@ RULES = (
             "write to a view of a copy (x.clone()[0]), or inside torch.no_grad()",
         ),
     ),
-    CauseRule(
-        re.compile(r"Trying to backward through the graph a second time|after they have already been freed"),
-        CASES,
-    ),
+    CauseRule(MESSAGE, CASES),
     CauseRule(
         re.compile(r"[Dd]erivative for '.{1,300}' is not implemented"),
         Cause(
