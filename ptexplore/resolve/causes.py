@@ -263,6 +263,15 @@ RULES = (
         ),
     ),
     CauseRule(
+        re.compile(r"shape '\[(?:\d+, )*-1(?:, \d+)*\]' is invalid for input of size \d+"),
+        Cause(
+            "view and reshape keep the number of elements, and -1 is counted from the other sizes: the number of"
+            " elements is no multiple of what these multiply to",
+            "other sizes beside the -1, whose product divides the number of elements; x.flatten(1) keeps the batch and"
+            " joins the rest",
+        ),
+    ),
+    CauseRule(
         re.compile(r"shape '\[[-\d, ]*\]' is invalid for input of size \d+"),
         Cause(
             "view and reshape keep the number of elements: the sizes asked for must multiply to it",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.harness import TARGET, Cli
+from tests.harness import TARGET, Cli, InProcess
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.e2e
@@ -194,3 +195,62 @@ def _first_lines(module: Path, names: set[str]) -> list[int]:
     lines = module.read_text(encoding="utf-8").splitlines()
     at = [n for name in names for n, line in enumerate(lines) if f"def {name.split('.')[-1]}(" in line]
     return [n + 1 - lines[n - 1].strip().startswith("@") for n in at]
+
+
+STACKS = """import sys, traceback, torch
+def prints(x):
+    traceback.print_stack()
+    return x.exp()
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "more"),
+    [
+        ("prints(x)", ()),
+        ("(x * 0).sqrt().prod()", ("--with", "torch.autograd.detect_anomaly()", "--grad", "--backward")),
+    ],
+)
+def test_a_stack_that_is_printed_has_the_frames_that_it_has_without_us(
+    cli: Cli, tmp_path: Path, expression: str, more: tuple[str, ...]
+) -> None:
+    (tmp_path / "stacks.py").write_text(STACKS, encoding="utf-8")
+    env = {"PYTHONPATH": str(tmp_path), "COLUMNS": "600"}
+    given = ("--setup", "from stacks import *", "--var", "x=torch.randn(2)", "--no-native")
+    told = cli("trace", expression, *given, *more, env=env)
+    code = f"""import sys; sys.path.insert(0, {str(tmp_path)!r}); from stacks import *
+x = torch.randn(2, requires_grad=True)
+with {more[1] if more else "torch.enable_grad()"}:
+    made = eval(compile({expression!r}, "<expression>", "eval"))
+    made.sum().backward()
+"""
+    plain = subprocess.run([TARGET or sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    named = [line for line in plain.splitlines() if "File " in line and '"<string>"' not in line]
+    raised = named.index(next((line for line in named if "_tensor.py" in line), named[-1]))
+    expected = {line.strip() for line in named[: raised + ("_tensor.py" not in named[raised])]}
+    shown = {line.strip() for line in told.err.splitlines() if "File " in line}
+    assert 'File "<expression>", line 1, in <module>' in shown
+    assert shown == expected
+
+
+def test_what_ran_after_the_last_python_function_that_is_told_stands_where_it_is_said_to(command: InProcess) -> None:
+    setup = "def many(x):\n    return [one() for _ in range(20100)] and x.cos()\ndef one(): return 1\n"
+    setup += "def later(x): return x.sin()"
+    result = command("trace", "many(a), later(a), a.exp()", "--setup", setup, "--no-native", "--json")
+    trail = json.loads(result.out)
+    (told,) = (finding["text"] for finding in trail["findings"] if finding["kind"] == "cut")
+    assert "in those that were open then, or in the part of the expression that called it" in told
+    hops = {hop["id"]: hop for hop in trail["hops"]}
+
+    def around(op: str) -> set[str]:
+        """The names of what an operator stands in."""
+        (hop,) = (hop for hop in hops.values() if hop["op"] == op)
+        names = set()
+        while hop["parent"] is not None:
+            hop = hops[hop["parent"]]
+            names.add(hop["name"])
+        return names
+
+    assert "many" in around("aten::cos")  # which was open
+    assert around("aten::sin") & {"many", "later"} == {"later"}  # a call of the expression
+    assert "many" not in around("aten::exp")

@@ -120,7 +120,8 @@ def test_the_part_that_raised_without_a_call_is_what_pythons_traceback_marks(exp
             step = step.tb_next
         at = list(step.tb_frame.f_code.co_positions())[step.tb_lasti // 2]
         assert recorder.part == expression[at[2] : at[3]] != ""
-        assert recorder.left == [] and not recorder._open
+        assert recorder.left == []
+        assert not recorder._open
 
 
 @pytest.mark.parametrize("expression", ["len(Given())", "Given().size()", "size(given=Given())", "abs(len(Given()))"])
