@@ -410,6 +410,7 @@ class RaisedError(Recorded, frozen=True):
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
     further: Count = 0  # how many more it left, outermost of all, that are not told
     calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
+    part: str = ""  # the text of the part of the expression that raised, where that is none of its calls: `d["k"]`
     close: tuple[str, ...] = ()  # names near the one that was not found
     module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class
     by_raise: bool = False  # whether a `raise` of Python's raised it first, and no C or C++

@@ -475,7 +475,7 @@ class Ending:
     source: SourceRef  # the line that threw it
     function: str = ""  # the function of C++ that threw it
     hop: int | None = None  # the innermost step that it left; null where that is not known
-    call: str | None = None  # the innermost call of the expression that it left
+    call: str | None = None  # the innermost call of the expression that it left, or the part that raised: `d["k"]`
     given: tuple[tuple[str, str], ...] = ()  # of that step's operator: each tensor argument, and what it was
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it left, innermost first
     stack: tuple[str, ...] = ()  # the functions of torch's C++ that it left, innermost first

@@ -255,6 +255,7 @@ class CallRecorder:
         self._keywords: dict[str, Any] = {}
         self._open: list[OpenCall] = []
         self.left: list[int] = []  # numbers of the calls that an exception left, outermost first
+        self.part = ""  # the text of the part that raised, where that is no call
         self._kept: dict[int, Any] = {}
         self._alive: list[Any] = []
         self._held = 0
@@ -326,7 +327,11 @@ class CallRecorder:
 
     def _step(self, site: int, target: dict[str, Any] | None, given: Arguments, perform: Callable[[], Any]) -> Any:
         if target is None:  # no tensor has a part in this
-            return perform()
+            try:
+                return perform()
+            except BaseException:
+                self.part = str(self.sites[site]["source"])
+                raise
         self._begin(site, lambda: target, given)
         return self.end(site, perform())
 

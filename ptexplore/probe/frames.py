@@ -215,7 +215,9 @@ class FrameRecorder:
     def cuts(self) -> Iterator[str]:
         """What is not told, in words."""
         if self._cut:
-            later = "what ran later is shown in the functions that were open then"
+            later = (
+                "what ran later stands in those that were open then, or in the part of the expression that called it"
+            )
             yield f"Python frames are told up to the {LIMIT}th: {later}"
         if self.lost:
             why = "the traced code took the profile hook away, or came to the recursion limit in it"

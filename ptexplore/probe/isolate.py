@@ -49,6 +49,12 @@ RUNNING = "<frozen runpy>"  # which runs a script for us
 NOISE = re.compile(
     rb"(?:USDT|VERBOSE|INFO|WARNING|ERROR|STAGE):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ [\w.]+:\d+\] .*(?:\n|\Z)"
 )
+# A frame of ours in a traceback or a stack that Python printed, with its lines of text: the user's code ran in it.
+FRAME = re.compile(
+    rb'^([ \t]*)File "%s[^"\n]*", line \d+, in .*(?:\n|\Z)(?:\1[ \t]+\S.*(?:\n|\Z))*'
+    rb"(?:\1\[Previous line repeated .*(?:\n|\Z))?" % re.escape(os.fsencode(OURS)),
+    re.MULTILINE,
+)
 
 
 @dataclass
@@ -74,8 +80,8 @@ class ChildOutcome:
 
     @property
     def printed(self) -> str:
-        """What was printed, without the profiler's own lines."""
-        return NOISE.sub(b"", bytes(self.output[:OUTPUT_LIMIT])).decode(errors="replace")
+        """What was printed, without the profiler's own lines and frames of ours."""
+        return FRAME.sub(b"", NOISE.sub(b"", bytes(self.output[:OUTPUT_LIMIT]))).decode(errors="replace")
 
     @property
     def is_cut(self) -> bool:

@@ -121,7 +121,8 @@ def _message(
         running.cut(events.NOT_LOOKED_AT, mine)
     seen += [(name, "cut", {"text": text}) for name, text in running.cuts]
     if running.raised is not None:
-        seen.append((mine, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
+        left, part = (running.calls.left, running.calls.part) if running.calls is not None else ((), "")
+        seen.append((mine, "raised", running.raised.told(left, part)))
     sequence, called = _sequence(next(iter(trees.values())))
     if recorder in ("ops", "once") and known:
         seen += [("ops", "table", table) for table in changed_tables(called, known)]

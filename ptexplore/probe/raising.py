@@ -30,8 +30,11 @@ class Raised(Exception):
     stage: str
     error: BaseException
 
-    def told(self, calls: Sequence[int] = ()) -> dict[str, Any]:
-        """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first."""
+    def told(self, calls: Sequence[int] = (), part: str = "") -> dict[str, Any]:
+        """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first.
+
+        `part` is the text of the part of the expression that raised, where that is none of its calls.
+        """
         frames = frames_of(self.error)
         steps = list(_traceback(self.error))
         return {
@@ -42,6 +45,7 @@ class Raised(Exception):
             "frames": frames[-FRAMES:],
             "further": max(0, len(frames) - FRAMES),
             "calls": list(calls),
+            "part": part,
             "module": module_of(self.error),
             "by_raise": bool(steps) and _raises(steps[-1]),
             "before": list(errors_before(self.error)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ptexplore.model.observed import UnusedInput
 from ptexplore.model.trace import Cause, CauseCase
-from ptexplore.resolve.freed import CASES
+from ptexplore.resolve.freed import CASES, MESSAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,7 @@ RULES = (
             "write to a view of a copy (x.clone()[0]), or inside torch.no_grad()",
         ),
     ),
-    CauseRule(
-        re.compile(r"Trying to backward through the graph a second time|after they have already been freed"),
-        CASES,
-    ),
+    CauseRule(MESSAGE, CASES),
     CauseRule(
         re.compile(r"[Dd]erivative for '.{1,300}' is not implemented"),
         Cause(
@@ -263,6 +260,15 @@ RULES = (
             "a dimension of n elements has the indices 0 to n - 1; brackets take -n to -1 too, from its end",
             "print the indices' min() and max(), and the shape; where tensors index, the number given counts these,"
             " a mask once for each of its dimensions",
+        ),
+    ),
+    CauseRule(
+        re.compile(r"shape '\[(?:\d+, )*-1(?:, \d+)*\]' is invalid for input of size \d+"),
+        Cause(
+            "view and reshape keep the number of elements, and -1 is counted from the other sizes: the number of"
+            " elements is no multiple of what these multiply to",
+            "other sizes beside the -1, whose product divides the number of elements; x.flatten(1) keeps the batch and"
+            " joins the rest",
         ),
     ),
     CauseRule(

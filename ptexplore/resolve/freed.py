@@ -7,9 +7,10 @@ what was there before: a second loss of one forward, or the same loss again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
-from ptexplore.model.observed import FreedNode, GraphCall, PythonPlace, RaisedError
+from ptexplore.model.observed import CppFunction, FreedNode, GraphCall, PythonPlace, RaisedError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Cause, CauseCase, FreedGraph, RecordingCall, Situation
 from ptexplore.resolve.python_places import EXPRESSION
@@ -47,10 +48,15 @@ CAUSES: Mapping[str, Cause] = {
         " add up",
     ),
 }
+# Where no backward came there again: Python asked a node for what it had saved.
+READ = Cause(
+    "saved tensors of a node were read after a backward had freed them; no backward came to that node again",
+    "read them before that backward, or keep them through it: retain_graph=True",
+)
 # Of a message alone: what a program may have done, how you know it, and what mends it.
 CASES = Cause(
-    "backward came to a part of the graph whose saved tensors an earlier backward had freed. The message does not say"
-    " why the graph still led there; ptexplore trace --script FILE does",
+    "saved tensors were asked for that an earlier backward had freed, as a rule by a backward that came there again."
+    " The message does not say why the graph still led there; ptexplore trace --script FILE does",
     cases=(
         CauseCase(
             "a tensor is kept from one round to the next (a hidden state, a list, a sum of losses)",
@@ -69,8 +75,17 @@ CASES = Cause(
             "two losses of one forward, or one loss twice",
             "one backward of their sum, or retain_graph=True in each backward but the last",
         ),
+        CauseCase(
+            "the line that raised reads them itself (grad_fn.saved_tensors, grad_fn._saved_…)",
+            READ.remedy,
+        ),
     ),
 )
+MESSAGE = re.compile(r"Trying to backward through the graph a second time|after they have already been freed")
+# Of a node's attributes: torch/csrc/autograd/python_function.cpp, and python_functions_N.cpp, which is generated.
+GETTER = re.compile(r"\bTHP\w+_(?:getter|saved_tensors|saved_variables)\(")
+# Calls the backward of a torch.autograd.Function, which reads what its own node has saved.
+APPLY = ("torch/autograd/function.py", "apply")
 
 
 def freed_graph(seen: FreedNode, raised: RaisedError, placed: Placed) -> FreedGraph:
@@ -88,6 +103,16 @@ def freed_graph(seen: FreedNode, raised: RaisedError, placed: Placed) -> FreedGr
         seen.exact,
         _situation(seen, raised),
     )
+
+
+def is_read(raised: RaisedError, called: Sequence[CppFunction]) -> bool:
+    """Whether your Python read a node's saved tensors, and none that ran asked for its own.
+
+    `called` are the functions of C++ that Python called last and the error left, innermost first.
+    """
+    is_getter = bool(called) and GETTER.search(called[-1].name) is not None
+    is_own = any(frame.file.endswith(APPLY[0]) and frame.function == APPLY[1] for frame in raised.frames)
+    return is_getter and not is_own and MESSAGE.search(raised.message) is not None
 
 
 def _situation(seen: FreedNode, raised: RaisedError) -> Situation:

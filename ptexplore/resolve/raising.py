@@ -59,7 +59,7 @@ from ptexplore.resolve.error_message import (
     thrown_at,
     with_writes,
 )
-from ptexplore.resolve.freed import cause_of_freed, freed_graph
+from ptexplore.resolve.freed import READ, cause_of_freed, freed_graph, is_read
 from ptexplore.resolve.merge import innermost_left
 from ptexplore.resolve.mismatch import Given, compared
 from ptexplore.resolve.native.call_tree import landmark
@@ -117,8 +117,9 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     tensors = list(_tensors(operator)) if operator is not None else []
     missing = _missing(context, raised.message, claims, operator, call)
     freed = next(iter(records(context.session.observations, "freed", FreedNode)), None)
-    graph = freed_graph(freed, raised, partial(_placed, context)) if freed is not None else None
-    cause = cause_of_freed(graph) if graph is not None else _cause(raised)
+    by_you = is_read(raised, _of_last_call(thrown.stack) if thrown is not None else ())
+    graph = freed_graph(freed, raised, partial(_placed, context)) if freed is not None and not by_you else None
+    cause = READ if by_you else cause_of_freed(graph) if graph is not None else _cause(raised)
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
@@ -127,7 +128,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         function=thrown.function if thrown is not None else "",
         how=_how(thrown) if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
-        call=call.source if call is not None else None,
+        call=raised.part or (call.source if call is not None else None),
         given=_given(tensors, _untold(operator) if operator is not None else {}),
         python=python,
         further=raised.further,

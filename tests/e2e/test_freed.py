@@ -291,11 +291,75 @@ def test_a_message_alone_gets_no_single_advice(command: InProcess, tmp_path: Pat
         encoding="utf-8",
     )
     shown = command("explain-error", str(pasted)).out
-    assert shown.count("to mend it") == 4
+    assert shown.count("to mend it") == 5
     assert "detach it between the rounds" in " ".join(shown.split())
     told = json.loads(command("explain-error", str(pasted), "--json").out)
     assert told["remedy"] is None
-    assert len(told["cases"]) == 4
+    assert len(told["cases"]) == 5
+
+
+CUBIC = """class Cubic(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * ctx.saved_tensors[0] ** 2 * g
+x = torch.ones((), requires_grad=True)
+"""
+KEEP = ("backward()", "backward(retain_graph=True)")
+# A program that reads what a backward has freed, and two mends of it.
+READS = {
+    "of a Function's node": (
+        CUBIC + "y = Cubic.apply(x)\ny.backward()\ny.grad_fn.saved_tensors\n",
+        [KEEP, ("y.backward()\ny.grad_fn.saved_tensors", "y.grad_fn.saved_tensors\ny.backward()")],
+    ),
+    "of an operator's node, by its name": (
+        CUBIC + 'y = x.exp()\ny.backward()\nprint(getattr(y.grad_fn, "_saved_result"))\n',
+        [KEEP, ("y.backward()\n", "kept = y.grad_fn._saved_result; y.backward()\ny = x.exp()\n")],
+    ),
+    "in a hook of the backward that has freed them": (
+        CUBIC + "y = Cubic.apply(x)\nz = y.sin()\ny.register_hook(lambda g: z.grad_fn._saved_self * g)\nz.backward()\n",
+        [KEEP, ("lambda g: z.grad_fn._saved_self * g", "lambda g, s=z.grad_fn._saved_self: s * g")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_saved_tensors_that_you_read_yourself_were_no_backwards(command: InProcess, tmp_path: Path, name: str) -> None:
+    text, mends = READS[name]
+    script = tmp_path / "train.py"
+    script.write_text(BEGIN + text, encoding="utf-8")
+    ending = json.loads(command("trace", "--script", str(script), "--native-budget", "0", "--json").out)["ending"]
+    assert ending["python"][-1]["source"]["line"] == len((BEGIN + text).splitlines())
+    assert "no backward came to that node again" in ending["cause"]["why"]
+    assert "read them before that backward" in ending["cause"]["remedy"]
+    assert "retain_graph=True" in ending["cause"]["remedy"]
+    assert (ending["freed"], ending["cause"]["cases"]) == (None, [])
+    for old, new in [("", ""), *mends]:  # by plain torch, without us
+        assert old in text
+        run = subprocess.run(
+            [sys.executable, "-c", BEGIN + text.replace(old, new, 1)], capture_output=True, text=True, check=False
+        )
+        assert ("already been freed" in run.stderr) is (not old)
+        assert run.returncode == (0 if old else 1), run.stderr
+
+
+def test_the_part_of_an_expression_that_read_them(command: InProcess) -> None:
+    setup = CUBIC + "y = Cubic.apply(x)"
+    result = command("trace", "y.backward() or y.grad_fn.saved_tensors", "--setup", setup, "--no-native", "--json")
+    ending = json.loads(result.out)["ending"]
+    assert ending["call"] == "y.grad_fn.saved_tensors"
+    assert "no backward came to that node again" in ending["cause"]["why"]
+
+
+def test_a_functions_own_backward_that_runs_again_is_a_backward(command: InProcess) -> None:
+    setup = CUBIC + "y = Cubic.apply(x)"
+    result = command("trace", "y.backward() or y.backward()", "--setup", setup, "--no-native", "--json")
+    ending = json.loads(result.out)["ending"]
+    assert (ending["call"], ending["freed"]["situation"]) == ("y.backward()", "same")
+    assert "no backward came" not in ending["cause"]["why"]
 
 
 def test_nothing_that_a_program_holds_is_run_to_find_the_names(command: InProcess, tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.harness import Cli
+from tests.harness import TARGET, Cli, InProcess
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.e2e
@@ -101,3 +104,153 @@ def test_an_error_in_an_imported_file_names_its_line(cli: Cli, own: dict[str, st
     assert left[0].split()[0] == "backward()"
     assert f"own_module.py:{line_of('raise ValueError')}" in left[0]
     assert f"own_module.py:{line_of('def backward') - 1}" in backward.out
+
+
+CALLED_BACK = """import sys
+import torch
+from torch.library import custom_op
+
+@custom_op("own_rows::blend", mutates_args=())
+def blend(a: torch.Tensor, b: torch.Tensor, t: float) -> torch.Tensor:
+    return a * (1 - t) + b * t
+
+def keeps(ctx, inputs, output):
+    ctx.t = inputs[2]
+
+def back(ctx, g):
+    return g * (1 - ctx.t), g * ctx.t, None
+
+blend.register_autograd(back, setup_context=keeps)
+
+class Dirty(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.mark_dirty(x)
+        keep = mask > 0
+        ctx.mark_non_differentiable(keep)
+        ctx.save_for_backward(keep)
+        return x.mul_(keep), keep
+
+    @staticmethod
+    def backward(ctx, g, _):
+        (keep,) = ctx.saved_tensors
+        return g * keep, None
+
+def halves(grad):
+    return grad / 2
+
+def hooked(x):
+    y = x.exp()
+    y.register_hook(halves)
+    return y.mul(x).sin().sum()
+
+if __name__ == "__main__":  # by plain torch, without us: which functions of this file ran, and who called each
+    def noted(frame, event, arg):
+        code = frame.f_code
+        if event == "call" and code.co_filename == __file__ and frame.f_back.f_code.co_filename != __file__:
+            print("CALLED", code.co_qualname if sys.version_info >= (3, 11) else code.co_name)
+    x, y = (torch.rand(3, 3, requires_grad=True) for _ in "xy")
+    for _ in range(2):  # a warm call, as is shown
+        made = eval(sys.argv[1])
+    code = compile(sys.argv[1], "expression", "eval")
+    sys.setprofile(noted)
+    eval(code).sum().backward()
+"""
+
+
+BOTH = "blend(Dirty.apply(x * 2, y)[0].softmax(0), y.tanh(), 0.5).logsumexp(0)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "native"),
+    [
+        ("blend(x, y[:, None], 0.25).amax()", ()),
+        ("Dirty.apply(x * 2, y)[0].erf()", ("--no-native",)),
+        ("hooked(x) + y.prod()", ("--no-native",)),
+        (BOTH, ()),
+        (BOTH, ("--no-native",)),
+    ],
+)
+def test_what_torch_calls_of_yours_has_a_row_in_both_halves(
+    cli: Cli, tmp_path: Path, expression: str, native: tuple[str, ...]
+) -> None:
+    module = tmp_path / "called_back.py"
+    module.write_text(CALLED_BACK, encoding="utf-8")
+    plain = subprocess.run(
+        [TARGET or sys.executable, str(module), expression], capture_output=True, text=True, check=True
+    )
+    truth = {line.split()[1] for line in plain.stdout.splitlines() if line.startswith("CALLED")}
+    assert len(truth) > 1
+    given = ("--setup", "from called_back import *", "--var", "x=torch.rand(3,3)", "--var", "y=torch.rand(3,3)")
+    env = {"PYTHONPATH": str(tmp_path), "COLUMNS": "160"}
+    shown = cli("trace", expression, *given, "--grad", "--backward", "--view", "path", *native, env=env).out
+    rows = [line.partition("└")[2] or line.partition("├")[2] for line in shown.splitlines()]
+    told = {word.removesuffix("()").split(".")[-1] for row in rows for word in row.split()[:1]}
+    assert {name.split(".")[-1] for name in truth} <= told
+    assert all(f"called_back.py:{number}" in shown for number in _first_lines(module, truth))
+
+
+def _first_lines(module: Path, names: set[str]) -> list[int]:
+    """The first lines of functions: that of their decorator, where they have one."""
+    lines = module.read_text(encoding="utf-8").splitlines()
+    at = [n for name in names for n, line in enumerate(lines) if f"def {name.split('.')[-1]}(" in line]
+    return [n + 1 - lines[n - 1].strip().startswith("@") for n in at]
+
+
+STACKS = """import sys, traceback, torch
+def prints(x):
+    traceback.print_stack()
+    return x.exp()
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "more"),
+    [
+        ("prints(x)", ()),
+        ("(x * 0).sqrt().prod()", ("--with", "torch.autograd.detect_anomaly()", "--grad", "--backward")),
+    ],
+)
+def test_a_stack_that_is_printed_has_the_frames_that_it_has_without_us(
+    cli: Cli, tmp_path: Path, expression: str, more: tuple[str, ...]
+) -> None:
+    (tmp_path / "stacks.py").write_text(STACKS, encoding="utf-8")
+    env = {"PYTHONPATH": str(tmp_path), "COLUMNS": "600"}
+    given = ("--setup", "from stacks import *", "--var", "x=torch.randn(2)", "--no-native")
+    told = cli("trace", expression, *given, *more, env=env)
+    code = f"""import sys; sys.path.insert(0, {str(tmp_path)!r}); from stacks import *
+x = torch.randn(2, requires_grad=True)
+with {more[1] if more else "torch.enable_grad()"}:
+    made = eval(compile({expression!r}, "<expression>", "eval"))
+    made.sum().backward()
+"""
+    plain = subprocess.run([TARGET or sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    named = [line for line in plain.splitlines() if "File " in line and '"<string>"' not in line]
+    raised = named.index(next((line for line in named if "_tensor.py" in line), named[-1]))
+    expected = {line.strip() for line in named[: raised + ("_tensor.py" not in named[raised])]}
+    shown = {line.strip() for line in told.err.splitlines() if "File " in line}
+    assert 'File "<expression>", line 1, in <module>' in shown
+    assert shown == expected
+
+
+def test_what_ran_after_the_last_python_function_that_is_told_stands_where_it_is_said_to(command: InProcess) -> None:
+    setup = "def many(x):\n    return [one() for _ in range(20100)] and x.cos()\ndef one(): return 1\n"
+    setup += "def later(x): return x.sin()"
+    result = command("trace", "many(a), later(a), a.exp()", "--setup", setup, "--no-native", "--json")
+    trail = json.loads(result.out)
+    (told,) = (finding["text"] for finding in trail["findings"] if finding["kind"] == "cut")
+    assert "in those that were open then, or in the part of the expression that called it" in told
+    hops = {hop["id"]: hop for hop in trail["hops"]}
+
+    def around(op: str) -> set[str]:
+        """The names of what an operator stands in."""
+        (hop,) = (hop for hop in hops.values() if hop["op"] == op)
+        names = set()
+        while hop["parent"] is not None:
+            hop = hops[hop["parent"]]
+            names.add(hop["name"])
+        return names
+
+    assert "many" in around("aten::cos")  # which was open
+    assert around("aten::sin") & {"many", "later"} == {"later"}  # a call of the expression
+    assert "many" not in around("aten::exp")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from typing import Any
 
 import pytest
@@ -91,6 +92,36 @@ MEANINGS = [
 def test_same_meaning(expression: str) -> None:
     plain, instrumented, _ = both(expression)
     assert instrumented == plain
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a traceback has no columns before")
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a.sum() + {}['k']",
+        "[log('a', 1), log('b', ()).real, a.T]",
+        "a.sum(), a.T.grad_fn.name, a.exp()",
+        "-log('text', 't') if log('if', 1) else a",
+        "log('i', 1) + log('t', 't')",
+        "[x / 0 for x in (1,)][0]",
+        "3 in log('number', 3)",
+    ],
+)
+def test_the_part_that_raised_without_a_call_is_what_pythons_traceback_marks(expression: str) -> None:
+    *_, recorder = both(expression)
+    try:
+        eval(compile(expression, "<expression>", "eval"), {"log": Log(), "torch": torch, "a": torch.ones(3, 3)})
+    except Exception as error:
+        step = error.__traceback__
+        while step is not None and step.tb_frame.f_code.co_filename != "<expression>":
+            step = step.tb_next
+        assert step is not None
+        while step.tb_next is not None:  # a comprehension is a function of its own
+            step = step.tb_next
+        at = list(step.tb_frame.f_code.co_positions())[step.tb_lasti // 2]
+        assert recorder.part == expression[at[2] : at[3]] != ""
+        assert recorder.left == []
+        assert not recorder._open
 
 
 @pytest.mark.parametrize("expression", ["len(Given())", "Given().size()", "size(given=Given())", "abs(len(Given()))"])

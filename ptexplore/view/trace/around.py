@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ptexplore.model.trace import Trail
@@ -19,8 +20,9 @@ _NOT_SEEN = {  # words for rows that were not seen to run
 
 
 def findings(trail: Trail) -> tuple[str, ...]:
-    """What must be known beside the rows."""
-    return tuple(f"{finding.kind}: {finding.text}" for finding in trail.findings)
+    """What must be known beside the rows: each once, with how often it was found."""
+    counted = Counter(f"{finding.kind}: {finding.text}" for finding in trail.findings)
+    return tuple(f"{told} ({count} times)" if count > 1 else told for told, count in counted.items())
 
 
 def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:

@@ -117,7 +117,9 @@ class _Step:
     only_asks: bool = False  # an operator that another one asked for a number: it has no row where nothing was counted
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_unseen: bool = False  # a call of Python's whose function no recorder saw: what it did itself was not counted
-    has_yours: bool = False  # an operator, or a step in one, that holds a function of Python of your own
+    has_yours: bool = False  # a step in torch's C++ that holds a function of Python of your own
+    is_called_back: bool = False  # a function of yours that torch called
+    called_back: int = 0  # how many of those are inside of it, the outermost ones alone
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str | None = None  # what the row says in place of its `what` while the steps inside it are shown
@@ -263,7 +265,8 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     """Open steps, the costliest first, while all rows are no more than `most`.
 
     Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, or to the next
-    key of an open call is opened further. Of steps of the same weight the one that ran first is opened first.
+    key of an open call is opened further. Of steps of the same weight the one that ran first is opened first. Functions
+    of yours that torch called have rows as long as these have room: then without what torch has around them.
     """
     for step in steps:
         step.inner = _folded(step.inner, most - 1)
@@ -273,29 +276,50 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
         (-inner.weight - inner.is_outline, _first(inner), next(order), inner) for step in steps for inner in step.inner
     ]
     heapq.heapify(pending)
+    kept = sum(inner.called_back for *_, inner in pending)  # rows that closed steps hold of functions torch called
     waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
     while pending and room > 0:
         weight, first, _, step = heapq.heappop(pending)
-        is_further = step.is_work or step.has_yours or step.leads_to_key
+        is_further = step.is_work or step.has_yours or step.called_back or step.leads_to_key
         if enough is not None and most - room >= enough and not is_further:
             continue
-        if step.is_outline and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
+        may_wait = step.is_outline and not step.called_back
+        if may_wait and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
             waited.add(id(step))
             heapq.heappush(pending, (-step.weight, first, next(order), step))  # what each step did needs room, too
             continue
-        step.is_open = True
-        added = sum(1 for _ in _flat(step.inner, 0))
-        if added > room and room > FEW:
-            step.inner = _folded(step.inner, room)
-            added = sum(1 for _ in _flat(step.inner, 0))
-        if added > room:
-            step.is_open = False
+        others = kept - step.called_back
+        free = room - others if kept <= room else room
+        inside, added = step.inner, sum(1 for _ in _flat(step.inner, 0))
+        if step.called_back and free < added + sum(inner.called_back for inner in inside):
+            inside = _called_back(inside)
+            added = len(inside)
+        if added > free and free > FEW:
+            inside = _folded(inside, free)
+            added = sum(1 for _ in _flat(inside, 0))
+        step.is_open = added <= free
+        if not step.is_open:
             continue
+        step.inner = inside
         room -= added
+        kept = others + sum(inner.called_back for inner in inside)
         for inner in step.inner:
             # A call's keys come before whatever else: they say what became of it.
             weight = min(-inner.weight - inner.is_outline, weight * inner.is_key)
             heapq.heappush(pending, (weight, _first(inner), next(order), inner))
+
+
+def _called_back(steps: Sequence[_Step]) -> list[_Step]:
+    """The outermost functions of yours in these steps that torch called; what is around each is left out."""
+    found: list[_Step] = []
+    pending = list(reversed(steps))
+    while pending:
+        step = pending.pop()
+        if step.is_called_back:
+            found.append(step)
+        elif step.called_back:
+            pending += reversed(step.inner)
+    return found
 
 
 def _first(step: _Step) -> int:
@@ -426,6 +450,11 @@ class _Around:
     recording: bool = True  # whether a graph may be recorded: not in backward, of which no graph was asked for
     depth: int = 0  # how many operators that is inside of
     thread: int = 0  # the thread that runs it: 0 is the expression's
+
+    @property
+    def is_torchs(self) -> bool:
+        """Whether torch's own C++ is around it: what it called of yours there (a kernel, a hook, a backward)."""
+        return self.op is not None or self.binding is not None or self.node or self.engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -588,11 +617,10 @@ class _Steps:
 
         A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression.
         """
-        is_called_by_torch = around.op is not None or around.binding is not None
         if hop.id in self.top and is_yours(hop):
             return False
         holds_yours = hop.kind == "binding" and self.inside[hop.id].has_yours
-        if holds_yours or (is_called_by_torch and (is_yours(hop) or self.inside[hop.id].has_yours)):
+        if holds_yours or (around.is_torchs and (is_yours(hop) or self.inside[hop.id].has_yours)):
             return False
         is_python = hop.kind in ("python", "binding") and hop.id not in self.left and not native.is_range(hop)
         return is_python and not self.inside[hop.id].is_busy
@@ -959,10 +987,11 @@ class _Steps:
         return made
 
     def _show_yours(self, made: _Step, hop: Hop, around: _Around) -> None:
-        """Have a step a row, and be opened early, if it is a function of yours inside an operator, or holds one."""
-        inside = around.op is not None or hop.kind == "op"
+        """Have a step a row, and be opened early, if it is a function of yours that torch called, or holds one."""
+        inside = around.is_torchs or hop.kind in ("op", "node")
         made.has_yours = inside and self.inside[hop.id].has_yours
-        if made.has_yours or (inside and is_yours(hop)):
+        made.is_called_back = inside and is_yours(hop)
+        if made.has_yours or made.is_called_back:
             made.is_call = made.is_outline = True
             made.weight += 1.0
 
@@ -975,6 +1004,7 @@ class _Steps:
         weight = cost / self.whole + 1e-6 * operators if self.whole else of_order
         weight += 1.0 if hop.id in self.left else 0.0
         made = _Step(row, cost, weight, inner, hops=[hop.id])
+        made.called_back = sum(1 if step.is_called_back else step.called_back for step in inner)
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
         # What leads to the loop over the elements comes before what prepares it, and what Python called before what

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from importlib import import_module
@@ -201,6 +202,23 @@ def test_the_error_that_torch_raises_has_a_cause(name: str) -> None:
     cause = cause_of(str(caught.value), type(caught.value).__name__)
     assert cause is not None, caught.value
     assert word in " ".join((cause.remedy, *(case.remedy for case in cause.cases)))
+
+
+@pytest.mark.parametrize("sizes", [(-1, 2), (2, -1), (4, -1, 5), (7,), (2, 2)])
+def test_a_size_that_is_counted_is_advised_where_none_was_given(sizes: tuple[int, ...]) -> None:
+    x = ones(3)
+    with pytest.raises(RuntimeError) as caught:
+        x.view(sizes)
+    cause = cause_of(str(caught.value))
+    assert cause is not None
+    assert cause.remedy.startswith("-1 for one size") is (-1 not in sizes)
+    if -1 not in sizes:
+        assert x.view(-1, *sizes[2:]).numel() == 3
+    else:
+        product = -math.prod(sizes)
+        assert x.numel() % product, "the others' product does not divide it"
+        assert x.view([1 if size != -1 else -1 for size in sizes]).numel() == 3
+    assert ones(3, 2, 2).flatten(1).shape == (3, 4)
 
 
 def test_sizes_that_a_cause_names_are_those_of_the_modules() -> None:

@@ -23,6 +23,7 @@ from ptexplore.model.trace import (
     Captured,
     Dispatch,
     Ending,
+    Finding,
     Hop,
     LibraryEntry,
     NativeCall,
@@ -863,3 +864,9 @@ def test_a_permalink_of_a_place_that_is_known_by_version_alone_says_so() -> None
     assert url.endswith(f"/v2.98.1/{ADD}#L9")
     assert "tag v2.98.1" in remark
     assert permalink_of_place(None, a_trail(), ())[0] is None
+
+
+def test_what_was_found_several_times_is_said_once_with_how_often() -> None:
+    same, other = Finding("prediction-differs", "aten::fill_.Scalar: some"), Finding("cut", "other")
+    page = view(replace(a_trail(an_operator(5)), findings=(same, other, same)), Options(view="path"))
+    assert page.findings == ("prediction-differs: aten::fill_.Scalar: some (2 times)", "cut: other")
