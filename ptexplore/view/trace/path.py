@@ -311,15 +311,15 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 
 def _called_back(steps: Sequence[_Step]) -> list[_Step]:
     """The outermost functions of yours in these steps that torch called; what is around each is left out."""
-    found: list[_Step] = []
+    outermost: list[_Step] = []
     pending = list(reversed(steps))
     while pending:
         step = pending.pop()
         if step.is_called_back:
-            found.append(step)
+            outermost.append(step)
         elif step.called_back:
             pending += reversed(step.inner)
-    return found
+    return outermost
 
 
 def _first(step: _Step) -> int:
