@@ -26,7 +26,6 @@ from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
-    as_called,
     bare,
     call_numbers,
     counted_parts,
@@ -678,7 +677,6 @@ class _Steps:
         if hop.kind == "op":
             return (yield from self._operator(hop, around))
         if hop.kind == "python" and not native.is_range(hop):
-            qualname = hop.python.qualname if hop.python is not None else None
             goes_on = hop.python is not None and hop.python.resumed
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
             kind = kind if hop.python is None or hop.python.called else CANNOT_BE_CALLED
@@ -686,7 +684,7 @@ class _Steps:
             kind += f", {CALLS_ITSELF}" if levels else ""
             made = yield self._step(
                 hop,
-                f"{as_called(qualname or hop.name)}{levels}",
+                f"{native.called_in_python(hop)}{levels}",
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
@@ -774,7 +772,7 @@ class _Steps:
 
     def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
-        python = hop.binding.python if hop.binding is not None else bare(hop.name)
+        python = native.called_in_python(hop) or bare(hop.name)
         kind = "binding, left by an exception" if hop.caught is not None else "binding"
         made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
         self._tell_called(made, hop, python)
