@@ -117,6 +117,7 @@ class _Step:
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_unseen: bool = False  # a call of Python's whose function no recorder saw: what it did itself was not counted
     has_yours: bool = False  # an operator, or a step in one, that holds a function of Python of your own
+    is_left: bool = False  # the error that ended the run left it
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str | None = None  # what the row says in place of its `what` while the steps inside it are shown
@@ -261,8 +262,8 @@ def _is_through(hop: Hop) -> bool:
 def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     """Open steps, the costliest first, while all rows are no more than `most`.
 
-    Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, or to the next
-    key of an open call is opened further. Of steps of the same weight the one that ran first is opened first.
+    Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, to where an
+    error came from, or to the next key of an open call is opened further. Of steps of the same weight the one that ran first is opened first.
     """
     for step in steps:
         step.inner = _folded(step.inner, most - 1)
@@ -275,7 +276,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
     while pending and room > 0:
         weight, first, _, step = heapq.heappop(pending)
-        is_further = step.is_work or step.has_yours or step.leads_to_key
+        is_further = step.is_work or step.has_yours or step.is_left or step.leads_to_key
         if enough is not None and most - room >= enough and not is_further:
             continue
         if step.is_outline and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
@@ -972,7 +973,7 @@ class _Steps:
         of_order = _outside_in(hop, around, operators, beside=beside)
         weight = cost / self.whole + 1e-6 * operators if self.whole else of_order
         weight += 1.0 if hop.id in self.left else 0.0
-        made = _Step(row, cost, weight, inner, hops=[hop.id])
+        made = _Step(row, cost, weight, inner, hops=[hop.id], is_left=hop.id in self.left)
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
         # What leads to the loop over the elements comes before what prepares it, and what Python called before what
