@@ -138,9 +138,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         """
         from ptexplore.view.trace.native import names_of
 
-        return [
-            hop for hop in walk(self.hops) if any(text in part for part in (*names_of(hop), hop.source.path or ""))
-        ]
+        return [hop for hop in walk(self.hops) if any(text in part for part in (*names_of(hop), hop.source.path or ""))]
 
     def explain(self, hop: int) -> Explanation:
         """What the step with this id is concluded from. Raises PtexploreError if there is none.

@@ -153,7 +153,8 @@ def _is_range(node: _Node) -> bool:
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     """The hops whose name holds `wanted`, whole, inside the landmarks that lead to them; and which hops those are.
 
-    A name may be written as the row of any view has it. "add.Tensor#2" is the second call of an operator, counted as `--native-op` counts them: in the order of entry.
+    A name may be written as the row of any view has it. "add.Tensor#2" is the second call of an operator, counted as
+    `--native-op` counts them: in the order of entry.
     Raises PtexploreError (usage) where no name holds it, and where there are not so many calls.
     """
     call = _numbered(trail, wanted)
@@ -275,7 +276,9 @@ def _not_there(trail: Trail, wanted: str) -> PtexploreError:
     near = _near(name_in_row(wanted), names)
     reason = trail.captured.reason if not frames(trail.hops) else None
     why = f"no native frame was recorded: {reason}" if reason else f"{len(names)} names of functions are in this trace"
-    hint = f"nearest: {', '.join(near)}" if near else "--view tree --full lists what ran: --open takes each of its names"
+    hint = (
+        f"nearest: {', '.join(near)}" if near else "--view tree --full lists what ran: --open takes each of its names"
+    )
     return PtexploreError(f"no function whose name holds {wanted} ran", why, hint, USAGE)
 
 
@@ -301,7 +304,7 @@ def as_called(name: str) -> str:
 
 
 def called_in_python(hop: Hop) -> str:
-    """The name by which Python calls what a hop is, with brackets if it is a function of Python; "" if none is known."""
+    """The name by which Python calls what a hop is, a function of Python with brackets; "" if none is known."""
     if hop.kind == "python" and not is_range(hop):
         return as_called(hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name)
     return hop.binding.python if hop.binding is not None else ""

@@ -53,6 +53,7 @@ EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CANNOT_BE_CALLED = "cannot be called"
+NOT_ENTERED = "not entered"
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 ANY_ORDER = "any order"  # a row for several steps has one place, and they ran before or behind it
 CALLS_ITSELF = "each call inside the one before"
@@ -263,7 +264,8 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     """Open steps, the costliest first, while all rows are no more than `most`.
 
     Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, to where an
-    error came from, or to the next key of an open call is opened further. Of steps of the same weight the one that ran first is opened first.
+    error came from, or to the next key of an open call is opened further. Of steps of the same weight the one that ran
+    first is opened first.
     """
     for step in steps:
         step.inner = _folded(step.inner, most - 1)
@@ -680,7 +682,8 @@ class _Steps:
         if hop.kind == "python" and not native.is_range(hop):
             goes_on = hop.python is not None and hop.python.resumed
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
-            kind = kind if hop.python is None or hop.python.called else CANNOT_BE_CALLED
+            if hop.python is not None and not (hop.python.called and hop.python.entered):
+                kind = NOT_ENTERED if hop.python.called else CANNOT_BE_CALLED
             levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
             kind += f", {CALLS_ITSELF}" if levels else ""
             made = yield self._step(
