@@ -129,18 +129,16 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return self.record.ending
 
     def find(self, text: str) -> list[Hop]:
-        """Every step whose name, operator or source path holds `text`, callers first.
+        """Every step whose name, as a row of any view has it, or source path holds `text`, callers first.
 
         >>> import ptexplore
         >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
         >>> {hop.op for hop in trail.find("aten::add")}
         {'aten::add.Tensor'}
         """
-        return [
-            hop
-            for hop in walk(self.hops)
-            if any(text in part for part in (hop.name, hop.op or "", hop.source.path or ""))
-        ]
+        from ptexplore.view.trace.native import names_of
+
+        return [hop for hop in walk(self.hops) if any(text in part for part in (*names_of(hop), hop.source.path or ""))]
 
     def explain(self, hop: int) -> Explanation:
         """What the step with this id is concluded from. Raises PtexploreError if there is none.

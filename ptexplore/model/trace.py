@@ -211,6 +211,7 @@ class PythonCall:
     qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
     resumed: bool = False  # whether it is a generator, or a coroutine, that was called before and goes on
     called: bool = True  # false: what stands there cannot be called, so nothing was
+    entered: bool = True  # false: its call failed before its body began, as where an argument is missing
 
 
 @dataclass(frozen=True, slots=True)

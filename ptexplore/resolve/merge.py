@@ -30,6 +30,7 @@ from ptexplore.model.observed import (
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
+from ptexplore.resolve.python_places import EXPRESSION
 
 ENGINE_PREFIX = "autograd::engine::evaluate_function: "
 
@@ -52,6 +53,7 @@ NO_SOURCE = {
 }
 
 WHICH_CALL = "a loop calls this part of the expression again and again: it may have run at the end of the call before"
+NOT_ENTERED = "its body did not begin: the error's traceback has no frame of it"
 TENSOR_SYNTAX = ("slot", "method", "attribute")
 
 
@@ -192,7 +194,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         for claim, span in zip(claims, _spans(claims), strict=True)
     )
     attached: list[Claim] = []
-    raised = innermost_left(context.session.observations)
+    raised = next(iter(records(context.session.observations, "raised", RaisedError)), None)
     earlier: Part | None = None  # what was called last
     while left:
         ran = left.popleft()
@@ -313,10 +315,10 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
     return [(_foreign if foreign else _binding)(call, tuple(group))]
 
 
-def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
+def _foreign(call: UserCall, children: tuple[Claim, ...], *, is_entered: bool = True) -> Claim:
     """A call of something that is not torch's and called what is inside in turn: Python's own sum, a class of yours."""
     is_called = call.callable.kind != "uncallable"
-    why = "no recorder saw its function: what is below ran inside this call"
+    why = "no recorder saw its function: what is below ran inside this call" if is_entered else NOT_ENTERED
     hop = Hop(
         id=0,
         kind="python",
@@ -326,16 +328,28 @@ def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
             why if is_called else f"nothing was called: its class, {call.callable.qualname}, has no __call__"
         ),
         evidence=(call.observation,),
-        python=None if is_called else PythonCall(None, called=False),
+        python=None if is_called and is_entered else PythonCall(None, called=is_called, entered=is_entered),
     )
     return Claim(hop=hop, call=call, children=children)
 
 
-def _alone(call: UserCall, raised: int | None) -> list[Claim]:
+def _alone(call: UserCall, raised: RaisedError | None) -> list[Claim]:
     """A call into torch that ran no operator is still worth a line; a call elsewhere is not, unless it `raised`."""
     if call.callable.kind in TENSOR_SYNTAX and call.callable.table:
         return [_binding(call, ())]
-    return [_foreign(call, ())] if call.call == raised and call.syntax == "call" else []
+    if raised is None or raised.calls[-1:] != (call.call,) or call.syntax != "call":
+        return []
+    return [_foreign(call, (), is_entered=not _is_not_entered(call, raised))]
+
+
+def _is_not_entered(call: UserCall, raised: RaisedError) -> bool:
+    """Whether the call of a function of Python failed before its body began, as where an argument is missing.
+
+    Python has made no frame of it then: the innermost function that the error left is the one that calls it.
+    """
+    caller = raised.frames[-1] if raised.frames else None
+    is_caller = caller is not None and caller.file == EXPRESSION and caller.function != call.callable.qualname
+    return call.callable.kind == "python" and raised.by == "error" and is_caller
 
 
 def innermost_left(observations: Iterable[Observation]) -> int | None:

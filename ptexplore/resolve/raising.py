@@ -105,9 +105,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     left = innermost_left(context.session.observations)
     thrown = _thrown(context, raised)
     call = context.calls[left] if left is not None and left < len(context.calls) else None
-    step = innermost(claims, thrown.stack if thrown else (), raised.frames, partial(_entries, context))
-    if thrown is None and step is not None and not _is_last(raised.frames[-1], step):
-        step = None
+    step = _left_last(context, claims, raised, thrown)
     if call is not None and call.syntax == "call" and (step is None or _is_bare(claims, step)):
         step = next((claim for claim in walk(claims) if claim.call is call and claim.hop.kind == "python"), step)
     modified = modified_tensor(context.lookup, raised.message)
@@ -300,13 +298,22 @@ def _functions_in(name: str) -> tuple[str, ...]:
     return (read.plain, kernel.plain) if kernel is not None else (read.plain,)
 
 
-def _is_last(frame: LeftFrame, step: Claim) -> bool:
-    """Whether no step inside of a Python function was left: the error left it by way of `frame`, its innermost one.
+def _left_last(
+    context: Context, claims: Sequence[Claim], raised: RaisedError, thrown: ThrownError | None
+) -> Claim | None:
+    """The innermost claim that an error left; None if that is not known."""
+    step = innermost(claims, thrown.stack if thrown else (), raised.frames, partial(_entries, context))
+    return step if thrown is not None or step is None or _is_known(raised.frames[-1], step) else None
 
-    `frame` may be of a function that has no claim: what that called is not known. What is not raised by a `raise` of
-    Python's may come from a binding or an operator that the function called.
+
+def _is_known(frame: LeftFrame, step: Claim) -> bool:
+    """Whether a step is the innermost one that an error left, of which C++ keeps nothing.
+
+    The traceback tells that it left `frame`, the innermost function of Python: it may have no claim, and what it called
+    is not known then. A builtin that it left in there may hold an operator or node that it left first.
     """
-    return _is_frame(frame, step) and (frame.raises or all(child.event.type == "frame" for child in step.children))
+    is_builtin = step.event.type == "builtin" and step.event.left
+    return _is_frame(frame, step) or (is_builtin and all(child.event.type == "frame" for child in step.children))
 
 
 def _is_bare(claims: Sequence[Claim], step: Claim) -> bool:
@@ -346,7 +353,7 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         certain = _certain(claims)
         return unrolled(each(_cut(claim, certain) for claim in claims))
     if thrown is None:
-        return _without_caught(context, claims, None)
+        return _without_caught(context, claims, _left_last(context, claims, raised[0], None) if raised else None)
     step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))
     claims = _without_caught(context, claims, step)
     step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))

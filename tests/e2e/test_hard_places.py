@@ -1676,6 +1676,48 @@ def test_what_cannot_be_called_was_not(command: InProcess) -> None:
     assert re.search(r"x\(0\) +cannot be called; TypeError left it here$", made.out, re.MULTILINE)
 
 
+@pytest.mark.parametrize("expression", ["(lambda p, q: p)(x)", "f(x)", "D().go(x, x)"])
+def test_a_function_whose_call_failed_before_its_body_was_not_entered(command: InProcess, expression: str) -> None:
+    """Python has no frame of such a function: the innermost one of the traceback is the expression's own."""
+    setup = "def f(a, b): pass\nclass D:\n def go(self, a): pass"
+    told = f"import torch, traceback\n{setup}\nx = torch.ones(3)\ntry: {expression}\nexcept TypeError as error:\n"
+    said = torch_says(f"{told} print(json.dumps([f.name for f in traceback.extract_tb(error.__traceback__)]))")
+    assert said == ["<module>"]
+    made = command("trace", expression, "--setup", setup, "--var", "x=torch.ones(3)", "--no-native", "--view", "path")
+    assert re.search(r"\) +not entered; TypeError left it here$", made.out, re.MULTILINE)
+    assert "called by Python" not in made.out
+
+
+def test_a_function_whose_body_raised_was_entered(command: InProcess) -> None:
+    setup = "def f(a): return a.nope\ndef g(a): return f()"
+    for expression in ("f(x)", "g(x)"):
+        given = (expression, "--setup", setup, "--var", "x=torch.ones(3)", "--no-native", "--view", "path")
+        assert re.search(rf"{expression[0]}\(\) +Python; \w+ left it here$", command("trace", *given).out, re.MULTILINE)
+
+
+NAMED_BY_CLASS = """
+@torch.library.custom_op("hard::named", mutates_args=())
+def named(a: torch.Tensor) -> torch.Tensor:
+    return a * a
+def keep(ctx, inputs, output): ctx.save_for_backward(inputs[0])
+def back(ctx, g): return 2 * g * ctx.saved_tensors[0]
+named.register_autograd(back, setup_context=keep)"""
+
+
+def test_a_name_that_a_row_has_is_opened(compiler_command: InProcess, tmp_path: Path) -> None:
+    file = str(tmp_path / "named.trail")
+    given = ("named(x)", "--setup", NAMED_BY_CLASS, "--var", "x=torch.ones(3)", "--backward", "--no-native")
+    told = compiler_command("trace", *given, "--view", "path", "--save", file).out
+    for name in ("Tensor.backward()", "BackwardCFunction.apply()", "torch.Tensor.sum", "back()"):
+        assert name in told
+        opened = compiler_command("trace", "--load", file, "--open", name)
+        assert opened.code == 0, opened
+        assert name.removesuffix("()").rpartition(".")[2] in opened.out
+    missing = compiler_command("trace", "--load", file, "--open", "BackwardFunction.apply")
+    assert missing.code == 2
+    assert "BackwardCFunction.apply()" in missing.err
+
+
 def test_a_stepped_binding_whose_error_was_caught_says_so(command: InProcess) -> None:
     """Python's hooks see neither brackets nor `@`; what hands an error of C++ to Python is stepped."""
     setup = "def f(x):\n try: x[5]\n except IndexError: pass\n return x[1]"

@@ -845,3 +845,63 @@ def test_the_errors_that_led_to_it_are_those_of_pythons_traceback(command: InPro
     shown = command("trace", *given, "--view", "path").out
     assert shown.count("raised from ") == (name != "hidden")
     assert shown.count("in handling ") == (name == "handling")
+
+
+KERNELS = """
+lib = torch.library.Library("left", "DEF")
+lib.define("strict(Tensor x) -> Tensor")
+def strict_cpu(x):
+    y = x + 1
+    return {}[y.numel()]
+lib.impl("strict", strict_cpu, "CPU")
+class Fn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 2
+    @staticmethod
+    def backward(ctx, g):
+        h = g * 2
+        return {}[h.numel()]
+"""
+
+
+@pytest.mark.parametrize("native", [True, False] if THOROUGH else [False])
+@pytest.mark.parametrize(
+    ("expression", "operator"), [("torch.ops.left.strict(a)", "left::strict"), ("Fn.apply(a).sum().backward()", None)]
+)
+def test_what_a_kernel_of_python_raised_stands_at_the_kernel(
+    compiler_command: InProcess, expression: str, operator: str | None, native: bool
+) -> None:
+    """Python called C++, and that Python again: the traceback has both, and its innermost function raised."""
+    made = f"import torch, traceback{KERNELS}\na = torch.ones(3, requires_grad={operator is None})\n"
+    asked = (
+        f"try: {expression}\nexcept KeyError as e: print(json.dumps(traceback.extract_tb(e.__traceback__)[-1].name))"
+    )
+    function = torch_says(made + asked)
+    given = (expression, "--setup", KERNELS, "--var", "a=torch.ones(3)", *(["--grad"] if operator is None else []))
+    ending = ending_of(compiler_command, *given, *([] if native else ["--no-native"]))
+    path = left(ending)
+    assert path[0]["name"] == function
+    assert path[0]["kind"] == "python"
+    assert [hop["op"] for hop in path if hop["kind"] == "op"] == ([operator] if operator is not None else [])
+    assert [hop["name"] for hop in path if hop["caught"] is not None] == []
+
+
+def test_of_an_operator_inside_of_the_same_the_one_that_threw_is_marked(compiler_command: InProcess) -> None:
+    """vmap gives mm's kernel a batch of more dimensions, for which it calls matmul, and that the mm that throws."""
+    given = (
+        "torch.vmap(lambda r: r @ w)(x)",
+        "--var",
+        "x=torch.ones(2, 3)",
+        "--var",
+        "w=torch.ones(2, 2)",
+        "--no-native",
+    )
+    ending = ending_of(compiler_command, *given)
+    number = left(ending)[0]["id"]
+    assert [hop["op"] for hop in left(ending) if hop["kind"] == "op"].count("aten::mm") == 2
+    assert [hop["id"] for hop in ending["hops"] if hop["op"] == "aten::mm" and hop["kind"] == "op"][-1] == number
+    for view in ("path", "tree"):
+        shown = compiler_command("trace", *given, "--view", view, "-v").out
+        assert re.search(rf"left step +\[{number}\] aten::mm$", shown, re.MULTILINE)
+        assert re.search(r"it was given +self: float32\[2, 3\] cpu, mat2: float32\[2, 2\] cpu", shown)

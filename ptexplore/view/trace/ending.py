@@ -151,20 +151,21 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
     """The innermost step that was left, and what its operator was given."""
     steps = {hop.id: hop for hop in walk(trail.hops)}
     step = steps.get(ending.hop) if ending.hop is not None else None
+    path = left_by_error(trail)
+    held = path[: path.index(shown[0]) + 1] if shown is not None and shown[0] in path else path
+    calls = [steps[number] for number in path if steps[number].kind == "op"]
+    is_other = bool(calls) and calls[-1].id not in held  # an operator inside of the row that is named
     if step is not None:
         kinds = ("op", "node")
-        around = next((number for number in reversed(left_by_error(trail)) if steps[number].kind in kinds), step.id)
+        around = next((number for number in reversed(path) if steps[number].kind in kinds), step.id)
         outer = steps[around]
         number, title = shown or (around, (outer.op if outer.kind == "op" else None) or outer.name)
-        is_inner = number != step.id and step.name.rpartition("::")[2] not in title
-        inner = f", in it {step.name}" if is_inner else ""
+        # The same name again may be that of another call, as of an operator that vmap calls in its own kernel.
+        is_inner = number != step.id and (is_other or step.name.rpartition("::")[2] not in title)
+        inner = f", in it {f'[{step.id}] ' if is_other else ''}{step.name}" if is_inner else ""
         yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
     if ending.given:
         given = ", ".join(f"{name}: {what}" for name, what in ending.given)
-        path = left_by_error(trail)
-        calls = [steps[number] for number in path if steps[number].kind == "op"]
-        held = path[: path.index(shown[0]) + 1] if shown is not None and shown[0] in path else path
-        is_other = bool(calls) and calls[-1].id not in held  # an operator inside of the row that is named
         of = f"given to      {calls[-1].op or calls[-1].name}: " if is_other else "it was given  "
         yield Line("text", f"{of}{given}", indent=1)
 

@@ -27,7 +27,7 @@ from ptexplore.view.trace.program_parts import (
     sum_of_own,
     with_inside,
 )
-from ptexplore.view.trace.screen import as_called, bare, counted_parts, is_yours, place_of
+from ptexplore.view.trace.screen import bare, counted_parts, is_yours, place_of
 
 Unit = Literal["instructions", "nanoseconds", ""]
 MADE_INSIDE = ".<locals>."  # in the qualified name of a function that another one made
@@ -346,12 +346,10 @@ def _node(hop: Hop) -> str:
 
 def _called(hop: Hop) -> str:
     """How a call of the expression is named: a function of Python by its qualified name, else as Python calls it."""
-    if hop.kind == "python" and not native.is_range(hop):
-        return as_called(hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name)
     if hop.kind == "node":  # its `op` is the operator that recorded it
         return _node(hop)
-    if hop.kind == "binding":
-        return hop.binding.python if hop.binding is not None else bare(hop.name)
+    if hop.kind in ("python", "binding"):
+        return native.called_in_python(hop) or bare(hop.name)
     return hop.op or hop.name
 
 

@@ -23,6 +23,7 @@ _OF_ROWS = {
     "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
     "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
     "called by Python": "no recorder saw its function: a class, one written in C, or one of another package",
+    "not entered": "Python raised before the function's body began, as where an argument is missing",
     "cannot be called": "its class has no `__call__`: Python raised before anything was called",
     "outermost operator call… in": "operators that Python, or a node, calls in it, without those that operators make",
     "no operator seen in it": "no operator call was recorded in it, or in what it called: a helper; a few operators, "

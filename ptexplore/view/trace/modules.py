@@ -96,10 +96,20 @@ def script_name(trail: Trail) -> str:
 
 def _part(whole: Part, name: str) -> Part | None:
     """The part of that name, or whose name ends with it; None where there is none."""
-    parts = [(part, (part.name, *part.names, part.type)) for part in whole.walk()]
+    parts = [(part, (part.name, *part.names, part.type, row)) for part, row in _with_row_names(whole)]
     part_named = next((part for part, names in parts if name in names), None)
     ends = (part for part, names in parts if any((known or "").endswith(f".{name}") for known in names))
     return part_named or next(ends, None)
+
+
+def _with_row_names(whole: Part) -> Iterator[tuple[Part, str]]:
+    """A part and all inside of it, each with the name that its row has."""
+    pending = [(whole, "")]
+    while pending:
+        part, module = pending.pop()
+        yield part, _names(part, module)
+        around = part.name if part.kind == "module" else module
+        pending += [(inner, around) for inner in reversed(part.parts)]
 
 
 def opened(whole: Part, name: str) -> Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
-from ptexplore.view.trace.native_names import display
+from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
@@ -23,6 +24,10 @@ RANGE = "a range marked for the profiler"  # so begins the reason why it has no 
 QUERY = "only asks for a workspace's size"  # a call of LAPACK with a size of -1, before the one that computes
 GEMM = ("transa", "transb", "m", "n", "k")
 NAMED = 3  # names of --setup that are listed
+NEAR = 3  # names that are told where nothing has the name that was asked for
+_NAMES = re.compile(r" {2,}| → ")  # what is between the names of a row that is several steps: a key and its kernel
+_TIMES = re.compile(r"(?: ×[\d,]+| and \d+ more)$")  # of a row that is several calls, behind its name
+_EXPRESSION = re.compile(r"[^\w.<>]|<(?!\w+>)")  # what no qualified name of Python's has
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
 
@@ -148,7 +153,8 @@ def _is_range(node: _Node) -> bool:
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     """The hops whose name holds `wanted`, whole, inside the landmarks that lead to them; and which hops those are.
 
-    "add.Tensor#2" is the second call of an operator, counted as `--native-op` counts them: in the order of entry.
+    A name may be written as the row of any view has it. "add.Tensor#2" is the second call of an operator, counted as
+    `--native-op` counts them: in the order of entry.
     Raises PtexploreError (usage) where no name holds it, and where there are not so many calls.
     """
     call = _numbered(trail, wanted)
@@ -178,16 +184,45 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
 
 
 def _holds(hop: Hop, wanted: str) -> bool:
-    """Whether a name of a hop holds a text."""
-    return any(wanted.lower() in name.lower() for name in _names(hop))
+    """Whether a name of a hop holds a text.
+
+    Several names, as a row has them that is several steps (a key and its kernel), are those of a step and of what is
+    inside it; what the operators called in turn is not.
+    """
+    first, *further = _NAMES.split(_TIMES.sub("", wanted))
+    if _has(hop, wanted) or not further:
+        return _has(hop, first)
+    pending = [(hop, (first, *further))]
+    while pending:
+        step, names = pending.pop()
+        while names and _has(step, names[0]):
+            names = names[1:]
+        if not names:
+            return True
+        if len(names) <= len(further):
+            pending += [(child, names) for child in reversed(step.children) if child.kind != "op"]
+    return False
+
+
+def _has(hop: Hop, wanted: str) -> bool:
+    return any(wanted.lower() in name.lower() for name in names_of(hop))
 
 
 def modules_called(trail: Trail, wanted: str) -> frozenset[int]:
-    """The calls of the modules that are called just that, or whose qualified names end with it."""
+    """The calls of the modules that are called just that, or whose qualified names end with it.
+
+    What a module's row has behind the name, its type and its forward, may stand behind it.
+    """
+    wanted = name_in_row(wanted)
     named = {hop.id: hop.module for hop in walk(trail.hops) if hop.module is not None}
     exact = frozenset(number for number, module in named.items() if wanted in (module.name, module.bound))
     ends = (number for number, module in named.items() if (module.name or "").endswith(f".{wanted}"))
     return exact or frozenset(ends)
+
+
+def name_in_row(wanted: str) -> str:
+    """The name with which a row begins."""
+    return _NAMES.split(_TIMES.sub("", wanted))[0]
 
 
 def operator_name(hop: Hop) -> str:
@@ -218,28 +253,61 @@ def _is_operator(hop: Hop, name: str) -> bool:
     return name.removeprefix("aten::") in (full, full.partition(".")[0])
 
 
-def _names(hop: Hop) -> tuple[str, ...]:
-    """Every name that a hop is known by."""
+def names_of(hop: Hop) -> tuple[str, ...]:
+    """Every name that a hop is known by: those that rows have, of whatever view, and the full ones."""
+    names = [hop.name, hop.op, called_in_python(hop)]
+    if hop.kind == "python":
+        names.append(as_called(hop.name))
     if hop.module is not None:
-        module = hop.module
-        return (hop.name, module.type, *(name for name in (module.name, module.bound) if name))
-    shown = (shown_name(hop),) if hop.native is not None and hop.native.symbol else ()
-    entry = (hop.operator.entry,) if hop.operator is not None and hop.operator.entry else ()
-    return (hop.name, *shown, *entry)
+        names += [f"{hop.module.type}.forward()", hop.module.name, hop.module.bound]
+    if hop.native is not None and hop.native.symbol:
+        names.append(shown_name(hop))
+    if hop.operator is not None:
+        names.append(hop.operator.entry)
+    if hop.library is not None:
+        names.append(library_call(hop))
+    if hop.kind == "launch":
+        names += [kernel_name(hop.name), hop.launch.through if hop.launch is not None else None]
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _not_there(trail: Trail, wanted: str) -> PtexploreError:
-    names = {name for hop in walk(trail.hops) for name in _names(hop)}
-    near = get_close_matches(wanted, {name.rpartition("::")[2] for name in names}, 3)
+    names = {name for hop in walk(trail.hops) for name in names_of(hop)}
+    near = _near(name_in_row(wanted), names)
     reason = trail.captured.reason if not frames(trail.hops) else None
     why = f"no native frame was recorded: {reason}" if reason else f"{len(names)} names of functions are in this trace"
-    hint = f"nearest: {', '.join(near)}" if near else "--full shows them all"
+    hint = (
+        f"nearest: {', '.join(near)}" if near else "--view tree --full lists what ran: --open takes each of its names"
+    )
     return PtexploreError(f"no function whose name holds {wanted} ran", why, hint, USAGE)
+
+
+def _near(wanted: str, names: Iterable[str]) -> list[str]:
+    """The names that are nearest to one: as a whole, else by their last parts."""
+    whole = {name.lower(): name for name in sorted(names)}
+    last = {re.split(r"::|\.", name.removesuffix("()"))[-1]: name for name in whole.values()}
+    lowered = {part.lower(): part for part in last}
+    near = [whole[name] for name in get_close_matches(wanted.lower(), whole, NEAR)]
+    own_part = re.split(r"::|\.", wanted.removesuffix("()"))[-1].lower()
+    near += [lowered[part] for part in get_close_matches(own_part, lowered, NEAR)]
+    return list(dict.fromkeys(near))[:NEAR]
 
 
 def is_trampoline(hop: Hop) -> bool:
     """Whether a frame only calls the function that its type names."""
     return governed(hop) and hop.name == "c10::function_ref::callback_fn"
+
+
+def as_called(name: str) -> str:
+    """A function of Python's with brackets; an expression, which stands where no function is known, as it is."""
+    return name if _EXPRESSION.search(name) else f"{name}()"
+
+
+def called_in_python(hop: Hop) -> str:
+    """The name by which Python calls what a hop is, a function of Python with brackets; "" if none is known."""
+    if hop.kind == "python" and not is_range(hop):
+        return as_called(hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name)
+    return hop.binding.python if hop.binding is not None else ""
 
 
 def shown_name(hop: Hop) -> str:

@@ -26,7 +26,6 @@ from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
-    as_called,
     bare,
     call_numbers,
     counted_parts,
@@ -54,6 +53,7 @@ EVALUATES_IT = "evaluates the expression"
 EVALUATES = f"Python {EVALUATES_IT}"
 CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
 CANNOT_BE_CALLED = "cannot be called"
+NOT_ENTERED = "not entered"
 CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
 ANY_ORDER = "any order"  # a row for several steps has one place, and they ran before or behind it
 CALLS_ITSELF = "each call inside the one before"
@@ -120,6 +120,7 @@ class _Step:
     has_yours: bool = False  # a step in torch's C++ that holds a function of Python of your own
     is_called_back: bool = False  # a function of yours that torch called
     called_back: int = 0  # how many of those are inside of it, the outermost ones alone
+    is_left: bool = False  # the error that ended the run left it
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
     opened: str | None = None  # what the row says in place of its `what` while the steps inside it are shown
@@ -264,9 +265,10 @@ def _is_through(hop: Hop) -> bool:
 def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     """Open steps, the costliest first, while all rows are no more than `most`.
 
-    Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, or to the next
-    key of an open call is opened further. Of steps of the same weight the one that ran first is opened first. Functions
-    of yours that torch called have rows as long as these have room: then without what torch has around them.
+    Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, to where an
+    error came from, or to the next key of an open call is opened further. Of steps of the same weight the one that ran
+    first is opened first. Functions of yours that torch called have rows as long as these have room: then without what
+    torch has around them.
     """
     for step in steps:
         step.inner = _folded(step.inner, most - 1)
@@ -280,7 +282,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
     while pending and room > 0:
         weight, first, _, step = heapq.heappop(pending)
-        is_further = step.is_work or step.has_yours or step.called_back or step.leads_to_key
+        is_further = step.is_work or step.has_yours or step.called_back or step.is_left or step.leads_to_key
         if enough is not None and most - room >= enough and not is_further:
             continue
         may_wait = step.is_outline and not step.called_back
@@ -706,15 +708,15 @@ class _Steps:
         if hop.kind == "op":
             return (yield from self._operator(hop, around))
         if hop.kind == "python" and not native.is_range(hop):
-            qualname = hop.python.qualname if hop.python is not None else None
             goes_on = hop.python is not None and hop.python.resumed
             kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
-            kind = kind if hop.python is None or hop.python.called else CANNOT_BE_CALLED
+            if hop.python is not None and not (hop.python.called and hop.python.entered):
+                kind = NOT_ENTERED if hop.python.called else CANNOT_BE_CALLED
             levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
             kind += f", {CALLS_ITSELF}" if levels else ""
             made = yield self._step(
                 hop,
-                f"{as_called(qualname or hop.name)}{levels}",
+                f"{native.called_in_python(hop)}{levels}",
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
                 replace(around, recording=True),
             )
@@ -802,7 +804,7 @@ class _Steps:
 
     def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
-        python = hop.binding.python if hop.binding is not None else bare(hop.name)
+        python = native.called_in_python(hop) or bare(hop.name)
         kind = "binding, left by an exception" if hop.caught is not None else "binding"
         made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
         self._tell_called(made, hop, python)
@@ -1003,7 +1005,7 @@ class _Steps:
         of_order = _outside_in(hop, around, operators, beside=beside)
         weight = cost / self.whole + 1e-6 * operators if self.whole else of_order
         weight += 1.0 if hop.id in self.left else 0.0
-        made = _Step(row, cost, weight, inner, hops=[hop.id])
+        made = _Step(row, cost, weight, inner, hops=[hop.id], is_left=hop.id in self.left)
         made.called_back = sum(1 if step.is_called_back else step.called_back for step in inner)
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))

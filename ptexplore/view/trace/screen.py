@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,14 +20,6 @@ from ptexplore.view.trace.rows import facts_of, stops_to_read
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 ROLE = 26  # characters of what a function does: more would cost its row a second line
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
-
-
-_EXPRESSION = re.compile(r"[^\w.<>]|<(?!\w+>)")  # what no qualified name of Python's has
-
-
-def as_called(name: str) -> str:
-    """A function of Python's with brackets; an expression, which stands where no function is known, as it is."""
-    return name if _EXPRESSION.search(name) else f"{name}()"
 
 
 def is_yours(hop: Hop) -> bool:

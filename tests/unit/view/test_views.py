@@ -29,6 +29,7 @@ from ptexplore.model.trace import (
     NativeCall,
     NodeRef,
     OperatorRef,
+    PythonCall,
     ResultInfo,
     Session,
     StubKernelRef,
@@ -41,6 +42,7 @@ from ptexplore.render.terminal.screen import bar, place_text, print_screen
 from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.merge import NO_SOURCE
 from ptexplore.view.opening import permalink_of_place
+from ptexplore.view.trace import native
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
 from ptexplore.view.trace.path import MOST, keys_of
@@ -680,6 +682,48 @@ def test_a_call_is_opened_by_its_number_in_the_order_of_entry() -> None:
         assert number in {row.hop for row in _all(page.rows)}
         assert stepped_by(trail, number) == f"{name.removeprefix('aten::').replace('add#', 'add.Tensor#')}"
     assert stepped_by(trail, 22) == "add.Tensor#1", "inside of a call it is that call"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_row_is_opened_by_the_name_that_it_has(name: str) -> None:
+    """The rows' own words are asked for, brackets, keys and all: what is opened is the row's step, or is in it."""
+    trail, session = saved(name)
+    hops = {hop.id: hop for hop in walk(trail.hops)}
+    views = [view(trail, Options(view=known), session) for known in ("path", "operators", "tree")]
+    rows = {(row.name, row.hop) for page in views for row in page.table if row.hop is not None}
+    rows |= {(row.title, row.hop) for row in itertools.islice(walk(views[-1].rows), 12)}
+    assert len(rows) > 15
+    for title_of_row, number in rows:
+        _, matching = native.opened(trail, title_of_row)
+        inside = {hop.id for hop in walk([hops[number]])}
+        around = {hop.id for match in matching for hop in walk([hops[match]])}
+        assert number in around or inside & matching, title_of_row
+
+
+def test_what_is_opened_may_have_any_name_of_its_row() -> None:
+    python = Hop(1, "python", "backward", "observed", ref(1), python=PythonCall(3, "Tensor.backward"))
+    bound = Hop(2, "binding", "torch::autograd::THPVariable_sum", "observed", ref(2),
+                binding=BindingRef("torch.Tensor.sum"))  # fmt: skip
+    library = Hop(3, "closed", "mkl_blas_sgemm", "observed", ref(3), library=LibraryEntry("MKL", "SGEMM", ""))
+    trail = a_trail(replace(python, children=(bound,)), an_operator(10), library)
+    for wanted, number in (
+        ("Tensor.backward", 1),
+        ("Tensor.backward()", 1),
+        ("backward() ×3", 1),
+        ("torch.Tensor.sum", 2),
+        ("torch.Tensor.sum → torch::autograd::THPVariable_sum", 2),
+        ("MKL SGEMM", 3),
+        ("aten::add.Tensor", 10),
+        ("AutogradCPU  VariableType::add", 11),
+        ("aten::add.Tensor → AutogradCPU → torch::autograd::VariableType::add", 10),
+    ):
+        assert native.opened(trail, wanted)[1] == {number}, wanted
+    for wanted, near in (("Tensor.backwards", "Tensor.backward()"), ("Tensor.summ", "torch.Tensor.sum"), ("q", None)):
+        with pytest.raises(PtexploreError, match="no function whose name holds") as wrong:
+            native.opened(trail, wanted)
+        assert (near or "--view tree --full") in (wrong.value.hint or "")
+        if near is not None:
+            assert native.opened(trail, near)
 
 
 def _all(rows):  # type: ignore[no-untyped-def]
