@@ -474,6 +474,7 @@ class _Tensor:
         self._place = api.placement(tensor)
         self._version, self._node = api.version(tensor), api.node_of(tensor)
         self._grad, self._needs_grad = api.gradient(tensor), bool(tensor.requires_grad)
+        self._hooks = [(held, dict(held or {})) for held in api.hooks_of(tensor)]
 
     def inner(self) -> Iterable[Any]:
         return (self._grad,) if self._grad is not None else ()
@@ -495,4 +496,16 @@ class _Tensor:
         if api.gradient(tensor) is not self._grad:
             api.set_gradient(tensor, self._grad)
             has_changed = True
+        return self._put_hooks_back() or has_changed
+
+    def _put_hooks_back(self) -> bool:
+        """Have no other hooks than it had. A node that knows of them knows their dictionary, so that is emptied too."""
+        has_changed = False
+        for kind, (now, (before, inside)) in enumerate(zip(api.hooks_of(self._tensor), self._hooks, strict=True)):
+            if now is not None and dict(now) != inside:
+                now.clear()
+                now.update(inside)
+                has_changed = True
+            if now is not before:
+                api.set_hooks(self._tensor, kind, before)
         return has_changed

@@ -981,6 +981,19 @@ def gradient(tensor: Any) -> Any:
     return TENSOR_BASE.grad.__get__(tensor) if is_asked else None
 
 
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # where a tensor keeps those that Python registered
+
+
+def hooks_of(tensor: Any) -> list[dict[Any, Any] | None]:
+    """The tables of a tensor's hooks: those of its gradient, and those that run once that is accumulated."""
+    return [getattr(TENSOR_BASE, name).__get__(tensor) for name in _HOOKS]
+
+
+def set_hooks(tensor: Any, kind: int, hooks: dict[Any, Any] | None) -> None:
+    """Give a tensor another table of hooks, or none: `kind` is the table's place in `hooks_of`."""
+    getattr(TENSOR_BASE, _HOOKS[kind]).__set__(tensor, hooks)
+
+
 def set_gradient(tensor: Any, gradient: Any) -> None:
     """Set a tensor's `.grad`."""
     TENSOR_BASE.grad.__set__(tensor, gradient)

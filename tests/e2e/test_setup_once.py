@@ -261,6 +261,20 @@ def operators_of(hops: list[dict[str, Any]]) -> list[str]:
     return [hop["name"].partition(".")[0] for hop in hops if hop["kind"] == "op"]
 
 
+@pytest.mark.parametrize("register", ["w.register_hook(f)", "w.register_post_accumulate_grad_hook(f)"])
+def test_a_hook_that_the_expression_registers_on_a_tensor_is_there_once(command: InProcess, register: str) -> None:
+    setup = "def f(g): torch.neg(g if g.grad is None else g.grad)\nw = torch.ones(3, requires_grad=True)"
+    expression = f"({register}, (w * 2).sum().backward(), w.grad.clone())[2]"
+    plain = torch_says(
+        f"{setup}\nwith torch.profiler.profile() as seen: {expression}\n"
+        "print(json.dumps([e.name for e in seen.events() if e.name == 'aten::neg']))"
+    )
+    made = command("trace", expression, "--setup", setup, "--no-native", "--json")
+    called = [hop["op"] for hop in made.hops if hop["kind"] == "op" and hop["op"] == "aten::neg"]
+    assert called == plain == ["aten::neg"]
+    assert made.data["captured"]["put_back"] == ["w"]
+
+
 COMPILED = """import os
 def backend(graph, inputs):
     with open({file!r}, "a") as told:
