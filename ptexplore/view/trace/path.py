@@ -835,6 +835,7 @@ class _Steps:
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         keys, unsaid = keys_of(hop), next((text for text in hop.why if text.startswith(NO_KEY)), "")
         kind = _and(_operators_kind(hop), KEYS_UNKNOWN if unsaid else "")
+        keys += f", {NEXT_UNKNOWN}" if keys and hop.caught is not None and not self.whole else ""
         row = self._row(hop, (hop.op or hop.name), _and(kind, f"keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
