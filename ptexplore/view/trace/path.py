@@ -811,6 +811,11 @@ class _Steps:
         made.opened = kind
         return made
 
+    def _keys_of(self, call: Hop) -> str:
+        """The keys that an operator call went through; of one that made an error, which further ones is not known."""
+        keys = keys_of(call)
+        return f"{keys}, {NEXT_UNKNOWN}" if keys and call.caught is not None and not self.whole else keys
+
     def _tell_called(self, made: _Step, hop: Hop, python: str) -> None:
         """Have a row say, while it is closed, which operator is called in it, and the keys that went through.
 
@@ -822,7 +827,7 @@ class _Steps:
         told = call.op or call.name
         if count == 1:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
-            keys = keys_of(call)  # none where they are not known
+            keys = self._keys_of(call)  # none where they are not known
             told = (f"keys {keys}" if keys else "") if is_namesake else f"{told}{f': {keys}' if keys else ''}"
             made.hops.append(call.id)
         else:
@@ -833,9 +838,8 @@ class _Steps:
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
-        keys, unsaid = keys_of(hop), next((text for text in hop.why if text.startswith(NO_KEY)), "")
+        keys, unsaid = self._keys_of(hop), next((text for text in hop.why if text.startswith(NO_KEY)), "")
         kind = _and(_operators_kind(hop), KEYS_UNKNOWN if unsaid else "")
-        keys += f", {NEXT_UNKNOWN}" if keys and hop.caught is not None and not self.whole else ""
         row = self._row(hop, (hop.op or hop.name), _and(kind, f"keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
