@@ -905,3 +905,27 @@ def test_of_an_operator_inside_of_the_same_the_one_that_threw_is_marked(compiler
         shown = compiler_command("trace", *given, "--view", view, "-v").out
         assert re.search(rf"left step +\[{number}\] aten::mm$", shown, re.MULTILINE)
         assert re.search(r"it was given +self: float32\[2, 3\] cpu, mat2: float32\[2, 2\] cpu", shown)
+
+
+SCRIPTED = """import torch
+@torch.jit.script
+def s(x):
+    return x[5].sum()
+"""
+
+
+def test_what_torchscript_raises_is_no_name_of_what_left_the_kernel(command: InProcess, tmp_path: Path) -> None:
+    """The kernel raises an IndexError; the interpreter makes a RuntimeError of it."""
+    file = tmp_path / "scripted.py"
+    file.write_text(SCRIPTED)
+    classes = torch_says(
+        f"import runpy\ns = runpy.run_path({str(file)!r})['s']\nmade = []\n"
+        "for call in (lambda: torch.select(torch.ones(2), 0, 5), lambda: s(torch.ones(2))):\n"
+        "    try: call()\n    except Exception as error: made.append(type(error).__name__)\n"
+        "print(json.dumps(made))"
+    )
+    assert classes == ["IndexError", "RuntimeError"]
+    given = ("--setup", SCRIPTED, "--var", "x=torch.ones(2)", "--no-native", "--view", "path")
+    shown = command("trace", "s(x)", *given).out
+    assert "the expression raised RuntimeError" in shown
+    assert re.findall(r"(\S+ \S+) left it here", shown) == ["the error"]

@@ -89,7 +89,8 @@ def left_here(trail: Trail, ending: Ending) -> str:
 
     A step that only C++'s stack tells of stands without what was called before it: that had left the stack.
     """
-    told = LEFT_HERE[ending.by].format(ending.exception)
+    # What only hands an error on may be of another class: TorchScript's interpreter has one class for all.
+    told = LEFT_HERE[ending.by].format(ending.exception if ending.handed is None else "the error")
     left = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
     return f"{told}; {ENDED_BEFORE}" if left is not None and ON_STACK in left.why else told
 
