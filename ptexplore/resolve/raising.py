@@ -387,8 +387,9 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
     Such a step is a builtin that an exception left, or an operator that made one. A stepped run tells what ran.
     """
     is_stepped = any(c.part != "operator" for c in records(context.session.observations, "calls", SteppedCalls))
+    last = _around(claims, step)
     failing = (claim for claim in walk(claims) if claim.event.raised or claim.event.error is not None)
-    left = [claim for claim in failing if not any(inner is step for inner in claim.walk())]
+    left = [claim for claim in failing if id(claim) not in last]
     if not left:
         return claims
     plan = {number: told for claim in left for number, told in _certain((claim,)).items()}
@@ -407,12 +408,21 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
     return claims if is_stepped else unrolled(each(_cut(claim, plan) for claim in claims))
 
 
+def _around(claims: Sequence[Claim], step: Claim | None) -> frozenset[int]:
+    """A step and the claims that it is in, by `id()`; of no step none."""
+    return frozenset(map(id, _path_to(claims, step))) if step is not None else frozenset()
+
+
 def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Mark the bindings that were stepped and handed an error to Python, but for those that the last error left."""
+    """Mark the bindings that were stepped and handed an error to Python, but for those that the last error left.
+
+    Where it is not known which these are none is marked.
+    """
     raised = records(context.session.observations, "raised", RaisedError)
-    thrown = _thrown(context, raised[0]) if raised else None
-    step = innermost(claims, thrown.stack if thrown else (), raised[0].frames) if raised else None
-    last = set(map(id, _path_to(claims, step))) if step is not None else set()
+    step = _left_last(context, claims, raised[0], _thrown(context, raised[0])) if raised else None
+    if raised and step is None:
+        return claims
+    last = _around(claims, step)
 
     def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         symbols = (child.hop.native.symbol for child in children if child.hop.native is not None)
