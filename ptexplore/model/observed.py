@@ -392,6 +392,14 @@ class UnusedInput(Struct, frozen=True):
     further: Count = 0  # how many more there are
 
 
+class FailedGetter(Struct, frozen=True):
+    """An attribute that a class has, whose getter raised: `__getattr__`, which Python asked then, did not have it."""
+
+    owner: str  # the name of the class
+    name: str  # of the attribute
+    function: str = ""  # the attribute of the property that is its getter: `fget`; empty where that is not known
+
+
 class ErrorBefore(Struct, frozen=True):
     """An error that led to another one."""
 
@@ -418,6 +426,7 @@ class RaisedError(Recorded, frozen=True):
     stack: tuple[CppFunction, ...] = ()  # of a signal: torch's functions of C++ that ran, innermost first
     unused: UnusedInput | None = None  # where autograd has no gradient for a tensor, because it is not in the graph
     before: tuple[ErrorBefore, ...] = ()  # the errors that led to it, the nearest first
+    getter: FailedGetter | None = None  # where an attribute was not found because its getter raised
 
 
 class ThrownError(Recorded, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import dis
+import functools
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -20,6 +22,7 @@ TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
 IN_TEXT = "\nException raised from "  # what torch writes behind an error's words where it is asked to
 ERRORS_BEFORE, FIRST_LINE = 4, 300  # errors that led to one, and characters of the first line of each
+GETTERS = {property: "fget", functools.cached_property: "func"}  # by kind: the attribute that is the function
 FRAMES = 10_000  # Python functions told of, those that are left first; from the outermost on each is found in the tree
 
 
@@ -49,6 +52,7 @@ class Raised(Exception):
             "module": module_of(self.error),
             "by_raise": bool(steps) and _raises(steps[-1]),
             "before": list(errors_before(self.error)),
+            "getter": failed_getter(self.error, frames),
             "unused": unused_input(text_of(self.error), (step.tb_frame for step in steps)),
             **({"by": self.error.by, "cpp": self.error.cpp} if isinstance(self.error, Ended) else {}),
         }
@@ -131,6 +135,27 @@ def near_names(error: BaseException) -> list[str]:
     if not issubclass(type(error), AttributeError):
         return []
     try:
-        return difflib.get_close_matches(error.name, dir(error.obj), 3, 0.6)  # type: ignore[attr-defined]
+        known: list[str] = dir(error.obj)  # type: ignore[attr-defined]
+        name: str = error.name  # type: ignore[attr-defined]
+        return difflib.get_close_matches(name, known, 3, 0.6) if name not in known else []
     except Exception:  # no name, or the object's own __dir__
         return []
+
+
+def failed_getter(error: BaseException, frames: Sequence[dict[str, Any]]) -> dict[str, str] | None:
+    """The attribute that a class has and whose getter raised an AttributeError, if its `__getattr__` raised this one.
+
+    Python drops the getter's error and asks `__getattr__` ("object.__getattribute__" of its reference), as every
+    nn.Module has it. None for any other error.
+    """
+    if not issubclass(type(error), AttributeError) or not frames or frames[-1]["function"] != "__getattr__":
+        return None
+    try:
+        owner = type(error.obj)  # type: ignore[attr-defined]
+        name: str = error.name  # type: ignore[attr-defined]
+        known = inspect.getattr_static(owner, name, None)
+        if not hasattr(type(known), "__get__"):
+            return None
+        return {"owner": owner.__name__, "name": name, "function": GETTERS.get(type(known), "")}
+    except Exception:  # no name, or the class's own metaclass
+        return None

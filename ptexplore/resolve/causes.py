@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.model.observed import UnusedInput
+from ptexplore.model.observed import FailedGetter, UnusedInput
 from ptexplore.model.trace import Cause, CauseCase
 from ptexplore.resolve.freed import CASES, MESSAGE
 
@@ -555,6 +555,16 @@ def cause_of_unused(seen: UnusedInput) -> Cause:
     cause = UNUSED[seen.situation]
     why = cause.why.format(input=f"{which} ({seen.tensor})", node=seen.node, leaves=leaves)
     return Cause(why, cause.remedy)
+
+
+def cause_of_getter(seen: FailedGetter) -> Cause:
+    """Why an attribute that a class has was not found."""
+    why = (
+        f"{seen.owner} has {seen.name}: its getter raised an AttributeError. Python drops that one and asks"
+        " __getattr__, whose error this is"
+    )
+    called = f"{seen.owner}.{seen.name}.{seen.function}"
+    return Cause(why, f"{called}(self) shows the getter's own error" if seen.function else "")
 
 
 def cause_of(message: str, exception: str = "") -> Cause | None:

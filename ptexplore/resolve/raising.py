@@ -45,7 +45,7 @@ from ptexplore.model.trace import (
     TensorSaver,
     walk,
 )
-from ptexplore.resolve.causes import cause_of, cause_of_unused
+from ptexplore.resolve.causes import cause_of, cause_of_getter, cause_of_unused
 from ptexplore.resolve.claims import Claim, Context, replaced
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
@@ -156,6 +156,8 @@ def _cause(raised: RaisedError) -> Cause | None:
     """What a usual message means; of a signal, what the function means that it came in."""
     if raised.unused is not None:
         return cause_of_unused(raised.unused)
+    if raised.getter is not None:
+        return cause_of_getter(raised.getter)
     words = raised.stack[0].name if raised.by == "signal" and raised.stack else raised.message
     return cause_of(words, raised.exception)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -195,6 +196,116 @@ def _first_lines(module: Path, names: set[str]) -> list[int]:
     lines = module.read_text(encoding="utf-8").splitlines()
     at = [n for name in names for n, line in enumerate(lines) if f"def {name.split('.')[-1]}(" in line]
     return [n + 1 - lines[n - 1].strip().startswith("@") for n in at]
+
+
+HOOKED = """
+import sys, torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return (g + g).neg()
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(3, 3)
+        self.b = torch.nn.Linear(3, 3)
+    def forward(self, x):
+        h = torch.utils.checkpoint.checkpoint(self.b, self.a(x), use_reentrant=False)
+        return Twice.apply(h).tanh().sigmoid().square().sum()
+
+def shrunk(p):
+    p.grad.mul_(0.5).add_(1)
+
+def clipped(g):
+    return g.clamp(-1, 1)
+
+net = Net()
+net.a.weight.register_post_accumulate_grad_hook(shrunk)
+net.b.weight.register_hook(clipped)
+
+if __name__ == "__main__":  # by plain torch: the operators in each function of this file that backward calls
+    from torch.profiler import record_function
+    def marked(function, name):
+        def call(*given):
+            with record_function(name):
+                return function(*given)
+        return call
+    loss = Net.forward(net, torch.rand(2, 3))
+    Twice.backward = staticmethod(marked(Twice.backward, "YOURS Twice.backward()"))
+    net.b.forward = marked(net.b.forward, "YOURS Linear")
+    for p, f in ((net.a.weight, "_post_accumulate_grad_hooks"), (net.b.weight, "_backward_hooks")):
+        hooks = getattr(p, f)
+        for n in list(hooks):
+            hooks[n] = marked(hooks[n], f"YOURS {hooks[n].__name__}()")
+    with torch.autograd.profiler.profile() as seen:
+        loss.backward()
+    for event in seen.function_events:
+        if event.name.startswith("YOURS"):
+            held = [e for e in event.cpu_children if e.name.startswith("aten::")]
+            print(event.name.removeprefix("YOURS "), len(held), sep="\\t")
+"""
+
+
+@pytest.mark.parametrize(("backward", "native"), [(True, False), (False, False), (True, True)])
+def test_what_backward_calls_of_yours_has_a_row_among_the_parts(
+    cli: Cli, tmp_path: Path, backward: bool, native: bool
+) -> None:
+    """A hook in a node, the backward of a Function and the module that a checkpoint runs again, with operator calls."""
+    module = tmp_path / "hooked.py"
+    module.write_text(HOOKED, encoding="utf-8")
+    plain = subprocess.run([TARGET or sys.executable, str(module)], capture_output=True, text=True, check=True)
+    truth = dict(line.split("\t") for line in plain.stdout.splitlines())
+    assert set(truth) == {"shrunk()", "clipped()", "Twice.backward()", "Linear"}
+    given = ["--setup", "from hooked import *", "--var", "x=torch.rand(2,3)", "--view", "modules"]
+    given += ["--backward"] if backward else []
+    given += [] if native else ["--no-native"]
+    env = {"PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    shown = cli("trace", "net(x)" if backward else "net(x).backward()", *given, env=env).out
+    lines = shown.splitlines()
+    behind = lines[
+        next(n for n, line in enumerate(lines) if line.endswith("backward") or "Tensor.backward()" in line) :
+    ]
+    ops = next(line for line in lines if "what ran" in line).index("ops")
+    told = {}
+    for line in behind:
+        name = re.split("[├└] ", line)[-1].split("  ")[0]
+        if name in truth or f"Twice.{name}" in truth:
+            told[name if name in truth else f"Twice.{name}"] = line[ops - 2 : ops + 3].strip()
+    assert told == truth, shown
+    assert "in no row" not in shown
+
+
+GETTERS = """
+import functools, torch
+class M(torch.nn.Module):
+    @property
+    def total(self):
+        return self.weights.sum()
+    @functools.cached_property
+    def kept(self):
+        return self.weights.sum()
+m = M()
+"""
+
+
+@pytest.mark.parametrize(("name", "way"), [("total", "M.total.fget(m)"), ("kept", "M.kept.func(m)")])
+def test_of_a_getter_that_raised_the_way_to_its_own_error_is_named(cli: Cli, name: str, way: str) -> None:
+    """Python drops it and asks Module.__getattr__: the name that was asked for is not misspelt."""
+    code = f"{GETTERS}\ntry: {way}\nexcept AttributeError as error: print(error)"
+    own = subprocess.run([TARGET or sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'weights'" in own
+    shown = cli("trace", f"m.{name}", "--setup", GETTERS, "--no-native", env={"COLUMNS": "200"}).out
+    assert "did you mean" not in shown
+    assert f"M has {name}: its getter raised an AttributeError" in shown
+    assert f"{way.replace('(m)', '(self)')} shows the getter's own error" in shown
+    near = cli("trace", "m.totl", "--setup", GETTERS, "--no-native", env={"COLUMNS": "200"}).out
+    assert "did you mean  total" in near
+    assert "its getter raised" not in near
 
 
 STACKS = """import sys, traceback, torch

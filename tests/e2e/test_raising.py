@@ -845,6 +845,12 @@ def test_the_errors_that_led_to_it_are_those_of_pythons_traceback(command: InPro
     shown = command("trace", *given, "--view", "path").out
     assert shown.count("raised from ") == (name != "hidden")
     assert shown.count("in handling ") == (name == "handling")
+    told = [
+        re.findall(r", raised in (.+?)\(\)", line)[0]
+        for line in shown.splitlines()
+        if "raised from " in line or "in handling " in line
+    ]
+    assert told == [function for _, _, _, function, _ in plain], "it may have been caught where it was raised"
 
 
 KERNELS = """

@@ -178,7 +178,7 @@ def _earlier(error: EarlierError) -> Iterator[Line]:
     if error.left is None:
         yield Line("text", f"{how}{words}", indent=1)
     else:
-        yield _at(f"{how}{words}, which left {named(error.left)}", "", "", error.left.source)
+        yield _at(f"{how}{words}, raised in {named(error.left)}", "", "", error.left.source)
 
 
 def _advice(ending: Ending) -> Iterator[Line]:

@@ -86,7 +86,7 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
         "without those that operators make"
     )
     called += f", {modules['forward']} module call{'s' * (modules['forward'] != 1)}" if modules else ""
-    called += f" and {modules['backward']} more in backward, in no row" if modules["backward"] else ""
+    called += f" and {modules['backward']} more in backward" if modules["backward"] else ""
     is_least = any(_uncounted(session)) or _writes_through_views(session)
     kept = saved_for_backward(_saved(session, whole), is_least=is_least)
     yield f"torch {trail.torch.version}; {called}{kept}"
@@ -143,7 +143,7 @@ def _left_out(
     if unit == "instructions":
         yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
     if unit == "nanoseconds":
-        yield from how_timed(session, with_nodes=_has_nodes(trail, root))
+        yield from how_timed(trail, session, with_nodes=_has_nodes(trail, root))
     if any(part.parts for part in root.walk()):
         yield order(rows)
     yield from backward_and_saved(trail, root)

@@ -41,13 +41,16 @@ def unit_of(trail: Trail, session: Session | None) -> Unit:
     return "nanoseconds" if any(hop.time is not None for hop in walk(trail.hops)) else ""
 
 
-def how_timed(session: Session | None, *, with_nodes: bool) -> Iterator[str]:
+def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Iterator[str]:
     """What times of operator calls are of; `with_nodes`: those of nodes of backward, too."""
     for timed in records(session.observations if session is not None else (), "times", OperatorTimes):
         runs = f"of each the fastest of {timed.runs} runs, added up" if timed.runs > 1 else "in one run, after others"
         threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
         nodes = " and nodes of backward" if with_nodes else ""
-        yield f"share, time: operator calls{nodes} alone, no Python; {runs}; {threads}"
+        inside = (inner for hop in outermost_timed(trail.hops) for inner in walk(hop.children))
+        called = any(hop.kind == "python" for hop in inside)
+        python = "with the Python that these call, and no other" if called else "no Python"
+        yield f"share, time: operator calls{nodes} alone, {python}; {runs}; {threads}"
 
 
 def modules_in(trail: Trail) -> int:
@@ -168,7 +171,7 @@ class _Gathering:
     def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> Unrolling[None]:
         """Count a hop, and all inside of it, for its owner, or for the part that it is."""
         if owner.kind == "backward":
-            self.of_backward(hop, owner)
+            yield self.of_backward(hop, owner)
             return
         is_mine = is_yours(hop) and owner.kind in ("program", "call")
         is_part = owner.kind in ("program", "call") and (is_mine or not inside_of_torch)
@@ -180,14 +183,13 @@ class _Gathering:
             self.operator(hop, owner)
             return
         if hop.kind == "node" and not (hop.node is not None and hop.node.recorded):
-            self.of_backward(hop, owner)  # torch.autograd.grad, or backward(), in the expression itself
+            yield self.of_backward(hop, owner)  # torch.autograd.grad, or backward(), in the expression itself
             return
         if hop.kind == "native" and hop.sequence is not None:  # the range of a torch.autograd.Function
             self.recorders[hop.sequence] = owner, None, 0
             for part in owner.outwards():
                 part.saved += hop.saved or 0
-        if hop.instructions is not None and self.unit == "instructions":
-            self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
+        self.add_own(owner, hop)
         inside_of_torch = not is_mine and (inside_of_torch or hop.kind in ("python", "binding", "op"))
         for child in hop.children:
             yield self.take(child, owner, inside_of_torch=inside_of_torch)
@@ -237,10 +239,16 @@ class _Gathering:
         name = module.name if module.name else module.bound or ""
         return self.part(outer, "module", name, module.type, source, module.root, module.name)
 
+    def add_own(self, owner: _Gathered, hop: Hop) -> None:
+        """Count what a hop did itself, without what is inside of it."""
+        if hop.instructions is not None and self.unit == "instructions":
+            self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
+
     def add(self, owner: _Gathered, cost: int) -> None:
         """Count a cost for a part and those around it."""
         for part in owner.outwards():
-            part.cost += cost
+            # The instructions of the whole phase are counted already.
+            part.cost += 0 if part.kind == "backward" and self.unit == "instructions" else cost
 
     def operator(self, hop: Hop, owner: _Gathered) -> None:
         """Count a call of an operator, with all inside of it; a module in there (of a subclass, a mode) has no row."""
@@ -250,8 +258,8 @@ class _Gathering:
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
         calls.append(OwnOperators(name, hop.calls, cost, (), hop.calls, saved, 0, self.met))
+        self.add(owner, cost)
         for part in owner.outwards():
-            part.cost += cost
             part.operators += hop.calls
             part.saved += saved
         self.records(hop, owner, name)
@@ -270,27 +278,46 @@ class _Gathering:
             return object()
         return tuple(_sizes(value) for value in event.inputs)
 
-    def of_backward(self, hop: Hop, owner: _Gathered) -> None:
-        """Count what backward ran: nodes, each for the part whose call recorded it too, and operators beside them."""
-        for inner in outermost([hop], lambda inner: inner.kind in ("node", "op")):
-            self.one_of_backward(inner, owner)
+    def of_backward(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
+        """Count what backward ran: nodes, each for the part whose call recorded it too, operators, your functions."""
+        for inner in outermost([hop], lambda inner: inner.kind in ("node", "op") or self.is_called_back(inner)):
+            if inner.kind in ("node", "op"):
+                yield self.one_of_backward(inner, owner)
+            else:
+                yield self.called_back(inner, owner)
 
-    def one_of_backward(self, hop: Hop, owner: _Gathered) -> None:
-        """Count a node, or an operator beside nodes."""
+    def is_called_back(self, hop: Hop) -> bool:
+        """Whether a call in backward has a row: of a module, or of a function of yours that ran an operator.
+
+        As a hook, the backward of a torch.autograd.Function, what a checkpoint computes again.
+        """
+        return hop.module is not None or (is_yours(hop) and _identity(hop) in self.running)
+
+    def called_back(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
+        """Count a call of Python that backward made, with all inside of it."""
+        part = self.module(hop, owner) if hop.module is not None else self.call(hop, owner)
+        self.add_own(part, hop)
+        for child in hop.children:
+            yield self.take(child, part, inside_of_torch=hop.module is not None)
+
+    def one_of_backward(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
+        """Count a node, or an operator beside nodes; what a node called back is counted for itself."""
+        called_back = list(outermost(hop.children, self.is_called_back)) if hop.kind == "node" else []
         cost = self.cost(hop)
+        own_cost = cost - sum(self.cost(inner) for inner in called_back)
         name = _node(hop) if hop.kind == "node" else native.operator_name(hop)
         name = name.partition(".")[0]
         called = hop.calls if hop.kind == "op" else self.called[hop.id]
-        saved = self.kept[hop.id]
+        called -= sum(self.called[inner.id] for inner in called_back)
+        saved = self.kept[hop.id] - sum(self.kept[inner.id] for inner in called_back)
         self.met += 1
-        owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, cost, (), called, saved, 0, self.met))
+        owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, own_cost, (), called, saved, 0, self.met))
         if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
             self.records(hop, owner, name)
+        self.add(owner, own_cost)
         for part in owner.outwards():
             part.operators += called
             part.saved += saved
-            # The instructions of the whole phase are counted already.
-            part.cost += 0 if owner.kind == "backward" and self.unit == "instructions" else cost
         recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder
@@ -299,6 +326,8 @@ class _Gathering:
                 calls[number] = replace(calls[number], backward=calls[number].backward + cost)
             for part in recording.outwards():
                 part.backward += cost
+        for inner in called_back:
+            yield self.called_back(inner, owner)
 
     def recorder(self, hop: Hop) -> _Recorder | None:
         """The call that recorded a node; None where no call has its number.

@@ -108,7 +108,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         rows.append(ScreenRow(f"… {sum(calls.count for calls in rest):,} more", what=what, cells=("",) * len(columns)))
     return TrailView(
         title=trail.expression,
-        facts=(*facts(trail, options, session), *_of_shares(session, ordered, unit)),
+        facts=(*facts(trail, options, session), *_of_shares(trail, session, ordered, unit)),
         findings=findings(trail),
         counted="instr" in columns,
         next_steps=_next_steps(trail, options, session, ordered),
@@ -127,12 +127,12 @@ def _cost(calls: _Calls, unit: Unit) -> int:
     return calls.time if unit == "nanoseconds" else calls.instructions
 
 
-def _of_shares(session: Session | None, ordered: list[_Calls], unit: Unit) -> Iterator[str]:
+def _of_shares(trail: Trail, session: Session | None, ordered: list[_Calls], unit: Unit) -> Iterator[str]:
     """What the shares are parts of."""
     yield "calls are those that torch's profiler records (--explain legend says which it does not)"
     nested = "what one operator called is counted in it too, once in a row" if any(c.inside for c in ordered) else ""
     if unit == "nanoseconds":
-        yield from how_timed(session, with_nodes=False)
+        yield from how_timed(trail, session, with_nodes=False)
         yield from filter(None, [nested])
     elif any(calls.stepped for calls in ordered):
         yield f"shares are of all that was stepped{f' ({nested})' if nested else ''}"
