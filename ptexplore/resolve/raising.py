@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
@@ -49,6 +49,7 @@ from ptexplore.resolve.causes import cause_of, cause_of_getter, cause_of_unused
 from ptexplore.resolve.claims import Claim, Context, replaced
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
+from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.error_message import (
     NO_KERNEL,
     condition_at,
@@ -86,6 +87,8 @@ NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 LEFT_BY = "an exception left this call: which kernels of the operator that raised were come to is not known"
 MADE_ERROR = "it made an error, which was caught: which of its kernels were come to is not known"
+AFTER_ERROR = "an exception left what called it, maybe from here"
+RUN_BY_ENGINE = ("engine", "node")  # the types of events of what the engine runs
 NOT_TORCHS = "a function of {}, which is not torch's"
 TORCHS = ("libtorch", "libc10")  # how the libraries' names begin
 UNSEEN = "not known: no function of torch's C++ was seen to raise it (Python itself, or a builtin, may have)"
@@ -377,8 +380,17 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _certain(claims: Sequence[Claim]) -> Plan:
-    """What of the last operator call, and of those around it, is certain: what does not follow from their first key."""
-    last = next((claim for claim in reversed(list(walk(claims))) if claim.hop.kind == "op"), None)
+    """What of the last operator call, and of those around it, is certain: what does not follow from their first key.
+
+    Of one behind which the engine went on to a node all is: what an error leaves goes on to none
+    (Engine::thread_main of torch/csrc/autograd/engine.cpp).
+    """
+    walked = list(walk(claims))
+    last = next((claim for claim in reversed(walked) if claim.hop.kind == "op"), None)
+    inside = set(map(id, walk((last,)))) if last is not None else set()
+    later = dropwhile(lambda claim: claim is not last, walked)
+    if any(claim.event.type in RUN_BY_ENGINE and id(claim) not in inside for claim in later):
+        return {}
     around = _operators_left(claims, last)
     return {claim.event.event: (1, frozenset[str]() if claim is last else None) for claim in around}
 
@@ -582,8 +594,26 @@ def _before_formulas(claims: tuple[Claim, ...], node: Claim) -> tuple[Claim, ...
 def _cut(claim: Claim, plan: Plan) -> Unrolling[Claim]:
     children = claim.children
     if claim.hop.kind == "op" and claim.event.event in plan:
-        children = yield _entered(children, *plan[claim.event.event])
+        steps, names = plan[claim.event.event]
+        children = yield _entered(children, steps, names)
+        if names is not None and not names:
+            children = _open_ended(claim, children)
     return replace(claim, children=(yield each(_cut(child, plan) for child in children)))
+
+
+def _open_ended(call: Claim, children: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """The children of an operator call; where a key was taken out, the kernel before it says that one may follow."""
+    known, kept = list(_chain(call)), list(_chain(replace(call, children=children)))
+    if not kept or len(kept) == len(known):
+        return children
+    key = next(claim.hop.key for claim in reversed(kept) if claim.hop.kind == "key")
+    why = f"{NO_KEY} after {key} is not known: {AFTER_ERROR}"
+
+    def told(claim: Claim, inside: tuple[Claim, ...]) -> Claim:
+        made = replace(claim, children=inside)
+        return made.but(made.hop, why) if claim is kept[-1] else made
+
+    return folded(children, told)
 
 
 def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) -> Unrolling[tuple[Claim, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from ptexplore.model.places import Runtime
 from ptexplore.resolve.raising import LIST_NOT_TOLD
 from ptexplore.store.catalogue.reader import Store
-from tests.harness import TARGET, THOROUGH, InProcess, as_in_the_repository, torch_version
+from tests.harness import TARGET, THOROUGH, InProcess, as_in_the_repository, nested, torch_version
 from tests.torch_says import torch_says
 
 
@@ -250,6 +251,40 @@ def test_what_a_hook_or_a_function_of_yours_raises(command: InProcess) -> None:
     ending = ending_of(command, "(x * 2).sum()", "--backward", "--setup", setup, "--no-native")
     assert (ending["stage"], ending["exception"], ending["message"]) == ("backward", "ValueError", "too large")
     assert ending["python"][0]["name"] == "check"
+
+
+def test_an_operator_behind_which_the_engine_went_on_had_ended(command: InProcess) -> None:
+    """The hook is given what add_ made: the sum of both gradients. So all of its kernels ran before the error."""
+    code = (
+        "import torch; x = torch.tensor([1., 3.], requires_grad=True)\nx.register_hook(print); (x * x).sum().backward()"
+    )
+    plain = subprocess.run([TARGET or sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "[2., 6.]" in plain
+    keys = []
+    for hook in ("lambda g: 1 / 0", "lambda g: None"):
+        call = f"x.register_hook({hook}) and (x * x).sum().backward()"
+        shown = command("trace", call, "--var", "x=torch.tensor([1., 3.])", "--grad", "--no-native", "--json")
+        hops = nested(json.loads(shown.out)["hops"])
+        pending = [hop for hop in hops if (hop["op"] or "").startswith("aten::add_") and hop["kind"] == "op"]
+        assert len(pending) == 1
+        keys.append([])
+        while pending:
+            hop = pending.pop()
+            keys[-1] += [hop["key"]] * (hop["kind"] == "key")
+            pending += hop["children"]
+    assert keys[0] == keys[1] == ["AutogradCPU", "ADInplaceOrView", "CPU"]
+
+
+def test_where_an_error_ended_is_open_behind_the_first_key(command: InProcess) -> None:
+    """--once: no run asks for C++'s stack, so any kernel of the last call may have thrown."""
+    given = ("trace", "torch.mm(x, x)", "--var", "x=torch.ones(2, 3)", "--once", "--no-native")
+    shown = command(*given, "--view", "path", env={"COLUMNS": "160"}).out
+    row = next(line for line in shown.splitlines() if "VariableType::mm" in line)
+    assert "next key not known" in row
+    kernel = next(hop for hop in json.loads(command(*given, "--json").out)["hops"] if hop["kind"] == "kernel")
+    assert [
+        why for why in kernel["why"] if why.startswith("which key this call goes to after AutogradCPU is not known")
+    ]
 
 
 HOOK = "w = torch.ones(3, requires_grad=True); w.register_post_accumulate_grad_hook(lambda p: p.grad.zero_()); "

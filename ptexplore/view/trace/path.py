@@ -518,8 +518,11 @@ class _Steps:
         return replace(within, is_busy=is_busy, has_yours=has_yours or is_yours(hop), has_library=has_library)
 
     def _count_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
-        """The instructions of a hop that were counted, of its outermost counted parts if its own were not."""
-        if hop.kind == "python":
+        """The instructions of a hop that were counted, of its outermost counted parts if its own were not.
+
+        `called` has those of Python's functions, and of bindings that no frame of the machine's stack is named by.
+        """
+        if hop.kind in ("python", "binding"):
             self.called[hop.id] = sum(inside)
         return hop.instructions if hop.instructions is not None else sum(inside)
 
