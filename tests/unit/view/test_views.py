@@ -494,6 +494,17 @@ def test_operators_without_a_row_are_counted_with_their_share() -> None:
     assert not [line for line in whole.left_out if "operator calls" in line]
 
 
+def test_a_binding_that_no_frame_is_named_by_counts_what_ran_in_it() -> None:
+    """Of 1,000 instructions a getter of C took 30, with its operator: they are its row's, not the caller's own."""
+    getter = Hop(21, "native", "GetterBase::getter", "observed", ref(9), children=(an_operator(30, instructions=20),))
+    binding = Hop(20, "binding", "torch.Tensor.imag", "derived", ref(8), children=(replace(getter, instructions=30),))
+    page = view(a_trail(an_operator(90, "aten::isclose", instructions=970), binding), Options(view="path"))
+    shares = {row.name: (row.share, row.own) for row in page.table}
+    assert shares["torch.Tensor.imag"][0] == pytest.approx(0.03)
+    assert shares["Python"] == (1.0, pytest.approx(0.0))
+    assert sum(own or 0 for _, own in shares.values()) == pytest.approx(1)
+
+
 def test_rows_that_stand_for_several_calls_leave_none_of_them_out() -> None:
     """Equal neighbours are one row, and a row "… more" names how many it is for."""
     equal = view(a_trail(*(replace(an_operator(10), id=100 + n) for n in range(8))), Options(view="path"))
