@@ -31,6 +31,8 @@ from ptexplore.view.trace.screen import bare, counted_parts, is_yours, place_of
 
 Unit = Literal["instructions", "nanoseconds", ""]
 MADE_INSIDE = ".<locals>."  # in the qualified name of a function that another one made
+CALLS_MODULES = "torch/nn/modules/module.py"  # whose functions call a module's forward, and its hooks
+FORWARD = "forward"
 PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
 
 
@@ -168,13 +170,16 @@ class _Gathering:
             self.running.add(_identity(hop))
         return True
 
-    def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> Unrolling[None]:
-        """Count a hop, and all inside of it, for its owner, or for the part that it is."""
+    def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool, by_module: bool = False) -> Unrolling[None]:
+        """Count a hop, and all inside of it, for its owner, or for the part that it is.
+
+        `by_module`: what calls a module's forward called it, too: a hook.
+        """
         if owner.kind == "backward":
             yield self.of_backward(hop, owner)
             return
-        is_mine = is_yours(hop) and owner.kind in ("program", "call")
-        is_part = owner.kind in ("program", "call") and (is_mine or not inside_of_torch)
+        is_mine = is_yours(hop) and (owner.kind in ("program", "call") or by_module)
+        is_part = is_mine or (owner.kind in ("program", "call") and not inside_of_torch)
         if hop.module is not None:
             owner = self.module(hop, owner)
         elif hop.kind in CALLED and is_part and _identity(hop) in self.running:
@@ -192,7 +197,8 @@ class _Gathering:
         self.add_own(owner, hop)
         inside_of_torch = not is_mine and (inside_of_torch or hop.kind in ("python", "binding", "op"))
         for child in hop.children:
-            yield self.take(child, owner, inside_of_torch=inside_of_torch)
+            is_hook = owner.kind == "module" and hop.source.path == CALLS_MODULES and child.name != FORWARD
+            yield self.take(child, owner, inside_of_torch=inside_of_torch, by_module=is_hook)
 
     def call(self, hop: Hop, outer: _Gathered) -> _Gathered:
         """The part of a call; what is inside of a call of the same function belongs to that one."""
@@ -235,7 +241,7 @@ class _Gathering:
         module = hop.module
         assert module is not None
         forward = next((h for h in walk(hop.children) if h.kind == "python" and h.name not in PLUMBING), None)
-        source = place_of(forward) if forward is not None and forward.name == "forward" else None
+        source = place_of(forward) if forward is not None and forward.name == FORWARD else None
         name = module.name if module.name else module.bound or ""
         return self.part(outer, "module", name, module.type, source, module.root, module.name)
 

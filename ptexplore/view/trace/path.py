@@ -129,6 +129,7 @@ class _Step:
     hops: list[int] = field(
         default_factory=list
     )  # the hops that its row is for; of a row "… more" those that it counts
+    named: list[int] = field(default_factory=list)  # the operator calls that its row names while it is closed
 
     @property
     def is_key(self) -> bool:
@@ -353,6 +354,11 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step
             pending += [(inner, level + 1) for inner in reversed(step.inner)]
 
 
+def _named(step: _Step) -> Sequence[int]:
+    """The operator calls that a row names itself: none while what is inside of it is shown."""
+    return () if step.is_open and step.inner else step.named
+
+
 def _begins_inside(step: _Step) -> str:
     """What a closed row says of the steps inside it: the keys that follow, else operators, else a function.
 
@@ -547,7 +553,7 @@ class _Steps:
 
         A call inside of another one that has no row is part of that one's share; one that has a row is not.
         """
-        listed = {number for _, step in _flat(steps, 0) for number in step.hops}
+        listed = {number for _, step in _flat(steps, 0) for number in (*step.hops, *_named(step))}
         calls = left = cost = 0
         pending = [(hop, False) for hop in self.hops]
         while pending:
@@ -832,7 +838,7 @@ class _Steps:
             is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
             keys = self._keys_of(call)  # none where they are not known
             told = (f"keys {keys}" if keys else "") if is_namesake else f"{told}{f': {keys}' if keys else ''}"
-            made.hops.append(call.id)
+            made.named.append(call.id)
         else:
             told += ", …"
         made.opened = made.row.what
@@ -1125,6 +1131,7 @@ def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
     inner = list((yield each(_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True))))
     weight = first.weight + equal.weight if first.cost or equal.cost else max(first.weight, equal.weight)
     first.hops.extend(equal.hops)
+    first.named.extend(equal.named)
     return replace(first, row=row, cost=first.cost + equal.cost, weight=weight, inner=inner)
 
 
@@ -1142,7 +1149,9 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
         f"… {sum(step.row.times for step in rest)} more", what=_running(what, kernels) if kernels else what,
         heading=False, share=sum(shares) if shares else None,
     )  # fmt: skip
-    more = _Step(row, sum(step.cost for step in rest), 0.0, hops=[hop for step in rest for hop in step.hops])
+    more = _Step(
+        row, sum(step.cost for step in rest), 0.0, hops=[hop for step in rest for hop in (*step.hops, *step.named)]
+    )
     return [*(step for step in steps if id(step) in kept), more]
 
 

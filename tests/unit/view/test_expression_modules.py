@@ -351,3 +351,25 @@ def test_without_costs_what_is_deepest_is_left_out_first() -> None:
     assert [row.name for row in page.table] == ["m(x)", *(f"f{n}()" for n in range(1, 21))]
     assert page.table[1].what == "aten::g1, aten::g2, aten::g3, …"
     assert "80 more parts, the innermost, are not shown" in page.left_out
+
+
+def test_a_hook_of_a_module_has_a_row_in_it_and_its_forward_has_none() -> None:
+    """What calls forward calls hooks as well: a hook's operators are not the module's own."""
+    calls = SourceRef("torch/nn/modules/module.py", 1782, "wheel", "located")
+    yours = SourceRef(None, 4, None, "unknown", reason="outside torch: <--setup>")
+    forward = Hop(13, "python", "forward", "observed", yours, children=(operator(14),))
+    pow_ = replace(operator(16), name="aten::pow", op="aten::pow")
+    hook = Hop(15, "python", "keep", "observed", yours, children=(pow_,), python=PythonCall(None, "keep"))
+    plumbing = Hop(12, "python", "inner", "observed", calls, children=(forward, hook))
+    called = Hop(
+        11, "python", "_call_impl", "observed", calls, module=ModuleRef("Own", "", 0, "m"), children=(plumbing,)
+    )
+    page = view(a_trail(called, native=False), Options(view="modules"))
+    rows = [(row.level, row.name, row.cells[:1]) for row in page.table]
+    assert rows == [
+        (0, "m(x)", ("2",)),
+        (1, "m  Own", ("2",)),
+        (2, "linear", ("1",)),
+        (2, "keep()", ("1",)),
+        (3, "aten::pow", ("1",)),
+    ]

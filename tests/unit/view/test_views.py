@@ -45,7 +45,7 @@ from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace import native
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
-from ptexplore.view.trace.path import MOST, keys_of
+from ptexplore.view.trace.path import EVALUATES_IT, MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.view.trace.screen import everything
@@ -499,10 +499,23 @@ def test_a_binding_that_no_frame_is_named_by_counts_what_ran_in_it() -> None:
     getter = Hop(21, "native", "GetterBase::getter", "observed", ref(9), children=(an_operator(30, instructions=20),))
     binding = Hop(20, "binding", "torch.Tensor.imag", "derived", ref(8), children=(replace(getter, instructions=30),))
     page = view(a_trail(an_operator(90, "aten::isclose", instructions=970), binding), Options(view="path"))
-    shares = {row.name: (row.share, row.own) for row in page.table}
-    assert shares["torch.Tensor.imag"][0] == pytest.approx(0.03)
-    assert shares["Python"] == (1.0, pytest.approx(0.0))
-    assert sum(own or 0 for _, own in shares.values()) == pytest.approx(1)
+    row = next(row for row in page.table if row.name == "torch.Tensor.imag")
+    assert row.share == pytest.approx(0.03)
+    assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
+    assert next(row.own for row in page.table if row.what == EVALUATES_IT) in (None, pytest.approx(0))
+
+
+def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
+    """Closed, the binding's row names it; open, it shows the function between them, which is closed."""
+    inner = an_operator(40, "aten::mul.Tensor")
+    yours = Hop(30, "python", "scale", "observed", ref(9), children=(inner,), python=PythonCall(None, "scale"))
+    binding = Hop(20, "binding", "torch._C._FunctionBase.apply", "observed", ref(8), children=(yours,))
+    maker = _Steps(a_trail(binding), Options(view="path"), None, 0.0)
+    (python,) = maker.phases()
+    (called,) = python.inner
+    assert maker.without_rows([python]) == ()
+    called.is_open = True
+    assert maker.without_rows([python]) == ("no row: 1 of 1 operator calls; the view operators lists them",)
 
 
 def test_rows_that_stand_for_several_calls_leave_none_of_them_out() -> None:
