@@ -239,13 +239,15 @@ def test_damaged_generated_files_are_made_anew_and_change_no_answer(
     mine = Cli(own_cache, cli.cwd)
     whole = mine(*INHERITS)
     assert whole.code == 0, whole
-    (folder,) = (path for path in (own_cache / "generated").iterdir() if path.is_dir())
+    # Where another torch is under test the cache may hold those of both: the command reads those of one.
+    folders = [path for path in (own_cache / "generated").iterdir() if path.is_dir()]
     assert UFUNC in whole.out
-    damage(folder)
-    assert not generated.is_complete(folder)
+    for folder in folders:
+        damage(folder)
+        assert not generated.is_complete(folder)
     after = mine(*INHERITS)
     assert (after.code, after.out) == (0, whole.out)
-    assert generated.is_complete(folder)
+    assert sum(map(generated.is_complete, folders)) == 1
 
 
 # --- shared and interrupted ---------------------------------------------------------------------
