@@ -156,17 +156,31 @@ def check_script(script: str, sha256: str | None = None) -> CodeType:
 def free_names(expression: str) -> list[str]:
     """Names that the expression reads and does not bind itself, in order of appearance."""
     source = expression.strip()
+    tree = ast.parse(source, mode="eval")
     table = symtable.symtable(source, "<expression>", "eval")
-    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned()}
+    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned()} | set(_kept_names(tree))
     outer: set[str] = set()
     scopes = [table]
     for scope in scopes:  # which grows
         symbols = [s for s in scope.get_symbols() if s.is_global() or (scope is table and s.is_referenced())]
         outer.update(symbol.get_name() for symbol in symbols)
         scopes += scope.get_children()
-    names = [n for n in ast.walk(ast.parse(source, mode="eval")) if isinstance(n, ast.Name)]
+    names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
     names.sort(key=lambda n: (n.lineno, n.col_offset))
     return [name for name in dict.fromkeys(n.id for n in names) if name in outer - bound]
+
+
+def _kept_names(tree: ast.AST) -> Iterator[str]:
+    """The names that `:=` binds outside of lambdas: in a comprehension it binds in what is around that (PEP 572).
+
+    From Python 3.12 on symtable does not say so.
+    """
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id
+        pending += () if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node)
 
 
 def called_names(tree: ast.AST) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.harness import KNOWN, PRECISIONS, STATUSES, Cli, InProcess, Result, result_once, torch_folder, torch_version
 
@@ -316,6 +318,28 @@ def test_the_same_trace_twice_is_the_same(cli: Cli, command: InProcess) -> None:
     first = cli("trace", expression, "--no-native", "--json").data
     second = command("trace", expression, "--no-native", "--json").data
     assert first["hops"] == second["hops"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[(n := i * 2) for i in range(3)] and x + n",
+        "{i: (n := x) for i in range(2)} and n",
+        "(n := x.exp()) + n",
+        "(lambda: (n := x))() + n",
+        "(lambda: [(n := i) for i in x])() and n",
+        "sum(n for n in [x]) + n",
+    ],
+)
+def test_a_name_is_bound_where_python_finds_none(command: InProcess, expression: str) -> None:
+    """`:=` in a comprehension binds in what is around it (PEP 572), in a lambda only there."""
+    try:
+        eval(expression, {"x": torch.ones(2)})
+        wanted = {"x"}
+    except NameError:
+        wanted = {"x", "n"}
+    shown = command("trace", expression, "--var", "x=torch.ones(2)", "--no-native", "--json")
+    assert {bound["name"] for bound in json.loads(shown.out)["bound"]} == wanted
 
 
 def test_names_are_bound_as_the_design_says(command: InProcess) -> None:
