@@ -199,7 +199,7 @@ def _first_lines(module: Path, names: set[str]) -> list[int]:
 
 
 HOOKED = """
-import sys, torch
+import sys, torch, torch.utils.checkpoint
 
 class Twice(torch.autograd.Function):
     @staticmethod

@@ -14,7 +14,7 @@ _STRING, _LINE_STRP, _STRP = 0x08, 0x1F, 0x0E  # DW_FORM_string, _line_strp, _st
 _UDATA, _DATA16, _BLOCK = 0x0F, 0x1E, 0x09
 _SIZES = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, _DATA16: 16}  # DW_FORM_data1, 2, 4, 8, 16
 _PATH, _DIRECTORY = 1, 2  # DW_LNCT_path, DW_LNCT_directory_index
-_COPY, _ADVANCE, _ADVANCE_LINE, _SET_FILE, _CONST_ADD, _FIXED_ADVANCE = 1, 2, 3, 4, 8, 9  # DW_LNS_…
+_COPY, _ADVANCE, _ADVANCE_LINE, _SET_FILE, _NEGATE, _CONST_ADD, _FIXED_ADVANCE = 1, 2, 3, 4, 6, 8, 9  # DW_LNS_…
 _END, _SET_ADDRESS = 1, 2  # DW_LNE_…
 _LONG = 0xFFFFFFFF  # what a length in the 64-bit format begins with
 
@@ -58,6 +58,7 @@ class _Unit:
 
     version: int
     least: int  # bytes of the shortest instruction
+    statements: bool  # whether a row begins a statement until the program says otherwise
     base: int
     span: int  # of lines that a special opcode can advance by
     lengths: list[int]  # how many operands each standard opcode has
@@ -66,9 +67,15 @@ class _Unit:
 
 
 def begins(section: Section) -> dict[int, tuple[str, int]]:
-    """By address the file and the line of the first row there; {} where the library has no table that can be read."""
+    """By address the file and the line of what begins there; {} where the library has no table that can be read.
+
+    Several rows can have one address: behind the one of a function's first instruction stand those of what was compiled
+    into it there, and before it can stand one of the function in front, which has no instruction left. That one begins
+    no statement. So it is the first row that does, else the first.
+    """
     data = _Bytes(section(".debug_line"))
     rows: dict[int, tuple[str, int]] = {}
+    others: dict[int, tuple[str, int]] = {}
     try:
         while data.at < len(data.data):
             length = data.number(4)
@@ -77,14 +84,14 @@ def begins(section: Section) -> dict[int, tuple[str, int]]:
             end = data.at + length
             unit, first = _head(data, section)
             data.at = first
-            for address, file, line in _rows(data, unit, end):
+            for address, file, line, is_statement in _rows(data, unit, end):
                 name = unit.files[file] if file < len(unit.files) else ""
                 if name and line:
-                    rows.setdefault(address, (name, line))
+                    (rows if is_statement else others).setdefault(address, (name, line))
             data.at = end
     except (UnreadableTable, IndexError):
         return {}
-    return rows
+    return others | rows
 
 
 def _head(data: _Bytes, section: Section) -> tuple[_Unit, int]:
@@ -98,9 +105,9 @@ def _head(data: _Bytes, section: Section) -> tuple[_Unit, int]:
     least = data.number(1)
     if version >= 4:
         data.number(1)  # operations of one instruction: 1 but on VLIW machines
-    data.number(1)
+    statements = bool(data.number(1))
     base, span, count = data.number(1, signed=True), data.number(1), data.number(1)
-    unit = _Unit(version, least, base, span, [0, *(data.number(1) for _ in range(count - 1))])
+    unit = _Unit(version, least, statements, base, span, [0, *(data.number(1) for _ in range(count - 1))])
     if version == 5:
         unit.folders = [path for path, _ in _entries(data, section)]
         unit.files = [_joined(unit, path, folder) for path, folder in _entries(data, section)]
@@ -142,26 +149,28 @@ def _value(data: _Bytes, form: int, section: Section) -> str | int:
     return data.number(_SIZES[form])
 
 
-def _rows(data: _Bytes, unit: _Unit, end: int) -> Iterator[tuple[int, int, int]]:
-    """Run a unit's program: the address, the number of the file and the line of each row."""
-    address, file, line = 0, 1, 1
+def _rows(data: _Bytes, unit: _Unit, end: int) -> Iterator[tuple[int, int, int, bool]]:
+    """Run a unit's program: of each row the address, the file's number, the line, whether it begins a statement."""
+    address, file, line, is_statement = 0, 1, 1, unit.statements
     while data.at < end:
         code = data.number(1)
         if code >= len(unit.lengths):  # a special one: it advances both
             step, lines = divmod(code - len(unit.lengths), unit.span)
             address, line = address + step * unit.least, line + unit.base + lines
-            yield address, file, line
+            yield address, file, line, is_statement
         elif code == 0:
             address, is_end = _extended(data, address)
-            file, line = (1, 1) if is_end else (file, line)
+            file, line, is_statement = (1, 1, unit.statements) if is_end else (file, line, is_statement)
         elif code == _COPY:
-            yield address, file, line
+            yield address, file, line, is_statement
         elif code == _ADVANCE:
             address += data.leb() * unit.least
         elif code == _ADVANCE_LINE:
             line += data.leb(signed=True)
         elif code == _SET_FILE:
             file = data.leb()
+        elif code == _NEGATE:
+            is_statement = not is_statement
         elif code == _CONST_ADD:
             address += (255 - len(unit.lengths)) // unit.span * unit.least
         elif code == _FIXED_ADVANCE:

@@ -39,6 +39,7 @@ _SHARED = 2  # of the table of further names: start, name
 _MOST_NAMES = 100  # names of one address that are told
 _LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64, with which functions begin that may be jumped to (-fcf-protection)
 _JUMPS = {b"\xe9": struct.Struct("<i"), b"\xeb": struct.Struct("<b")}  # a near jump's byte, and how far it goes
+COLD = ".cold"  # in the name of the unlikely part that GCC puts apart from a function
 _OWN_ALIAS = ".localalias"  # by which GCC jumps to a global function, instead of to what may be defined elsewhere
 _SIZES_OF_A_JUMP = [landing + 1 + far.size for landing in (0, len(_LANDING)) for far in _JUMPS.values()]  # in bytes
 _COMPRESSED = 0x800  # SHF_COMPRESSED
@@ -79,7 +80,7 @@ class FunctionAddress:
     @property
     def is_cold(self) -> bool:
         """Whether it is the unlikely part that the compiler moved away from a function: no function of its own."""
-        return ".cold" in self.mangled
+        return COLD in self.mangled
 
 
 class Section(NamedTuple):
@@ -145,7 +146,8 @@ class Elf:
         others = self._others(start)
         is_fixed = not is_global or any(other.endswith(_OWN_ALIAS) for other in others)
         jumpers = self._jumping(start, file) if is_fixed else ()
-        written, line = self._begins.get(start, ("", 0))
+        # The table has of a part that GCC put apart where that begins, and not the function.
+        written, line = ("", 0) if COLD in name else self._begins.get(start, ("", 0))
         return FunctionAddress(self.library, "function", start, name, unit, is_global, others, jumpers, written, line)
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ OURS = ("libtorch", "libc10")  # the libraries whose functions are told
 CALL_BACK = (*OPENMP, "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
 HANDS_ON = "std::__exception_ptr::exception_ptr"  # among the parameters of what makes an error of C++ one of Python's
+HELPER = "pybind11::detail::raise_err("  # sets an error for what calls it (detail/internals.h of torch 2.6)
 THROW = "throw"
 _CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
 
@@ -57,8 +58,10 @@ def raised(told: Mapping[str, Any], message: str, cache: Path) -> dict[str, Any]
     then the last one that was thrown before is that error.
     """
     by, places = str(told["by"]), told["places"]
-    raiser = _raiser(places, cache)
-    if raiser is not None and HANDS_ON in raiser.name:
+    innermost = list(islice(_named(places, cache), 2))
+    raiser = innermost[0] if innermost else None
+    setter = innermost[-1] if raiser is not None and raiser.name.startswith(HELPER) else raiser
+    if setter is not None and HANDS_ON in setter.name:
         by, places = THROW, told.get("thrown", ())
         raiser = _raiser(places, cache)
     if raiser is None or not raiser.name:
@@ -71,14 +74,19 @@ def raised(told: Mapping[str, Any], message: str, cache: Path) -> dict[str, Any]
 
 def _raiser(places: Sequence[tuple[str, int]], cache: Path) -> CppFunction | None:
     """The innermost function on a stack that is none of C++'s own library; None if its library tells no names."""
-    place = next((place for place in places if not os.path.basename(place[0]).startswith(STANDARD)), None)
-    if place is None:
-        return None
-    try:
-        function = Elf(place[0], cache).at(place[1])
-    except (OSError, NotElf):
-        return None
-    return CppFunction(function.library, demangle(function.mangled), function.unit)
+    return next(_named(places, cache), None)
+
+
+def _named(places: Sequence[tuple[str, int]], cache: Path) -> Iterator[CppFunction]:
+    """The functions on a stack that are none of C++'s own library, innermost first, until a library tells no names."""
+    for file, address in places:
+        if os.path.basename(file).startswith(STANDARD):
+            continue
+        try:
+            function = Elf(file, cache).at(address)
+        except (OSError, NotElf):
+            return
+        yield CppFunction(function.library, demangle(function.mangled), function.unit)
 
 
 def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
