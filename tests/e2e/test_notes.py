@@ -237,7 +237,8 @@ def test_labs_run_only_where_they_are_trusted(study: Study) -> None:
     }  # fmt: skip
     assert "its value is 2, not 3" in found["a#x/wrong"]["why"]
     assert "comes earlier" in found["a#x/order"]["why"]
-    assert study.check("--run", "a")["code"] == 1
+    python = ("--python", TARGET) if TARGET else ()
+    assert study.check("--run", *python, "a")["code"] == 1
     study.put("notes/a.md", (study.folder / "notes/a.md").read_bytes() + b"\n")
     assert {one["outcome"] for one in run_labs(study, "a").values()} == {"untrusted"}
 

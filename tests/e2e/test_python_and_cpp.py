@@ -235,7 +235,11 @@ CASES = [
 if not torch_version().startswith("2.6."):  # whose Dynamo compiles otherwise each time: registries, guards that failed
     CASES.append((TENSORS, "torch.compile(lambda x: x.add(1), backend='eager')(b)"))
 # Rows of the kind of Python that are no function of torch's or of the setup: why they have no place.
-NO_FUNCTION = ("it begins here, and its end is not told", "what is below ran inside this call")
+NO_FUNCTION = (
+    "it begins here, and its end is not told",
+    "what is below ran inside this call",
+    "no recorder saw its function",
+)
 Chain = list[tuple[str, str]]  # what is around a Python function and the function itself, outermost first
 
 
