@@ -318,8 +318,8 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
 def _foreign(call: UserCall, children: tuple[Claim, ...], *, is_entered: bool = True) -> Claim:
     """A call of something that is not torch's and called what is inside in turn: Python's own sum, a class of yours."""
     is_called = call.callable.kind != "uncallable"
-    below = ": what is below ran inside this call" if children else ""
-    why = f"no recorder saw its function{below}" if is_entered else NOT_ENTERED
+    what_ran = ": what is below ran inside this call" if children else ""
+    why = f"no recorder saw its function{what_ran}" if is_entered else NOT_ENTERED
     hop = Hop(
         id=0,
         kind="python",
