@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ptexplore.model.places import Runtime
-from tests.harness import Cli, InProcess, Result
+from tests.harness import TARGET, Cli, InProcess, Result, torch_version
 from tests.torch_says import torch_says
 
 torch = pytest.importorskip("torch")
@@ -184,6 +184,7 @@ def test_that_processes_ran_something_is_said(cli: Cli) -> None:
     for workers in (0, 1):
         result = cli("trace", "next(iter(data)).sum()", "--setup", setup.format(workers), "--no-native", "--json")
         told = [finding["text"] for finding in result.data["findings"] if finding["kind"] == "cut"]
+        told = [text for text in told if "this torch's profiler records only one" not in text]  # of threads
         assert told == ["processes were started: what they ran is not recorded"] * workers
         assert ("aten::stack" in operators(result)) == (workers == 0)
     started = cli("trace", "a.add(__import__('subprocess').call('true'))", "--no-native", "--json")
@@ -374,8 +375,10 @@ LEFT_ON = {
 @pytest.mark.parametrize("left", LEFT_ON)
 def test_what_the_expression_leaves_on_is_off_when_it_is_run_again(cli: Cli, left: str) -> None:
     """The run that is shown calls what plain Python calls, which evaluates it once in a process of its own."""
+    if left == "a dispatch mode" and torch_version().startswith("2.6."):
+        pytest.skip("this torch ends plain Python by SIGSEGV where the same runs twice, or as it exits")
     told = subprocess.run(
-        [sys.executable, "-c", PLAINLY, COUNTING, LEFT_ON[left]], capture_output=True, text=True, check=True
+        [TARGET or sys.executable, "-c", PLAINLY, COUNTING, LEFT_ON[left]], capture_output=True, text=True, check=True
     )
     called, dtype, needs_grad = json.loads(told.stdout)
     setup = ("--setup", COUNTING, "--var", "a=torch.ones(3, 3)")
