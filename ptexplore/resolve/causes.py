@@ -49,6 +49,20 @@ UNUSED = {
     ),
 }
 
+# AT_DISPATCH_SWITCH of ATen/Dispatch.h raises it, with the name of the ScalarType (c10/core/ScalarType.h).
+NO_CODE = (
+    "the kernel that is named has no code for this dtype: the list of dtypes that it is compiled for (AT_DISPATCH_…)"
+    " does not have it"
+)
+# What has code instead, by what the dtype is that has none: a kernel of numbers of one kind is none of the other's.
+OTHER_DTYPES = {
+    "(?:Bool|Byte|Char|U?Int|Short|Long|UInt\\d+)": "convert to a dtype that it takes (x.float()), or another operator",
+    "(?:Half|BFloat16|Float[48]\\w+)": "convert to a dtype that it takes (x.float()), or another operator",
+    "(?:Float|Double)": "convert to a dtype that it takes (x.long(), if it is for integers), or another operator",
+    "Complex\\w+": "compute with real numbers (x.real, x.imag, x.abs(), torch.view_as_real(x)), or another operator",
+    "\\w+": "convert to a dtype that it takes, or another operator",
+}
+
 RULES = (
     CauseRule(
         re.compile(r"differentiated Tensors? (?:at index \d+ )?appears to not have been used in the graph"),
@@ -182,13 +196,9 @@ RULES = (
             "make all of them inside the same FakeTensorMode, or FakeTensorMode(allow_non_fake_inputs=True)",
         ),
     ),
-    CauseRule(
-        re.compile(r""""[\w:<>]+" not implemented for '\w+'"""),  # AT_DISPATCH_SWITCH of ATen/Dispatch.h
-        Cause(
-            "the kernel that is named has no code for this dtype: the list of dtypes that it is compiled for"
-            " (AT_DISPATCH_…) does not have it",
-            "convert to a dtype that it takes (x.float(), x.long()), or another operator",
-        ),
+    *(
+        CauseRule(re.compile(rf""""[\w:<>]+" not implemented for '{named}'"""), Cause(NO_CODE, remedy))
+        for named, remedy in OTHER_DTYPES.items()
     ),
     CauseRule(
         re.compile(r"functions with out=\.\.\. arguments don't support automatic differentiation"),
