@@ -458,6 +458,7 @@ class _Around:
     recording: bool = True  # whether a graph may be recorded: not in backward, of which no graph was asked for
     depth: int = 0  # how many operators that is inside of
     thread: int = 0  # the thread that runs it: 0 is the expression's
+    foreign: bool = False  # the expression's own call of what no recorder saw: Python's len(), a class of yours
 
     @property
     def is_torchs(self) -> bool:
@@ -626,9 +627,13 @@ class _Steps:
     def _is_idle(self, hop: Hop, around: _Around) -> bool:
         """Whether a function of Python ran no operator or node, launched nothing, and no error left it: a helper.
 
-        A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression.
+        A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression, also
+        by way of a function that no recorder saw (`len(x)`).
         """
-        if hop.id in self.top and is_yours(hop):
+        is_top = hop.id in self.top and hop.kind == "python"
+        if is_top and (is_yours(hop) or self.inside[hop.id].has_yours):
+            return False
+        if around.foreign and is_yours(hop):
             return False
         holds_yours = hop.kind == "binding" and self.inside[hop.id].has_yours
         if holds_yours or (around.is_torchs and (is_yours(hop) or self.inside[hop.id].has_yours)):
@@ -727,7 +732,7 @@ class _Steps:
                 hop,
                 f"{native.called_in_python(hop)}{levels}",
                 _holding(kind, *self.held.get(hop.id, (0, 0))),
-                replace(around, recording=True),
+                replace(around, recording=True, foreign=hop.id in self.top and hop.source.line is None),
             )
             made.opened, made.is_unseen = kind, hop.source.line is None
             return made

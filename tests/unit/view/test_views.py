@@ -518,6 +518,20 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     assert maker.without_rows([python]) == ("no row: 1 of 1 operator calls; the view operators lists them",)
 
 
+def test_a_function_of_yours_that_the_expression_comes_to_by_python_s_own_has_a_row() -> None:
+    """`x.sum() + len(ema)`: what no recorder saw the function of is shown with yours in it, though neither computes."""
+    at = ref(4, precision="unknown", reason="outside torch: /mine.py")
+    yours = Hop(30, "python", "EMA.__len__", "observed", replace(at, layer=None, path=None), children=())
+    nothing = SourceRef(None, None, None, "unknown", reason="no recorder saw its function")
+    called = Hop(20, "python", "len", "observed", nothing, children=(yours,))
+    trail = a_trail(an_operator(50, "aten::sum"), called)
+    names = [row.name for row in view(trail, Options(view="path")).table]
+    assert names.index("len()") + 1 == names.index("EMA.__len__()")
+    helper = replace(called, id=60, children=(replace(yours, id=61, source=ref(5)),))
+    without = view(a_trail(an_operator(50, "aten::sum"), helper), Options(view="path")).table
+    assert "len()" not in [row.name for row in without]
+
+
 def test_rows_that_stand_for_several_calls_leave_none_of_them_out() -> None:
     """Equal neighbours are one row, and a row "… more" names how many it is for."""
     equal = view(a_trail(*(replace(an_operator(10), id=100 + n) for n in range(8))), Options(view="path"))
