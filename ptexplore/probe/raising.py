@@ -52,7 +52,7 @@ class Raised(Exception):
             "module": module_of(self.error),
             "by_raise": bool(steps) and _raises(steps[-1]),
             "before": list(errors_before(self.error)),
-            "getter": failed_getter(self.error, frames),
+            "getter": failed_getter(self.error, steps),
             "unused": unused_input(text_of(self.error), (step.tb_frame for step in steps)),
             **({"by": self.error.by, "cpp": self.error.cpp} if isinstance(self.error, Ended) else {}),
         }
@@ -142,13 +142,14 @@ def near_names(error: BaseException) -> list[str]:
         return []
 
 
-def failed_getter(error: BaseException, frames: Sequence[dict[str, Any]]) -> dict[str, str] | None:
+def failed_getter(error: BaseException, steps: Sequence[TracebackType]) -> dict[str, str] | None:
     """The attribute that a class has and whose getter raised an AttributeError, if its `__getattr__` raised this one.
 
     Python drops the getter's error and asks `__getattr__` ("object.__getattribute__" of its reference), as every
-    nn.Module has it. None for any other error.
+    nn.Module has it. `steps` are those of its traceback. None for any other error.
     """
-    if not issubclass(type(error), AttributeError) or not frames or frames[-1]["function"] != "__getattr__":
+    by_getattr = bool(steps) and steps[-1].tb_frame.f_code.co_name == "__getattr__"
+    if not by_getattr or not issubclass(type(error), AttributeError):
         return None
     try:
         owner = type(error.obj)  # type: ignore[attr-defined]

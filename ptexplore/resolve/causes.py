@@ -54,13 +54,14 @@ NO_CODE = (
     "the kernel that is named has no code for this dtype: the list of dtypes that it is compiled for (AT_DISPATCH_…)"
     " does not have it"
 )
-# What has code instead, by what the dtype is that has none: a kernel of numbers of one kind is none of the other's.
+# What has code instead, by the names of the dtypes that have none: a kernel for numbers of one kind is for no others.
 OTHER_DTYPES = {
-    "(?:Bool|Byte|Char|U?Int|Short|Long|UInt\\d+)": "convert to a dtype that it takes (x.float()), or another operator",
-    "(?:Half|BFloat16|Float[48]\\w+)": "convert to a dtype that it takes (x.float()), or another operator",
-    "(?:Float|Double)": "convert to a dtype that it takes (x.long(), if it is for integers), or another operator",
-    "Complex\\w+": "compute with real numbers (x.real, x.imag, x.abs(), torch.view_as_real(x)), or another operator",
-    "\\w+": "convert to a dtype that it takes, or another operator",
+    r"(?:Float|Double)": "convert to a dtype that it takes (x.long(), if it is for integers), or another operator",
+    r"Complex\w+": "compute with real numbers (x.real, x.imag, x.abs(), torch.view_as_real(x)), or another operator",
+    r"(?:Bool|Byte|Char|U?Int\d*|Short|Long|Half|BFloat16|Float[48]\w+)": (
+        "convert to a dtype that it takes (x.float()), or another operator"
+    ),
+    r"\w+": "convert to a dtype that it takes, or another operator",
 }
 
 RULES = (

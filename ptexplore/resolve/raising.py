@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
@@ -382,15 +382,11 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def _certain(claims: Sequence[Claim]) -> Plan:
     """What of the last operator call, and of those around it, is certain: what does not follow from their first key.
 
-    Of one behind which the engine went on to a node all is: what an error leaves goes on to none
-    (Engine::thread_main of torch/csrc/autograd/engine.cpp).
+    Of one behind which the engine went on to a node all is: an error makes it go on to none
+    (Engine::thread_main of torch/csrc/autograd/engine.cpp). What is around that node may have been left then.
     """
-    walked = list(walk(claims))
-    last = next((claim for claim in reversed(walked) if claim.hop.kind == "op"), None)
-    inside = set(map(id, walk((last,)))) if last is not None else set()
-    later = dropwhile(lambda claim: claim is not last, walked)
-    if any(claim.event.type in RUN_BY_ENGINE and id(claim) not in inside for claim in later):
-        return {}
+    begun = (claim for claim in walk(claims) if claim.hop.kind == "op" or claim.event.type in RUN_BY_ENGINE)
+    last = next(reversed(list(begun)), None)
     around = _operators_left(claims, last)
     return {claim.event.event: (1, frozenset[str]() if claim is last else None) for claim in around}
 

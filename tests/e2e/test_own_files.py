@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness import TARGET, Cli, InProcess
+from tests.torch_says import torch_says
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.e2e
@@ -278,6 +279,34 @@ def test_what_backward_calls_of_yours_has_a_row_among_the_parts(
             told[name if name in truth else f"Twice.{name}"] = line[ops - 2 : ops + 3].strip()
     assert told == truth, shown
     assert "in no row" not in shown
+
+
+MODE = """
+from torch.utils._python_dispatch import TorchDispatchMode
+class Mine(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        r = func(*args, **(kwargs or {}))
+        return r.clone().neg().neg() if func is torch.ops.aten.mul.Tensor else r
+"""
+
+
+def test_what_an_operator_of_a_node_calls_back_is_in_that_operators_figures(cli: Cli) -> None:
+    """A mode's function runs inside of the operators that a node calls: its own calls are none of the node's."""
+    code = f"""
+x = torch.ones(3, requires_grad=True)
+{MODE}
+with Mine():
+    y = (x * x).sum()
+    with torch.autograd.profiler.profile() as seen:
+        y.backward()
+(node,) = (event for event in seen.function_events if event.name == "MulBackward0")
+print(json.dumps(sum(inner.name.startswith("aten::") for inner in node.cpu_children)))
+"""
+    given = ("--setup", MODE, "--with", "Mine()", "--var", "x=torch.ones(3)", "--grad", "--no-native")
+    shown = cli("trace", "(x * x).sum().backward()", *given, "--view", "modules", env={"COLUMNS": "160"}).out
+    rows = {re.split("[├└] ", line)[-1].split("  ")[0]: line.split()[0] for line in shown.splitlines() if "├" in line}
+    assert rows["MulBackward0"] == str(torch_says(code)), shown
+    assert "__torch_dispatch__()" not in rows
 
 
 GETTERS = """

@@ -194,8 +194,13 @@ class _Gathering:
             self.recorders[hop.sequence] = owner, None, 0
             for part in owner.outwards():
                 part.saved += hop.saved or 0
-        self.add_own(owner, hop)
         inside_of_torch = not is_mine and (inside_of_torch or hop.kind in ("python", "binding", "op"))
+        yield self.body(hop, owner, inside_of_torch=inside_of_torch)
+
+    def body(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> Unrolling[None]:
+        """Count what a hop did itself, and all inside of it, for its owner."""
+        if hop.instructions is not None and self.unit == "instructions":
+            self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
         for child in hop.children:
             is_hook = owner.kind == "module" and hop.source.path == CALLS_MODULES and child.name != FORWARD
             yield self.take(child, owner, inside_of_torch=inside_of_torch, by_module=is_hook)
@@ -244,11 +249,6 @@ class _Gathering:
         source = place_of(forward) if forward is not None and forward.name == FORWARD else None
         name = module.name if module.name else module.bound or ""
         return self.part(outer, "module", name, module.type, source, module.root, module.name)
-
-    def add_own(self, owner: _Gathered, hop: Hop) -> None:
-        """Count what a hop did itself, without what is inside of it."""
-        if hop.instructions is not None and self.unit == "instructions":
-            self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
 
     def add(self, owner: _Gathered, cost: int) -> None:
         """Count a cost for a part and those around it."""
@@ -301,14 +301,17 @@ class _Gathering:
 
     def called_back(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
         """Count a call of Python that backward made, with all inside of it."""
-        part = self.module(hop, owner) if hop.module is not None else self.call(hop, owner)
-        self.add_own(part, hop)
-        for child in hop.children:
-            yield self.take(child, part, inside_of_torch=hop.module is not None)
+        is_module = hop.module is not None
+        part = self.module(hop, owner) if is_module else self.call(hop, owner)
+        yield self.body(hop, part, inside_of_torch=is_module)
 
     def one_of_backward(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
         """Count a node, or an operator beside nodes; what a node called back is counted for itself."""
-        called_back = list(outermost(hop.children, self.is_called_back)) if hop.kind == "node" else []
+        # What an operator calls back (a subclass's Python, a mode's) is in that operator's own figures.
+        inside = outermost(
+            hop.children if hop.kind == "node" else (), lambda h: h.kind == "op" or self.is_called_back(h)
+        )
+        called_back = [inner for inner in inside if inner.kind != "op"]
         cost = self.cost(hop)
         own_cost = cost - sum(self.cost(inner) for inner in called_back)
         name = _node(hop) if hop.kind == "node" else native.operator_name(hop)

@@ -630,10 +630,8 @@ class _Steps:
         A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression, also
         by way of a function that no recorder saw (`len(x)`).
         """
-        is_top = hop.id in self.top and hop.kind == "python"
-        if is_top and (is_yours(hop) or self.inside[hop.id].has_yours):
-            return False
-        if around.foreign and is_yours(hop):
+        is_of_expression = (hop.id in self.top and hop.kind == "python") or around.foreign
+        if is_of_expression and (is_yours(hop) or self.inside[hop.id].has_yours):
             return False
         holds_yours = hop.kind == "binding" and self.inside[hop.id].has_yours
         if holds_yours or (around.is_torchs and (is_yours(hop) or self.inside[hop.id].has_yours)):

@@ -134,6 +134,18 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
 }
 
 
+def test_a_dtype_that_a_kernel_has_no_code_for_is_not_advised() -> None:
+    for case, unfit in (
+        ("floats where integers are meant", "x.float()"),
+        ("integers where floats are meant", "x.long()"),
+    ):
+        with pytest.raises(NotImplementedError) as caught:
+            RAISING[case][0]()
+        cause = cause_of(str(caught.value))
+        assert cause is not None
+        assert unfit not in cause.remedy
+
+
 def graph_of(case: str) -> tuple[Any, Any]:
     x, other = ones(3, requires_grad=True), ones(3, requires_grad=True)
     result = (x * 2).sum()

@@ -45,7 +45,7 @@ from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace import native
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
-from ptexplore.view.trace.path import EVALUATES_IT, MOST, _Steps, keys_of
+from ptexplore.view.trace.path import MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.view.trace.screen import everything
@@ -502,7 +502,6 @@ def test_a_binding_that_no_frame_is_named_by_counts_what_ran_in_it() -> None:
     row = next(row for row in page.table if row.name == "torch.Tensor.imag")
     assert row.share == pytest.approx(0.03)
     assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
-    assert next(row.own for row in page.table if row.what == EVALUATES_IT) in (None, pytest.approx(0))
 
 
 def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
