@@ -16,13 +16,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ptexplore.safe_text import clean, clean_json
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+_T = TypeVar("_T")
 
 PARENT = "PTEXPLORE_PARENT"  # names the variable that tells a child who started it
 ROOM = "PTEXPLORE_ROOM"  # and the one that fills the environment up, so that a child's stack begins at the same address
@@ -67,8 +72,8 @@ def starting_workers() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def ending_workers() -> Iterator[None]:
-    """What multiprocessing starts in this block is ended where an error or Ctrl-C ends the block.
+def ending_workers(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """The workers that `pool` starts in this block are ended where an error or Ctrl-C ends the block.
 
     A pool waits for what its workers are at, which may take many seconds, and nobody wants that any more.
     """
@@ -80,7 +85,25 @@ def ending_workers() -> Iterator[None]:
     except BaseException:  # GeneratorExit too: whoever asked wants no more
         for worker in set(multiprocessing.active_children()) - before:
             worker.kill()
+        # One may have written half an answer. The pool waits for the rest until nobody can write it, and we could.
+        pool._result_queue._writer.close()  # type: ignore[attr-defined]  # it has no public name
         raise
+
+
+def as_done(futures: Iterable[Future[_T]]) -> Iterator[Future[_T]]:
+    """Each of the futures when it is done.
+
+    `concurrent.futures.as_completed` takes the lock of each; one that Ctrl-C leaves taken stops the pool for ever.
+    """
+    from queue import SimpleQueue
+
+    done: SimpleQueue[Future[_T]] = SimpleQueue()
+    count = 0
+    for future in futures:
+        future.add_done_callback(done.put)
+        count += 1
+    for _ in range(count):
+        yield done.get()
 
 
 def end_with_parent(last: Callable[[], None] = lambda: None) -> None:

@@ -11,7 +11,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +24,7 @@ from ptexplore.cpp.text import Text, Words
 from ptexplore.errors import PtexploreError
 from ptexplore.index.budgets import OverBudget, budget, limit_memory, too_deep
 from ptexplore.model.symbols import Dialect, FileRecords, RefLines, Symbol, ref_lines
-from ptexplore.processes import end_with_parent, ending_workers, starting_workers
+from ptexplore.processes import as_done, end_with_parent, ending_workers, starting_workers
 from ptexplore.source import canonical
 from ptexplore.source.listing import is_unicode
 from ptexplore.source.tree import LARGEST
@@ -184,7 +184,7 @@ def _in_pool(
     undone: list[_Batch] = []
     with starting_workers():  # its queues start a process of their own
         pool = ProcessPoolExecutor(jobs, context, _begin, (str(folder),))
-    with pool, ending_workers():
+    with pool, ending_workers(pool):
         pending: dict[Future[list[_R]], _Batch] = {}
         for begun in todo:
             with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
@@ -193,7 +193,7 @@ def _in_pool(
                         pending[pool.submit(_read_batch, read, batch.tasks, batch.table)] = batch
                     except BrokenProcessPool:
                         undone.append(batch)
-        for done in as_completed(list(pending)):
+        for done in as_done(pending):
             batch = pending.pop(done)
             try:
                 made = done.result()

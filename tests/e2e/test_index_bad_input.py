@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
+from ptexplore.processes import ending_workers
 from tests import small_source
 from tests.harness import THOROUGH, Cli
 
@@ -185,6 +189,26 @@ def test_interrupted(tmp_path: Path) -> None:
     assert process.returncode == 130, err
     assert b"Traceback" not in err
     assert cli(*ARGUMENTS).code == 0
+
+
+def half_an_answer(begun: Path) -> None:
+    """What a worker writes that is ended while it answers: how long its answer is, and not all of it."""
+    frame = sys._getframe()
+    while "result_queue" not in frame.f_locals:
+        assert frame.f_back is not None
+        frame = frame.f_back
+    os.write(frame.f_locals["result_queue"]._writer.fileno(), struct.pack("!i", 1000) + b"not all")
+    begun.touch()
+    time.sleep(600)
+
+
+def test_a_worker_that_is_ended_within_its_answer_stops_nobody(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    with pytest.raises(KeyboardInterrupt), ProcessPoolExecutor(1, get_context("fork")) as pool, ending_workers(pool):
+        pool.submit(half_an_answer, begun)
+        while not begun.exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
 
 
 # --- damaged, shared, full ----------------------------------------------------------------------

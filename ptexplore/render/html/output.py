@@ -13,7 +13,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.locations import site_file
-from ptexplore.processes import end_with_parent, ending_workers
+from ptexplore.processes import as_done, end_with_parent, ending_workers
 from ptexplore.render.html.svg import MARK
 from ptexplore.safe_text import clean_document, is_clean
 from ptexplore.source.progress import Progress
@@ -462,10 +462,10 @@ def _made(
         return
     context = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(jobs, context, partial(_begin, works)) as pool, ending_workers():
+        with ProcessPoolExecutor(jobs, context, partial(_begin, works)) as pool, ending_workers(pool):
             waiting = {pool.submit(_call, number, tasks): (number, len(tasks)) for number, tasks in batches}
             meanwhile()
-            for future in as_completed(waiting):
+            for future in as_done(waiting):
                 yield *waiting.pop(future), future.result()
     except BrokenProcessPool as error:
         why = "the system may have ended it for want of memory"
