@@ -14,7 +14,9 @@ from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Finding, StubRef
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.native.conclude import DEEPEST, INLINED
+from ptexplore.resolve.native import conclude
+from ptexplore.resolve.native import join as join_module
+from ptexplore.resolve.native.conclude import INLINED
 from ptexplore.resolve.native.join import Matchable, join, same_calls
 from ptexplore.resolve.places.precision import unknown
 from tests.unit.conftest import ATEN
@@ -501,14 +503,19 @@ def test_without_a_number_the_call_with_as_many_inside_is_meant(small: Small) ->
     assert [one.hop.instructions is not None for one in outer] == [True, True, False]
 
 
-def test_calls_nested_deeper_than_can_be_shown_are_cut_and_their_operators_stay(small: Small) -> None:
+def test_calls_nested_deeper_than_can_be_shown_are_cut_and_their_operators_stay(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The operator ran below the last level that is shown: its own event still says that it ran."""
-    deep = "\n".join(" " * level + f"f{level}(int)" for level in range(DEEPEST + 5))
-    text = f"{deep}\n{' ' * (DEEPEST + 5)}{ENTRY}\n"
+    deepest = 1500  # deeper than Python's own limit, and read in a second: 15,000 levels take a minute
+    for module in (conclude, join_module):
+        monkeypatch.setattr(module, "DEEPEST", deepest)
+    deep = "\n".join(" " * level + f"f{level}(int)" for level in range(deepest + 5))
+    text = f"{deep}\n{' ' * (deepest + 5)}{ENTRY}\n"
     claims, findings = stepped(small, text, blend())
     (call,) = [one for one in claims if one.hop.kind == "op"]
     assert (call.hop.op, call.hop.instructions) == (OP, None)
-    assert [one.text for one in findings] == [f"calls nested deeper than {DEEPEST} are not shown"]
+    assert [one.text for one in findings] == [f"calls nested deeper than {deepest} are not shown"]
 
 
 def test_nothing_stepped_changes_nothing(small: Small) -> None:
