@@ -315,3 +315,12 @@ def hashes(root: Path) -> dict[str, str]:
         for file in sorted(root.rglob("*"))
         if file.is_file()
     }
+
+
+def codes(reasons: object) -> set[str]:
+    """The codes of reasons, as a Trail's JSON has them, and of all that they follow from."""
+    if isinstance(reasons, list):
+        return set().union(*map(codes, reasons))
+    if not isinstance(reasons, dict):
+        return set()
+    return {str(reasons["code"])}.union(*map(codes, reasons.values()))

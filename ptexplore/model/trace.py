@@ -14,11 +14,12 @@ from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import Program
+from ptexplore.model.reasons import AnyReason
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
 STEPPED_OF_A_SCRIPT = 10_000_000  # instructions, where nothing else was asked for
-TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only added
+TRAIL_FORMAT = 3  # of saved sessions and Trails; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class TraceOptions:
 class Session:
     """One capture: saved and reloaded as JSON, shown anywhere, never executed."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 2
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 3
     expression: str  # as typed
     torch: TorchInfo  # the torch that ran
     bound: tuple[BoundName, ...]  # what each name was bound to
@@ -152,11 +153,11 @@ class Dispatch:
     tls_include: str | None = None  # the thread-local include set
     tls_exclude: str | None = None  # the thread-local exclude set
     tls_observed: bool | None = None  # whether the thread-local sets were read right there
-    tls_why: str | None = None  # what changed the thread-local sets since they were read
-    redispatch: str | None = None  # at a further key: how the kernel before it calls on
+    tls_why: AnyReason | None = None  # what changed the thread-local sets since they were read
+    redispatch: AnyReason | None = None  # at a further key: how the kernel before it calls on
     observed_raw: str | None = None  # the set that the native pass read from a register
     unread: tuple[str, ...] = ()  # the arguments whose sets are not known
-    unread_why: str | None = None  # why they are not known
+    unread_why: AnyReason | None = None  # why they are not known
     assumed: tuple[str, ...] = ()  # the arguments that nobody read: their sets follow from device and layout
     wrapped: Mapping[str, tuple[str, ...]] | None = None  # by argument: the sets of what it wraps, outermost first
     transforms: tuple[TransformLayer, ...] = ()  # the function transforms that are on, outermost first
@@ -526,7 +527,7 @@ class HopFacts:
     library: LibraryEntry | None = None  # of a call into oneDNN or MKL that the library told of
     launch: LaunchRef | None = None  # of a `launch`
     caught: HopError | None = None  # of an `op` or `binding`: the error that it made, or that left it, and was caught
-    why: tuple[str, ...] = ()  # sentences: why this step was concluded
+    why: tuple[AnyReason, ...] = ()  # why this step was concluded
     evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
     notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`
     unknown_order: bool = False  # whether its place among the steps beside it that nothing saw is not known
@@ -575,7 +576,7 @@ class HopRow(HopFacts):
 class TrailFacts:
     """Everything that a Trail says, but for its steps."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 2
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 3
     expression: str  # as typed
     bound: tuple[BoundName, ...]  # what each name was bound to
     torch: TorchInfo  # the torch that ran

@@ -13,6 +13,16 @@ from typing import Literal
 from ptexplore.model.observed import Event, GraphNode, KeptForBackward, RaisedError, records
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import (
+    AccumulatesGradient,
+    EngineAtNode,
+    EntriesMakeNode,
+    EventsEnd,
+    FormulaCalls,
+    HeldByGraph,
+    MadeByCall,
+    Reason,
+)
 from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.dispatch.schema import arguments
@@ -117,7 +127,7 @@ def _forward_kernel(
         op=claim.hop.op,
         derivative=entry,
         evidence=(node.observation,),
-        why=("the result's graph holds this node, with the sequence number of this call",),
+        why=(HeldByGraph(),),
         node=NodeRef(recorded=True),
     )
     return replace(claim, children=(Claim(hop=hop), *claim.children))
@@ -130,7 +140,7 @@ def _backward_node(
     if name == ACCUMULATE:
         declared = context.lookup.declaration(f"{ACCUMULATE}::apply")
         source = context.lookup.definition(f"{ACCUMULATE}::apply")
-        return claim.but(replace(claim.hop, source=source, declaration=declared), "leaves accumulate their gradient")
+        return claim.but(replace(claim.hop, source=source, declaration=declared), AccumulatesGradient())
     derivatives, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
     source = in_runtime(context.tree, *apply) if apply else _other_node(context, name)
@@ -158,10 +168,10 @@ def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
     node = claim.hop.name
     cut = any(seen.kind == "cut" and seen.recorder in ("ops", "frames") for seen in context.session.observations)
     if cut and claim.event.observation == context.base[-1].observation:
-        return claim.but(claim.hop, f"the profiler's events end here: whether {node} ran is not known")
+        return claim.but(claim.hop, EventsEnd(node))
     source = context.lookup.definition(EVALUATE)
     hop = replace(claim.hop, name=EVALUATE, source=source, node=NodeRef(reached=node, failed=failed))
-    return claim.but(hop, f"the profiler recorded the engine at {node}, and no call of its apply")
+    return claim.but(hop, EngineAtNode(node))
 
 
 def _engines_left(context: Context) -> frozenset[int]:
@@ -191,13 +201,13 @@ def _other_node(context: Context, name: str) -> SourceRef:
 
 def _derivatives(
     context: Context, claim: Claim, forward: Mapping[int, list[Claim]]
-) -> tuple[list[Derivative], tuple[str, ...]]:
+) -> tuple[list[Derivative], tuple[Reason, ...]]:
     """The derivatives.yaml entry of the forward call that made this node; else every entry that makes such a node."""
     made = _maker(context, forward, -1 if claim.event.sequence is None else claim.event.sequence, claim.hop.name)
     if made is not None:
-        return [made[1]], (f"made by the call of {made[0].hop.op}, which has the same sequence number",)
+        return [made[1]], (MadeByCall(made[0].hop.op or ""),)
     derivatives = context.store.derivative_of_node(claim.hop.name)
-    return derivatives, (f"{len(derivatives)} entries of derivatives.yaml make this node",) if derivatives else ()
+    return derivatives, (EntriesMakeNode(len(derivatives)),) if derivatives else ()
 
 
 def _entry(context: Context, derivative: Derivative) -> DerivativeRef:
@@ -280,7 +290,7 @@ def _formulas(context: Context, node: Claim, derivative: Derivative, entry: Deri
             op=derivative.op,
             declaration=declared,
             evidence=node.hop.evidence,
-            why=(f"the formula at {derivative.path}:{lines} calls it where that input needs a gradient",),
+            why=(FormulaCalls(f"{derivative.path}:{lines}"),),
         )
         claims.append(Claim(hop=hop))
     return tuple(claims)

@@ -25,6 +25,7 @@ from ptexplore.model.observed import (
 )
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import Reason
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Finding, Hop, Session, walk
 from ptexplore.resolve.keyset import BACKENDS, KeySets
@@ -46,7 +47,7 @@ class Claim:
     children: tuple[Claim, ...] = ()
     by_callback: bool = False  # a Python function called it that C++ called, and that no row shows
 
-    def but(self, hop: Hop, *why: str) -> Claim:
+    def but(self, hop: Hop, *why: Reason) -> Claim:
         """The same claim with a changed hop, and with reasons added."""
         return replace(self, hop=replace(hop, why=hop.why + why))
 

@@ -27,6 +27,7 @@ from ptexplore.model.observed import (
     operators,
     records,
 )
+from ptexplore.model.reasons import OperatorSyntax, Reason, SlotByName, ThroughPython, WhichCall
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
@@ -52,7 +53,6 @@ NO_SOURCE = {
     "engine": "the engine reached a node and did not run it",
 }
 
-WHICH_CALL = "a loop calls this part of the expression again and again: it may have run at the end of the call before"
 NOT_ENTERED = "its body did not begin: the error's traceback has no frame of it"
 TENSOR_SYNTAX = ("slot", "method", "attribute")
 
@@ -276,7 +276,7 @@ def _goes_on(call: UserCall, to_come: frozenset[int], ran: _Ran, *, repeats: boo
 def _doubted(group: Sequence[Claim]) -> list[Claim]:
     """What a call ran, where the call before, of the same part, may have run what comes before the first operator."""
     before = list(takewhile(lambda claim: not any(inner.event.is_operator for inner in claim.walk()), group))
-    return [*(claim.but(claim.hop, WHICH_CALL) for claim in before), *group[len(before) :]]
+    return [*(claim.but(claim.hop, WhichCall()) for claim in before), *group[len(before) :]]
 
 
 def _is_skipped(call: UserCall, numbers: frozenset[int], ran: _Ran) -> bool:
@@ -363,11 +363,11 @@ def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
     target = call.callable
     name = (target.qualname or target.method or "").rpartition(".")[2]
-    why = f"`{call.source}` is {call.syntax} syntax: Python looks {name} up on the operand's type"
+    why: Reason = OperatorSyntax(call.source, call.syntax, name)
     if target.through is not None:
-        why = f"`{call.source}`: Python's {target.through} looks {name} up on the operand's type"
+        why = ThroughPython(call.source, target.through, name)
     elif call.syntax == "call":
-        why = f"`{call.source}` calls {name} by its name; Python tells no profile function of such a call"
+        why = SlotByName(call.source, name)
     hop = Hop(
         id=0,
         kind="binding",

@@ -14,6 +14,7 @@ from msgspec import structs
 from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath
+from ptexplore.model.reasons import RowOfTable, TableNames
 from ptexplore.model.trace import BindingRef, PythonCall
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
@@ -125,7 +126,7 @@ def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Cla
         return claim.but(replace(claim.hop, source=unknown(_others(table) or context.lookup.no_text)))
     name, entry, source = row
     hop = replace(claim.hop, name=name, source=source, binding=BindingRef(claim.hop.name, entry))
-    return claim.but(hop, f"the table at {entry.path}:{entry.line} names {name}")
+    return claim.but(hop, TableNames(f"{entry.path}:{entry.line}", name))
 
 
 def _getter(context: Context, name: str) -> tuple[str, SourceRef, SourceRef] | None:
@@ -196,7 +197,7 @@ def _called_functional(source: str) -> str | None:
 def _generated(context: Context, claim: Claim, row: Binding) -> Claim:
     """A builtin of a PyMethodDef table in a generated file."""
     source = in_runtime(context.tree, row.path, row.line, row.end_line)
-    reason = f"the {row.table} table's row for {row.name}, {row.path}:{row.entry_line}, names {row.c_function}"
+    reason = RowOfTable(row.table, row.name, f"{row.path}:{row.entry_line}", row.c_function)
     entry = SourceRef(row.path, row.entry_line, source.layer, source.precision)
     binding = _assigned(context, claim, BindingRef(claim.hop.name, entry))
     return claim.but(

@@ -28,6 +28,15 @@ from ptexplore.model.observed import (
     records,
 )
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import (
+    AfterError,
+    FunctorNames,
+    KeyNotKnown,
+    LeftByException,
+    MadeError,
+    OnStack,
+    Reason,
+)
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
     Cause,
@@ -49,7 +58,6 @@ from ptexplore.resolve.causes import cause_of, cause_of_getter, cause_of_unused
 from ptexplore.resolve.claims import Claim, Context, replaced
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
-from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.error_message import (
     NO_KERNEL,
     condition_at,
@@ -85,14 +93,10 @@ LIST_NOT_TOLD = "not told (a list of optional tensors)"
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
-LEFT_BY = "an exception left this call: which kernels of the operator that raised were come to is not known"
-MADE_ERROR = "it made an error, which was caught: which of its kernels were come to is not known"
-AFTER_ERROR = "an exception left what called it, maybe from here"
 RUN_BY_ENGINE = ("engine", "node")  # the types of events of what the engine runs
 NOT_TORCHS = "a function of {}, which is not torch's"
 TORCHS = ("libtorch", "libc10")  # how the libraries' names begin
 UNSEEN = "not known: no function of torch's C++ was seen to raise it (Python itself, or a builtin, may have)"
-ON_STACK = "C++'s stack held it when the error was thrown"
 
 
 # Of a call, by its event's number: how many of its keys were come to, and which functions of the last one's kernel.
@@ -411,7 +415,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
             return made
         error = claim.event.error
         caught = HopError(error.words, _made_at(context, error.file, error.line)) if error is not None else HopError()
-        why = () if is_stepped else (LEFT_BY if claim.event.raised else MADE_ERROR,)
+        why = () if is_stepped else (LeftByException() if claim.event.raised else MadeError(),)
         return made.but(replace(made.hop, caught=caught), *why)
 
     claims = folded(claims, told)
@@ -554,7 +558,7 @@ def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim |
         hop = claim.hop
         if hop.kind not in ("kernel", "impl") or hop.status == "observed" or hop.name not in names:
             return claim
-        return claim.but(replace(hop, status="observed", evidence=(*hop.evidence, thrown.observation)), ON_STACK)
+        return claim.but(replace(hop, status="observed", evidence=(*hop.evidence, thrown.observation)), OnStack())
 
     return unrolled(each(map(seen, claims))) if step is not None else claims
 
@@ -572,7 +576,7 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
     source = sites.named(named, linkage) if is_torchs else unknown(NOT_TORCHS.format(function.library))
     hop = Hop(0, "native", named.qualified, "observed", source, inside.hop.phase, inside.hop.thread)
     native = NativeCall(function.name, library=function.library)
-    why = (ON_STACK, "the type of the functor that calls it names it") if seen.kernel else (ON_STACK,)
+    why: tuple[Reason, ...] = (OnStack(), FunctorNames()) if seen.kernel else (OnStack(),)
     return Claim(replace(hop, native=native, why=why, evidence=(observation,)))
 
 
@@ -603,7 +607,7 @@ def _open_ended(call: Claim, children: tuple[Claim, ...]) -> tuple[Claim, ...]:
     if not kept or len(kept) == len(known):
         return children
     key = next(claim.hop.key for claim in reversed(kept) if claim.hop.kind == "key")
-    why = f"{NO_KEY} after {key} is not known: {AFTER_ERROR}"
+    why = KeyNotKnown(AfterError(), key or "")
 
     def told(claim: Claim, inside: tuple[Claim, ...]) -> Claim:
         made = replace(claim, children=inside)

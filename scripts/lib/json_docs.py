@@ -14,6 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
+from ptexplore.model.reasons import Reason
+
 BEGIN, END = "<!-- made by scripts/json-docs -->", "<!-- until here -->"
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null", Any: "anything"}
 
@@ -53,10 +55,17 @@ def records(*top: type) -> list[type]:
 
 
 def _held(hint: Any) -> Iterator[type]:
+    if _is_reason(hint):
+        yield Reason
+        return
     if _is_record(hint):
         yield hint
     for part in get_args(hint):
         yield from _held(part)
+
+
+def _is_reason(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Reason)
 
 
 def _is_record(hint: Any) -> bool:
@@ -66,6 +75,8 @@ def _is_record(hint: Any) -> bool:
 def _table(record: type) -> str:
     from ptexplore.model.observed import Recorded
 
+    if record is Reason:
+        return _reasons()
     said, hints = comments(record), get_type_hints(record)
     # An observation's id is beside its data.
     names = [name for name in hints if name != "observation" or not issubclass(record, Recorded)]
@@ -77,6 +88,19 @@ def _table(record: type) -> str:
     return "\n".join(
         [f"### {record.__name__}", "", about, "", "| key | value | what |", "| --- | --- | --- |", *rows, ""]
     )
+
+
+def _reasons() -> str:
+    """The table of all codes."""
+    from ptexplore.view.words.reasons import ENGLISH
+
+    about = (
+        "Why something is concluded: a `code`, with the arguments that its `text` names in braces. What stands in "
+        "brackets is left out where an argument in it is empty. In what is read back the text is made anew of the rest."
+    )
+    texts = {kind.__struct_config__.tag: text.replace("|", "\\|") for kind, text in ENGLISH.items()}
+    rows = [f"| `{code}` | {text} |" for code, text in texts.items()]
+    return "\n".join(["### Reason", "", about, "", "| `code` | `text` |", "| --- | --- |", *rows, ""])
 
 
 def comments(record: type) -> Mapping[str, str]:
@@ -111,6 +135,8 @@ def words(hint: Any) -> str:
         return f"list of {len(arguments)}: {', '.join(map(words, arguments))}"
     if origin is not None and issubclass(origin, Mapping):
         return f"object of {words(arguments[1])}"
+    if _is_reason(hint):
+        return "[Reason](#reason)"
     if _is_record(hint):
         return f"[{hint.__name__}](#{hint.__name__.lower()})"
     return PLAIN[hint]

@@ -19,7 +19,7 @@ import pytest
 from ptexplore.model.places import Runtime
 from ptexplore.source.python_names import PythonLookup
 from ptexplore.source.tree import runtime_tree
-from tests.harness import TARGET, THOROUGH, Cli, InProcess, torch_folder
+from tests.harness import TARGET, THOROUGH, Cli, InProcess, codes, torch_folder
 from tests.torch_says import torch_says
 
 pytestmark = pytest.mark.e2e
@@ -221,7 +221,7 @@ def test_what_a_forward_gradient_calls_is_not_called_by_the_kernel_below(command
         inner = [hop for hop in below(asin) if hop["kind"] == "op" and hop["op"] in ("aten::neg", "aten::rsqrt")]
         keys = [[key["key"] for key in hop["children"] if key["kind"] == "key"] for hop in inner]
         assert keys == ([["AutogradCPU"], ["AutogradCPU"]] if stepped else [[], []])
-        told = ["own text computes a forward gradient" in " ".join(hop["why"]) for hop in inner]
+        told = ["may-be-tangent" in codes(hop["why"]) for hop in inner]
         assert told == [not stepped] * 2
         assert not [found for found in made.data["findings"] if found["kind"] == "prediction-differs"]
 
@@ -754,7 +754,7 @@ def test_a_key_says_redispatch_only_inside_the_kernel_that_redispatched(command:
     assert not [op for op, key in began.items() if key["dispatch"]["redispatch"]]
     lifted = began["aten::lift_fresh"]
     assert lifted["name"] == ("AutogradCPU" if has_autograd else "CPU")
-    assert not any("redispatches" in sentence for sentence in lifted["why"])
+    assert "body-redispatches" not in codes(lifted["why"])
 
 
 def test_a_set_that_may_hold_more_keys_is_not_stated(command: InProcess) -> None:
@@ -769,7 +769,7 @@ def test_a_set_that_may_hold_more_keys_is_not_stated(command: InProcess) -> None
     hops = command("trace", "f(z)", "--setup", code, *variables, "--no-native", "--json").hops
     made = [h["dispatch"] for h in hops if h["kind"] == "key" and h["op"] != "aten::_conj" and h["dispatch"]["unread"]]
     assert made
-    assert all("Conjugate" in dispatch["unread_why"] for dispatch in made)
+    assert all("Conjugate" in json.dumps(dispatch["unread_why"]) for dispatch in made)
     assert not any(set(dispatch["arguments"]) & set(dispatch["unread"]) for dispatch in made)
 
 
@@ -785,7 +785,7 @@ def test_no_key_is_predicted_without_a_nested_argument(compiler_command: InProce
     call = next(hop for hop in hops if hop["kind"] == "op" and hop["name"].startswith("aten::mul"))
     assert not [child for child in call["children"] if child["kind"] == "key"]
     # Without recorded overloads the call is of none that is known, and nothing more is said of it.
-    assert call["op"] is None or any("the profiler tells nothing of self" in sentence for sentence in call["why"])
+    assert call["op"] is None or "not-recorded" in codes(call["why"])
 
 
 FUNCTION = """
@@ -1292,7 +1292,7 @@ def test_a_torch_with_named_tensors_does_not_say_whether_named_is_excluded(comma
     [key] = [hop for hop in inner[0]["children"] if hop["kind"] == "key"]
     named = (torch_folder() / "include/ATen/core/NamedTensor.h").is_file()  # gone in 2.13
     assert key["dispatch"]["tls_observed"] is False or not named
-    assert ("NoNamesGuard" in (key["dispatch"]["tls_why"] or "")) == named
+    assert ("may-hold-no-names-guard" in codes(key["dispatch"]["tls_why"])) == named
 
 
 def test_what_reads_the_tensors_among_pythons_values_is_inside_the_same_guards(command: InProcess) -> None:
@@ -1621,7 +1621,7 @@ def test_of_a_call_whose_exception_was_caught_only_the_first_key_is_told(command
     ]
     assert [kind for kind, _ in told[0]] == ["op", "key", "kernel"]
     assert [kind for kind, _ in told[1]] == ["op", "key", "kernel", "key", "kernel", "impl", "impl"]
-    assert "an exception left this call" in " ".join(caught["why"])
+    assert "left-by-exception" in codes(caught["why"])
     assert "left by an exception" in command("trace", *given, "--view", "path").out
 
 

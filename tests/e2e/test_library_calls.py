@@ -102,7 +102,7 @@ def test_what_ran_in_the_libraries_in_a_program(command: InProcess, tmp_path: Pa
     expected = {call for call in printed() if call[1] == "SGEMM_BATCH"}
     named = {(library, what, implementation, problem) for _, library, what, problem, implementation, _ in told}
     assert named >= expected, json.dumps(told)
-    sentences = [text for hop in made.hops for text in hop["why"] if "the libraries told" in text]
+    sentences = [why["text"] for hop in made.hops for why in hop["why"] if "the libraries told" in why["text"]]
     for library, what, implementation, problem in printed():
         if library == "oneDNN":
             told_of = f"{library}'s {what} by {implementation} ({problem})"
@@ -139,7 +139,7 @@ def test_one_operator_call_that_was_stepped(
         return
     sentences = [finding["text"] for finding in made.data["findings"] if finding["kind"] == "libraries"]
     if given is LARGE and not sentences:  # else a busy machine had no time to come to this limit
-        sentences = [text for hop in made.hops if hop["op"] == "aten::conv2d" for text in hop["why"]]
+        sentences = [why["text"] for hop in made.hops if hop["op"] == "aten::conv2d" for why in hop["why"]]
     for library, what, implementation, problem in alone:
         told_of = f"{library}'s {what}{f' by {implementation}' if implementation else ''} ({problem})"
         assert any(told_of in text for text in sentences), sentences

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import BodyCalls, BodyNames, OneOfKernels, Reason, RegistersFor
 from ptexplore.model.trace import Hop, LoopRef, Status, StubKernelRef, StubRef
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body
@@ -55,7 +56,7 @@ def _targets(context: Context, kernel: Hop, registration: Registration) -> Itera
             key=registration.key,
             declaration=context.lookup.declaration(symbol, caller(registration)),
             evidence=kernel.evidence,
-            why=(f"the body of {registration.wrapper} calls it",),
+            why=(BodyCalls(registration.wrapper or ""),),
         )
         yield Claim(hop=hop, children=stub_claims(context, replace(hop, key=kernel.key), source))
 
@@ -80,9 +81,8 @@ def device_of(context: Context, key: str | None) -> str | None:
 
 
 def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str) -> Claim:
-    through = f" through {', '.join(called.through)}" if called.through else ""
-    names = f"the body of {parent.name} names it{through}, at {called.path}:{called.line}"
-    hangs = f"; whether it does, the condition at {called.path}:{called.condition} decides" if called.condition else ""
+    hangs = f"{called.path}:{called.condition}" if called.condition else ""
+    why = BodyNames(parent.name, f"{called.path}:{called.line}", called.through, hangs)
     hop = Hop(
         id=0,
         kind="stub",
@@ -100,7 +100,7 @@ def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str)
             _in_body(body, called.path, called.condition) if called.condition is not None else None,
         ),
         evidence=parent.evidence,
-        why=(f"{names}; that this line ran, nothing saw{hangs}",),
+        why=(why,),
     )
     condition = hop.stub.condition if hop.stub is not None else None
     kernels = (_stub_kernel(hop, stub, kernel, device, condition) for kernel in stub.kernels)
@@ -109,9 +109,9 @@ def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str)
 
 def _stub_kernel(parent: Hop, stub: Stub, kernel: Kernel, device: str, condition: SourceRef | None) -> Claim:
     ref = kernel.registration
-    why = [f"{kernel.macro} at {ref.path}:{ref.line} registers it for {device}"]
+    why: list[Reason] = [RegistersFor(kernel.macro, f"{ref.path}:{ref.line}", device)]
     if len(stub.kernels) > 1:
-        why.append(f"one of {len(stub.kernels)} kernels registered for {device}: which one depends on the machine")
+        why.append(OneOfKernels(len(stub.kernels), device))
     loops = tuple(LoopRef(name, _in_body(kernel.source, str(kernel.source.path), line)) for name, line in kernel.loops)
     hop = Hop(
         id=0,

@@ -16,6 +16,18 @@ from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import ChangedTable, records
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import (
+    BoxedByInterpreter,
+    BoxedByTorchOps,
+    BoxedStack,
+    FitsStack,
+    OnlyOverload,
+    OverloadRecorded,
+    Reason,
+    TakesInputs,
+    TakesNames,
+    WouldCallOthers,
+)
 from ptexplore.model.trace import OperatorRef
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch.kernel_bodies import caller, registration_of
@@ -71,30 +83,28 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
     by_python = around.frame is not None and _is_ops_call(around.frame)
     if overload is not None:
         full = f"{base}.{overload}" if overload else base
-        return _called(context, known(context, claim, full, "the profiler recorded the overload"), by_python)
+        return _called(context, known(context, claim, full, OverloadRecorded()), by_python)
     overloads, matching = overloads_of(context, claim)
     boxed = _called_boxed(claim, around, overloads, matching)
     if boxed is not None and not matching:
-        named = known(context, claim, boxed.name, f"the one overload of {base} that the end of the recorded stack fits")
-        return _called(context, named, by_python)
+        of_stack = known(context, claim, boxed.name, FitsStack(base))
+        return _called(context, of_stack, by_python)
     if len(overloads) == 1:  # what the profiler did not read of its inputs decides nothing
-        return _called(context, known(context, claim, overloads[0].name, f"the only overload of {base}"), by_python)
+        return _called(context, known(context, claim, overloads[0].name, OnlyOverload(base)), by_python)
     matching = [*matching, boxed] if boxed is not None else matching
     if len(matching) == 1:
-        reason = f"the one overload of {base} that takes these inputs ({len(overloads) - 1} others do not)"
+        reason = TakesInputs(base, len(overloads) - 1)
         return _called(context, known(context, claim, matching[0].name, reason), by_python)
     nameless = _nameless(context, claim, around, matching)
     if len(nameless) == 1 and boxed is None:
-        names = ", ".join(o.name for o in matching if o != nameless[0])
-        reason = f"{names} takes names of dimensions, which no tensor here has"
-        return _called(context, known(context, claim, nameless[0].name, reason), by_python)
+        named = TakesNames(tuple(o.name for o in matching if o != nameless[0]))
+        return _called(context, known(context, claim, nameless[0].name, named), by_python)
     is_whole = context.may_be_left is None or all(inner.event is not context.may_be_left for inner in claim.walk())
     is_told = context.lookup.sources and boxed is None and is_whole  # what an error left called less than its text
     told = by_calls(context, claim, matching) if is_told else matching
     if len(told) == 1:
-        names = ", ".join(o.name for o in matching if o != told[0])
-        reason = f"{names} would have called other operators than ran inside, by the text of its kernel"
-        return _called(context, known(context, claim, told[0].name, reason), by_python)
+        others = WouldCallOthers(tuple(o.name for o in matching if o != told[0]))
+        return _called(context, known(context, claim, told[0].name, others), by_python)
     possible = matching or overloads
     names = ", ".join(f"{o.name}, called boxed" if o is boxed else o.name for o in possible)
     if matching:
@@ -172,10 +182,11 @@ def _called(context: Context, claim: Claim, by_python: bool) -> Claim:
     if operator is None:
         return claim
     count = len(arguments(operator.schema))
+    why: Reason
     if len(claim.event.inputs) > count:
-        why = f"called boxed: of {len(claim.event.inputs)} values on the stack the last {count} are its inputs"
+        why = BoxedStack(len(claim.event.inputs), count)
     elif by_python:
-        why = "torch.ops calls operators boxed"
+        why = BoxedByTorchOps()
     else:
         return claim
     lines = enumerate(context.tree.lines(DISPATCHER), 1)
@@ -190,7 +201,9 @@ def _interpreted(claim: Claim) -> Claim:
     if operator is None or operator.entry == BOXED_CALL:
         return claim
     why = "TorchScript's interpreter calls operators boxed; an operator of its own may have called this one unboxed"
-    return claim.but(replace(claim.hop, source=unknown(why), operator=replace(operator, entry=None)), why)
+    return claim.but(
+        replace(claim.hop, source=unknown(why), operator=replace(operator, entry=None)), BoxedByInterpreter()
+    )
 
 
 def _added(context: Context) -> list[Operator]:
@@ -201,7 +214,7 @@ def _added(context: Context) -> list[Operator]:
     ]
 
 
-def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
+def known(context: Context, claim: Claim, full: str, reason: Reason) -> Claim:
     """An operator's claim with its full name, its entry point and what the catalogue has of it; `reason` tells why."""
     operator = context.store.operator(full)
     if operator is None:

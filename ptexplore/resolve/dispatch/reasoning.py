@@ -14,6 +14,28 @@ from msgspec import structs
 
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.operators import Registration, TableEntry
+from ptexplore.model.reasons import (
+    ArgumentSets,
+    BodyComputesTyped,
+    ComputedFromOptions,
+    EntryOfTable,
+    ForEach,
+    HighestKey,
+    HighestLeft,
+    InAnotherThread,
+    KernelsNotKnown,
+    KeyNotKnown,
+    MayBeCopy,
+    MayBeOwnCall,
+    MayBeTangent,
+    MayBeWrapped,
+    NotRecorded,
+    OverloadNotKnown,
+    RanInside,
+    Reason,
+    RegisteredByPython,
+    ThreadLocalSets,
+)
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
@@ -25,7 +47,6 @@ from ptexplore.resolve.dispatch.redispatch import (
     CUSTOM_OP,
     CUSTOM_WRITES,
     MANUAL,
-    TYPED,
     Onward,
     calls_unguarded,
     computes_tangent,
@@ -36,7 +57,6 @@ from ptexplore.resolve.dispatch.redispatch import (
 from ptexplore.resolve.dispatch.starting_sets import (
     EMPTY,
     LAYERS,
-    WRAPPED,
     Arguments,
     CalledInOrder,
     KnownTensors,
@@ -55,10 +75,6 @@ from ptexplore.resolve.keyset import union
 from ptexplore.resolve.places.precision import of_yours
 
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
-NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named
-ANOTHER_THREAD = "it ran in another thread, whose thread-local sets were not read"
-# What a saved tensor's copy is made of: tensor_data() of a sparse one (SparseTensorImpl of aten/src/ATen).
-COPIED = "a copy of a sparse tensor begins with empty ones"
 # Included where a tensor may be a wrapper: below a transform of torch.func, or in the older vmap that
 # torch.autograd.functional has for vectorize=True (torch/_vmap_internals.py): its wrappers have Batched, and no CPU.
 MAPPED = (LAYERS[0], "VmapMode")
@@ -80,7 +96,7 @@ class TableLookup:
 def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
     tensors, state = KnownTensors.of(context), first_state(context)
-    elsewhere = replace(state, observed=False, certain=False, known=False, why=ANOTHER_THREAD, transforms=())
+    elsewhere = replace(state, observed=False, certain=False, known=False, why=InAnotherThread(), transforms=())
     return unrolled(
         each(
             _descend(context, tensors, claim, elsewhere if claim.hop.thread else state, by_python=not claim.hop.thread)
@@ -132,7 +148,7 @@ def _below_operator(
         return replace(claim, children=((yield _through_python(context, tensors, call, claim.children, passing)),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
     if not call.steps and innermost.known:  # any of its kernels may hold a guard
-        why = f"which kernels of {claim.hop.op} ran is not known"
+        why = KernelsNotKnown(claim.hop.op or "")
         innermost = replace(innermost, observed=False, certain=False, known=False, why=why)
     inner: dict[KernelPlace, list[Claim]] = {}
     for child in claim.children:
@@ -199,14 +215,13 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
     keys = context.keys.difference(arguments.raw | state.include, state.exclude)
     start, masked = _masked(context, op, keys)
     if state.known and arguments.unrecorded:
-        names = ", ".join(arguments.unrecorded)
-        why = f"the profiler tells nothing of {names}: it skips tensors that are undefined, nested or of symbolic sizes"
+        why = NotRecorded(arguments.unrecorded)
         state = replace(state, observed=False, certain=False, known=False, why=why)
     if not state.known:
-        unknown_state = (f"{NO_KEY} is not known: {state.why}",) if state.why else ()
+        unknown_state = (KeyNotKnown(state.why),) if state.why is not None else ()
         return OperatorCall(claim, arguments, state, masked, [], unknown_state)
     if arguments.unread and not state.include & ~state.exclude & context.keys.functionality(LAYERS[0]):
-        return OperatorCall(claim, arguments, state, masked, [], (f"{NO_KEY} is not known: {arguments.why[-1]}",))
+        return OperatorCall(claim, arguments, state, masked, [], (KeyNotKnown(arguments.why[-1]),))
     doubt = _masked(context, op, keys | context.keys.difference(arguments.doubt, state.exclude))[0] & ~start
     steps = list(_walk(context, claim, start, doubt))
     return OperatorCall(claim, arguments, state, masked, steps, _unsaid(context, arguments, start, doubt, steps))
@@ -267,7 +282,7 @@ def _saver(
 
     Python functions that a generated kernel runs are hooks on what it saves: those of SavedVariable, which is outside
     of the guard (torch/csrc/autograd/saved_variable.cpp); unless the kernel below is one of Python's, which they are
-    then. A sparse tensor is copied for it, from empty ones.
+    then. A sparse tensor is copied for it, from empty ones (tensor_data() of one: SparseTensorImpl of aten/src/ATen).
     """
     step = call.steps[number]
     if not step.key.startswith("Autograd") or step.registration is None or step.registration.guard is None:
@@ -283,8 +298,7 @@ def _saver(
     at = next(n for n, other in enumerate(calls) if other is child)
     if not all(other.hop.op == EMPTY for other in (calls[at:] if late else calls[:at])):
         return None
-    why = f"{COPIED}: nothing tells whether the {step.key} kernel, which saves one, or the next made this"
-    return (number, late), replace(innermost, certain=False, known=False, why=why)
+    return (number, late), replace(innermost, certain=False, known=False, why=MayBeCopy(step.key))
 
 
 def _unguarded_caller(
@@ -294,14 +308,13 @@ def _unguarded_caller(
 
     It does so before the kernel below, or after it for a forward gradient. Either kernel may then have called it.
     """
-    tangent = False
+    why: Reason
     if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
-        what = "own text calls it"
+        why, tangent = MayBeOwnCall(step.key), False
     elif context.forward_mode and computes_tangent(context.tree, step.registration):
-        what, tangent = "own text computes a forward gradient", True
+        why, tangent = MayBeTangent(step.key), True
     else:
         return None
-    why = f"the {step.key} kernel's {what}, and nothing tells whether that called it or the kernel below"
     return (number, tangent), replace(innermost, certain=False, known=False, why=why)
 
 
@@ -313,7 +326,7 @@ def _is_sparse(call: Claim) -> bool:
 
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
     """The sets inside an operator whose overload is not known: known only if every possible overload gives the same."""
-    state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
+    state = replace(state, observed=False, certain=False, why=OverloadNotKnown())
     keys = context.keys.difference(_arguments(context, tensors, claim, state).raw | state.include, state.exclude)
     states = set()
     for overload in overloads_of(context, claim)[1]:
@@ -358,7 +371,7 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
         if then is not None and then.computed and context.session.program is None:
-            then = replace(then, why=f"{then.why}{TYPED}")  # the text of a program is not looked at
+            then = replace(then, why=BodyComputesTyped())  # the text of a program is not looked at
         yield TableLookup(current, key, entry, registration, then)
         if then is None:
             return
@@ -378,22 +391,20 @@ def _decides(context: Context, doubt: int, keys: int) -> bool:
 
 def _unsaid(
     context: Context, arguments: Arguments, start: int, doubt: int, steps: list[TableLookup]
-) -> tuple[str, ...]:
+) -> tuple[Reason, ...]:
     """Why no key is named after these steps: an argument may carry another key. Empty if that is not the reason."""
     left = start
     if steps:
         last = steps[-1].onward
         if last is not None and last.computed:
-            why = "from the device, layout and dtype that it was given, which the profiler does not record"
-            return (f"{NO_KEY} after {steps[-1].key} is not known: its body makes the next set {why}",)
+            return (KeyNotKnown(ComputedFromOptions(), steps[-1].key),)
         if last is None or last.after is None:
             return ()
         mask = context.keys.after(last.after)
         left, doubt = steps[-1].set & mask, doubt & mask
     if not _decides(context, doubt, left):
         return ()
-    after = f" after {steps[-1].key}" if steps else ""
-    return (f"{NO_KEY}{after} is not known: {_listed(_by_reason(arguments.doubtful))}",)
+    return (KeyNotKnown(_for_each(_by_reason(arguments.doubtful)), steps[-1].key if steps else ""),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +416,7 @@ class OperatorCall:
     state: LocalState
     masked: tuple[str, ...]
     steps: list[TableLookup]
-    unsaid: tuple[str, ...]
+    unsaid: tuple[Reason, ...]
 
     def status(self, number: int) -> Status:
         """Derived if all it follows from was seen; predicted if an argument's set was assumed or a kernel hidden."""
@@ -429,8 +440,7 @@ def _chain(
             held = (*held, further)
         held = (*held, *inner.get((number, True), ()))
     else:
-        placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
-        kernel = kernel.but(kernel.hop, *((placed,) if number > 0 and held else ()), *call.unsaid)
+        kernel = kernel.but(kernel.hop, *((RanInside(),) if number > 0 and held else ()), *call.unsaid)
     return _key(context, call, number, replace(kernel, children=kernel.children + held))
 
 
@@ -447,23 +457,22 @@ def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim
     name = first.event.qualname or first.event.function or kernel.hop.name
     is_torchs = first.hop.source.layer is not None
     source = first.hop.source if is_torchs else of_yours(first.event.file, first.event.line)
-    why = f"Python registered it, and {name} is the function of Python that the dispatcher called"
-    return kernel.but(replace(kernel.hop, name=name, source=source, status="observed"), why)
+    return kernel.but(replace(kernel.hop, name=name, source=source, status="observed"), RegisteredByPython(name))
 
 
 def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Claim:
     """The hop that says why this key: the sets at a call's first key, the redispatch at each further one."""
     step = call.steps[number]
     dispatch = Dispatch(context.keys.show(step.set), hex(step.set), step.entry.reason, ())
+    why: tuple[Reason, ...]
     if number == 0:
         dispatch = _start(context, call, dispatch)
-        tls = (f"thread-local sets: {call.state.why}",) if call.state.why else ()
-        rule = f"{step.key} is the highest key of (arguments | include) - exclude, less the fallthroughs"
-        why = (*call.arguments.why, *tls, rule)
+        tls = (ThreadLocalSets(call.state.why),) if call.state.why is not None else ()
+        why = (*call.arguments.why, *tls, HighestKey(step.key))
     else:
         before = call.steps[number - 1].onward
-        dispatch = replace(dispatch, redispatch=before.why if before else "")
-        why = (dispatch.redispatch or "", f"{step.key} is the highest key left")
+        dispatch = replace(dispatch, redispatch=before.why if before else None)
+        why = (*((before.why,) if before else ()), HighestLeft(step.key))
     hop = Hop(
         id=0,
         kind="key",
@@ -475,28 +484,28 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
         op=call.claim.hop.op,
         key=step.key,
         dispatch=dispatch,
-        why=(*why, f"the table's entry for {step.key}: {step.entry.raw.strip()}"),
+        why=(*why, EntryOfTable(step.key, step.entry.raw.strip())),
         evidence=tuple(dict.fromkeys(call.claim.hop.evidence + call.arguments.evidence + call.state.evidence)),
     )
     return Claim(hop=hop, children=(kernel,))
 
 
-def why_unread(arguments: Arguments) -> str | None:
+def why_unread(arguments: Arguments) -> Reason | None:
     """Why the sets of some arguments are not known: one reason for all, or whose each one is."""
-    reasons = _by_reason(dict(arguments.doubtful) | dict.fromkeys(arguments.unread, WRAPPED))
-    return _listed(reasons) if len(reasons) > 1 else next(iter(reasons), None)
+    reasons = _by_reason({**arguments.doubtful, **dict.fromkeys(arguments.unread, MayBeWrapped())})
+    return _for_each(reasons) if len(reasons) > 1 else next(iter(reasons), None)
 
 
-def _by_reason(given: Mapping[str, str]) -> dict[str, list[str]]:
+def _by_reason(given: Mapping[str, Reason]) -> dict[Reason, list[str]]:
     """The names of arguments by the reason why their sets are not known."""
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[Reason, list[str]] = {}
     for name, why in given.items():
         reasons.setdefault(why, []).append(name)
     return reasons
 
 
-def _listed(reasons: Mapping[str, Sequence[str]]) -> str:
-    return "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
+def _for_each(reasons: Mapping[Reason, Sequence[str]]) -> Reason:
+    return ForEach(tuple(ArgumentSets(tuple(names), why) for why, names in reasons.items()))
 
 
 def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch:

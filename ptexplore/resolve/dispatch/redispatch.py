@@ -7,6 +7,17 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from ptexplore.model.operators import Registration, TableEntry
+from ptexplore.model.reasons import (
+    AutogradFallback,
+    BodyComputes,
+    BodyRedispatches,
+    ByCustomOp,
+    ByCustomOpWrites,
+    ManualKernel,
+    NotImplementedBelowAutograd,
+    NotImplementedBelowViews,
+    Reason,
+)
 from ptexplore.resolve.dispatch.schema import is_aliasing
 from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.source.tree import SourceTree
@@ -45,14 +56,6 @@ MANUAL_REDISPATCH = {
     "ADInplaceOrView": {"copy_", "resize_", "resize_as_", "detach"},
 }
 
-COMPUTED = (
-    "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; "
-    "the profiler does not record the options, and CPU is assumed: every tensor that this trace saw is there, and "
-    "strided"
-)
-TYPED = ", and nothing that was typed speaks of another device or layout"
-
-
 _SAVES = re.compile(r"\bSavedVariable\(|\bmake_saved_variable_list\(")
 
 
@@ -65,7 +68,7 @@ class Onward:
 
     after: str | None
     certain: bool
-    why: str
+    why: Reason
     computed: bool = False
     guard: str | None = None  # the TLS guard held meanwhile, as the kernel's text names it
 
@@ -78,20 +81,18 @@ def onward(
     `schema` is the operator's; `by_custom_op` says that torch.library.custom_op registered the operator.
     """
     if by_custom_op and key.startswith("Autograd"):
-        why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd ({CUSTOM_AUTOGRAD[0]})"
+        why = ByCustomOp(CUSTOM_OP, CUSTOM_AUTOGRAD[0])
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     if by_custom_op and key == "ADInplaceOrView":
-        why = f"{CUSTOM_OP} makes it, whose kernel of what writes its arguments redispatches below its own key"
-        return Onward("ADInplaceOrView", False, why)
+        return Onward("ADInplaceOrView", False, ByCustomOpWrites(CUSTOM_OP))
     if registration is None:
         return _fallback() if key.startswith("Autograd") and entry.path == AUTOGRAD_FALLBACK else None
     if registration.redispatch:
         after = _after(registration.redispatch)
         if after:
-            why = f"its body redispatches with `{registration.redispatch}`"
-            return Onward(after, True, why, guard=registration.guard)
+            return Onward(after, True, BodyRedispatches(registration.redispatch), guard=registration.guard)
         if "_dk" in registration.redispatch:
-            return Onward(None, True, COMPUTED, computed=True)
+            return Onward(None, True, BodyComputes(), computed=True)
         return None
     if registration.callee and NOT_IMPLEMENTED in registration.callee:
         return _not_implemented(schema)
@@ -101,10 +102,8 @@ def onward(
 def _not_implemented(schema: str) -> Onward:
     """Where the fallback for operators without a derivative goes on: the alias annotations of the schema decide."""
     if not schema or is_aliasing(schema):
-        why = f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd"
-        return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
-    why = f"{NOT_IMPLEMENTED} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
-    return Onward("ADInplaceOrView", False, why, guard=BELOW)
+        return Onward("AutogradOther", False, NotImplementedBelowAutograd(NOT_IMPLEMENTED), guard=BELOW_AUTOGRAD)
+    return Onward("ADInplaceOrView", False, NotImplementedBelowViews(NOT_IMPLEMENTED), guard=BELOW)
 
 
 def guard_of_writes(tree: SourceTree) -> str | None:
@@ -116,15 +115,14 @@ def guard_of_writes(tree: SourceTree) -> str | None:
 
 
 def _fallback() -> Onward:
-    why = f"autograd's fallback ({AUTOGRAD_FALLBACK}) is hand-written; it redispatches below autograd"
-    return Onward("AutogradOther", False, why)
+    return Onward("AutogradOther", False, AutogradFallback(AUTOGRAD_FALLBACK))
 
 
 def _manual(registration: Registration, key: str) -> Onward | None:
     family = "ADInplaceOrView" if key == "ADInplaceOrView" else "Autograd"
     if registration.op.partition("::")[2].partition(".")[0] not in MANUAL_REDISPATCH[family]:
         return None
-    why = f"in 2.6.0 the hand-written kernel in {MANUAL} redispatches below its own key"
+    why = ManualKernel(MANUAL)
     if family == "Autograd":
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     return Onward("ADInplaceOrView", False, why, guard=BELOW)

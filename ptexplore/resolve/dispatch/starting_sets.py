@@ -19,13 +19,52 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
 
 from ptexplore.model.observed import Event, operators
 from ptexplore.model.program import LocalSets
+from ptexplore.model.reasons import (
+    ArgumentSets,
+    AroundFrame,
+    AsItsBaseMay,
+    AsPythonLeftThem,
+    ChangedByHandWritten,
+    DefaultsAssumed,
+    FramesEnd,
+    FreshTensor,
+    InExtension,
+    InFactory,
+    InHandWrittenBinding,
+    InMaker,
+    InMakerAtLift,
+    InMakerOfPlain,
+    KeptByVjp,
+    LeftByGuards,
+    MakingSubclass,
+    MayBeGenerator,
+    MayBeOfDispatchingClass,
+    MayBeWrapped,
+    MayCarry,
+    MayHoldGuard,
+    MayHoldNoNamesGuard,
+    NamesAreInherited,
+    NamesMayBeOff,
+    NotInInferenceMode,
+    NotRead,
+    NotReadTensor,
+    ReadByName,
+    Reason,
+    SetByTransform,
+    SetsDiffer,
+    TensorsNotListed,
+    Together,
+    UndefinedTensor,
+    WhileTracing,
+    within,
+)
 from ptexplore.model.tensors import RecordedInput, RecordedTensor, TensorLayer, Transform
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
@@ -44,18 +83,6 @@ PARAMETER = "torch/nn/parameter.py"
 EAGER = "torch/_functorch/eager_transforms.py"  # torch.func's grad, vjp and jvp
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
 NAMED = "Named"  # the key of a tensor with names, which what is made of it has too
-FRESH = (
-    "the tensor was made during the call, or no Python object was it; one of its device and layout carries these keys"
-)
-KEPT = "a graph that torch.func.vjp kept holds the tensors that it had wrapped"
-NOT_READ = "no recorder read the tensor; one of its device and layout carries these keys"
-READ = "as a name of Python's held it before the first such call from each place"
-DIFFER = "calls from several places were given tensors with different sets"
-UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
-UNLISTED = "the profiler tells nothing of its tensors; an undefined one carries AutogradOther and ADInplaceOrView"
-VIEW = "what it is a view of may"
-GENERATOR = "a torch.Generator, if one was given: the key of its device counts, and nothing tells"
-WRAPPED = "a function transform may have wrapped it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +97,11 @@ class Arguments:
 
     sets: Mapping[str, int]
     observed: bool
-    why: tuple[str, ...]
+    why: tuple[Reason, ...]
     evidence: tuple[int, ...] = ()
     doubt: int = 0
     assumed: tuple[str, ...] = ()
-    doubtful: Mapping[str, str] = field(default_factory=dict)
+    doubtful: Mapping[str, Reason] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     unrecorded: tuple[str, ...] = ()
     layers: Mapping[str, tuple[TensorLayer, ...]] = field(default_factory=dict)
@@ -117,7 +144,7 @@ class Doubt:
     """Further bits that an argument may carry, and why nothing tells whether it does."""
 
     keys: int
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +225,7 @@ class KnownTensors:
         evidence: list[int] = []
         read = _read_of_calls(names, claim)
         doubt = union(union(raws) & ~intersection(raws) for raws in read.values())
-        doubtful = {name: DIFFER for name, raws in read.items() if len(raws) > 1}
+        doubtful: dict[str, Reason] = {name: SetsDiffer() for name, raws in read.items() if len(raws) > 1}
         inference = inference or (self.inference is not None and self.inference <= position)
         for (name, tensor), (_name, of_base) in zip_longest(
             _tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor())
@@ -218,24 +245,21 @@ class KnownTensors:
                 assumed.append(name)
                 known, may_carry, reason = self._assumed(tensor, position, inference)
                 doubt |= may_carry
-                doubtful |= {name: reason} if reason else {}
+                doubtful |= {name: reason} if reason is not None else {}
             sets[name] = sets.get(name, 0) | known
         untold = self._untold(named, inputs, position, by_python=by_python)
         if transformed:
-            unread += [name for name, why in untold.items() if why.reason == UNLISTED]
-            untold = {name: why for name, why in untold.items() if why.reason != UNLISTED}
+            unread += [name for name, why in untold.items() if why.reason == TensorsNotListed()]
+            untold = {name: why for name, why in untold.items() if why.reason != TensorsNotListed()}
         doubt |= union(why.keys for why in untold.values())
         doubtful |= {name: why.reason for name, why in untold.items()}
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
-        why = tuple(
-            f"{', '.join(of)}: {text}"
-            for of, text in (
-                (certain, NOT_READ if self.nothing_read else FRESH),
-                (read, READ),
-                (dict.fromkeys(unread), f"not read, and {WRAPPED}"),
-            )
-            if of
+        because: tuple[tuple[Iterable[str], Reason], ...] = (
+            (certain, NotReadTensor() if self.nothing_read else FreshTensor()),
+            (read, ReadByName()),
+            (dict.fromkeys(unread), NotRead(MayBeWrapped())),
         )
+        why = tuple(ArgumentSets(tuple(of), reason) for of, reason in because if of)
         return Arguments(
             sets,
             not assumed,
@@ -258,12 +282,14 @@ class KnownTensors:
         by_python: bool,
     ) -> dict[str, Doubt]:
         """The arguments of which the profiler tells nothing, each with what it may carry."""
-        untold = {} if by_python else dict.fromkeys(schema.missing(named, inputs), Doubt(self._undefined, UNDEFINED))
+        untold = (
+            {} if by_python else dict.fromkeys(schema.missing(named, inputs), Doubt(self._undefined, UndefinedTensor()))
+        )
         for name in schema.optional_lists(named, inputs):
             plain = self.fresh(_of_device(inputs)) | self._doubt(RecordedTensor(), position) & self._python
-            untold[name] = Doubt(self._undefined | plain, UNLISTED)
+            untold[name] = Doubt(self._undefined | plain, TensorsNotListed())
         for name in schema.generators(named, inputs) if self.generators else ():
-            untold[name] = Doubt(self.keys.raw(("CPU",)), GENERATOR)
+            untold[name] = Doubt(self.keys.raw(("CPU",)), MayBeGenerator())
         return untold
 
     def _read(self, impl: int, of_base: RecordedTensor, event: int, position: int) -> ReadSet | None:
@@ -324,20 +350,18 @@ class KnownTensors:
         """The bits that a tensor made in inference mode lacks."""
         return union(self.keys.functionality(name) for name in (*AUTOGRAD, "ADInplaceOrView"))
 
-    def _assumed(self, tensor: RecordedTensor, position: int, inference: bool) -> tuple[int, int, str]:
+    def _assumed(self, tensor: RecordedTensor, position: int, inference: bool) -> tuple[int, int, Reason | None]:
         """The bits that a tensor which nobody read has for certain, those it may carry, and why it may."""
         known, doubt = self.fresh(tensor), self._doubt(tensor, position)
-        keys = ", ".join(self.keys.names(doubt))
-        of = "a class that dispatches in Python may have made it" if doubt & self._python else VIEW
-        of = KEPT if doubt & self._wrapper else of
-        of = "names come from what it was made of" if doubt == self.keys.functionality(NAMED) else of
-        why = f"made during the call, it may carry {keys}: {of}" if doubt else ""
+        of: Reason = MayBeOfDispatchingClass() if doubt & self._python else AsItsBaseMay()
+        of = KeptByVjp() if doubt & self._wrapper else of
+        of = NamesAreInherited() if doubt == self.keys.functionality(NAMED) else of
+        why = MayCarry(tuple(self.keys.names(doubt)), of) if doubt else None
         left = known & ~self._autograd
         if not inference or left == known:
             return known, doubt, why
         lacking = [key for key in self.keys.names(known) if key not in self.keys.names(left)]
-        why = f"{why}; " if why else ""
-        return left, doubt | known, f"{why}{' and '.join(lacking)} only if it was not made in inference mode"
+        return left, doubt | known, _together(why, NotInInferenceMode(tuple(lacking)))
 
     @cached_property
     def _python(self) -> int:
@@ -596,9 +620,6 @@ TRACER = "torch/csrc/jit/frontend/tracer.cpp"
 # The boxed kernels of function transforms, which set both sets anew by what each layer wants
 # (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
-UNSEEN_GUARD = "the function around it names a guard of torch._C's, which may be on: Python tells of none"
-FRAMES_END = "no Python frame is told from there on, so what Python did to the thread-local sets is not known"
-NAMES = "whether Named is among the excluded is not known: what is around may hold a NoNamesGuard"
 VALUES = "torch/csrc/utils/tensor_new.cpp"
 ASSIGNED = "torch/csrc/autograd/python_variable_indexing.cpp"
 # Where a mode or a transform lifts tensors of the CPU alone (only_lift_cpu_tensors), to() gets no device.
@@ -624,7 +645,7 @@ class LocalState:
     include: int
     exclude: int
     observed: bool
-    why: str = ""
+    why: Reason | None = None
     evidence: tuple[int, ...] = ()
     certain: bool = True
     known: bool = True
@@ -639,10 +660,10 @@ def first_state(context: Context) -> LocalState:
     """
     if context.calls:
         first = context.calls[0]
-        return LocalState(first.tls_include.raw, first.tls_exclude.raw, True, "", (first.observation,))
+        return LocalState(first.tls_include.raw, first.tls_exclude.raw, True, None, (first.observation,))
     include = context.keys.raw(("BackendSelect", "ADInplaceOrView"))
     exclude = context.keys.raw(name for name in context.keys.keys if name.startswith("Autocast"))
-    return LocalState(include, exclude, False, "not read; torch's defaults are assumed", certain=False)
+    return LocalState(include, exclude, False, DefaultsAssumed(), certain=False)
 
 
 def state_at(context: Context, claim: Claim, state: LocalState) -> LocalState:
@@ -652,21 +673,21 @@ def state_at(context: Context, claim: Claim, state: LocalState) -> LocalState:
     """
     call, event = claim.call, claim.event
     if call is None and context.frames_end is not None and event.event > context.frames_end:
-        return _not_known(state, FRAMES_END)
+        return _not_known(state, FramesEnd())
     if call is not None:
-        return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, "", (call.observation,))
+        return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, None, (call.observation,))
     if event.tls_include is not None and event.tls_exclude is not None:
-        read = LocalState(event.tls_include, event.tls_exclude, True, "", claim.hop.evidence)
+        read = LocalState(event.tls_include, event.tls_exclude, True, None, claim.hop.evidence)
         read = replace(read, transforms=event.transforms)
         if event.type == "builtin":
             return read
         if event.type == "op" and event.guards:
-            return _not_known(read, UNSEEN_GUARD)
-        return replace(read, observed=False, certain=False, why="as they were when Python last made or ended a call")
+            return _not_known(read, MayHoldGuard())
+        return replace(read, observed=False, certain=False, why=AsPythonLeftThem())
     return state
 
 
-def _not_known(state: LocalState, why: str) -> LocalState:
+def _not_known(state: LocalState, why: Reason) -> LocalState:
     return replace(state, observed=False, certain=False, known=False, why=why, transforms=())
 
 
@@ -678,11 +699,10 @@ def inside_kernel(
     `innermost` is that kernel's dispatch key.
     """
     if innermost in LAYERS:
-        why = "a layer of a function transform sets the thread-local sets anew, and what they then are was not read"
-        return _not_known(state, why)
+        return _not_known(state, SetByTransform())
     bits = union(excluded(context.keys, guard) for guard in guards)
     include = state.include & ~union(cleared(context.keys, guard) for guard in guards)
-    why = "as the guards of the kernels around it leave them" if state.known else state.why
+    why = LeftByGuards() if state.known else state.why
     if bits or include != state.include:
         state = replace(state, include=include, exclude=state.exclude | bits, observed=False, why=why)
     return beside_names(context, state)
@@ -694,9 +714,10 @@ def beside_names(context: Context, state: LocalState) -> LocalState:
     Kernels and every node of backward may hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h, Node::operator() of
     torch/csrc/autograd/function.h). It decides no key of tensors without names.
     """
-    if not context.keys.functionality("Named") or not state.known or NAMES in state.why:
+    is_told = state.why is not None and MayHoldNoNamesGuard() in within(state.why)
+    if not context.keys.functionality("Named") or not state.known or is_told:
         return state
-    return replace(state, observed=False, why=f"{state.why}; {NAMES}" if state.why else NAMES)
+    return replace(state, observed=False, why=_together(state.why, MayHoldNoNamesGuard()))
 
 
 def guard_of(context: Context, key: str) -> str | None:
@@ -713,8 +734,7 @@ def changed_by_hand(state: LocalState, key: str, named: bool = False) -> LocalSt
     """
     if key not in CHANGING and not named:
         return state
-    why = f"the hand-written kernel of {key} changes the thread-local sets, and its text is not here"
-    why = why if key in CHANGING else f"the kernel of {key} may hold a NoNamesGuard, and a tensor of the call has names"
+    why = ChangedByHandWritten(key) if key in CHANGING else NamesMayBeOff(key)
     return replace(state, observed=False, certain=False, known=False, why=why)
 
 
@@ -723,7 +743,7 @@ def changed_by_others(state: LocalState) -> LocalState:
 
     So does every factory of torch::, as torch::empty_like (torch/csrc/autograd/generated/variable_factories.h).
     """
-    return _not_known(state, "the kernel around it is an extension's: its C++, which is not read, may set them")
+    return _not_known(state, InExtension())
 
 
 def cleared(keys: KeySets, guard: str | None) -> int:
@@ -782,65 +802,71 @@ def inside_caller(
         is_written = binding.hop.kind != "python" and binding.hop.source.layer != "generated"
         inside = _inside_written(context, binding, state) if is_written else state
         guards = excluded(context.keys, BELOW) | union(map(context.keys.functionality, maker.excludes))
-        why = f"inside {maker.name}, which holds {BELOW} and excludes {', '.join(maker.excludes)}"
-        why = f"{why}; {inside.why}" if inside.include != state.include else why
+        why: Reason | None = maker.reason(maker.function, maker.file, BELOW, maker.excludes)
+        why = _together(why, inside.why) if inside.include != state.include else why
         return replace(inside, exclude=inside.exclude | guards, observed=False, why=why, certain=False)
     if binding.hop.kind == "python" and binding.event.guards and operator.hop.kind == "op":
-        return _not_known(state, UNSEEN_GUARD)
+        return _not_known(state, MayHoldGuard())
     if binding.hop.kind == "python":
-        read = "as they were read at the call around this frame, which may have changed them since"
-        why = read if state.observed else state.why
+        why = AroundFrame() if state.observed else state.why
         return replace(state, observed=False, why=why, certain=False) if operator.hop.kind == "op" else state
     if binding.hop.source.layer != "generated":
         return _inside_written(context, binding, state)
     factory = _factory(context, binding, operator)
     if factory is None:
         return state
-    why = f"inside torch::{factory} ({FACTORIES}), which holds {BELOW}"
+    why = InFactory(factory, FACTORIES, BELOW)
     return replace(state, exclude=state.exclude | excluded(context.keys, BELOW), observed=False, why=why)
 
 
 def _inside_written(context: Context, binding: Claim, state: LocalState) -> LocalState:
     """The sets inside a hand-written binding, as far as what it does to them is known."""
     if binding.event.table == "torch._C" and TRACED in (binding.event.method or ""):
-        why = f"inside {binding.event.qualname}, which includes Tracer while it traces ({TRACER})"
+        tracing = WhileTracing(binding.event.qualname or "", TRACER)
         include = state.include | context.keys.functionality("Tracer")
-        return replace(state, include=include, observed=False, why=why, certain=False)
+        return replace(state, include=include, observed=False, why=tracing, certain=False)
     if (binding.event.table, binding.event.method) == SUBCLASS:
         away = union(context.keys.functionality(name) for name in PUT_AWAY)
-        why = f"inside _make_subclass ({VARIABLE}), which takes {', '.join(PUT_AWAY)} out of the include set"
+        why = MakingSubclass(VARIABLE, PUT_AWAY)
         return replace(state, include=state.include & ~away, observed=False, why=why, certain=False)
-    why = "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
-    return replace(state, observed=False, why=why, certain=False)
+    return replace(state, observed=False, why=InHandWrittenBinding(), certain=False)
+
+
+def _together(first: Reason | None, second: Reason | None) -> Reason | None:
+    """Two reasons as one."""
+    reasons = tuple(reason for reason in (first, second) if reason is not None)
+    return Together(reasons) if len(reasons) > 1 else next(iter(reasons), None)
 
 
 @dataclass(frozen=True, slots=True)
 class TensorMaker:
     """A function of C++ that makes a tensor of Python's values, and the keys that it excludes beside its guard."""
 
-    name: str
+    function: str
+    file: str
     excludes: tuple[str, ...]
+    reason: type[InMaker] = InMaker
 
 
 def lifted(caller: Claim, operator: Claim, called: CalledInOrder | None = None) -> TensorMaker | None:
     """What makes a tensor of Python's values, if an operator is one of those that it calls; None if it is not."""
     called = called if called is not None else CalledInOrder.by(caller)
     at = called.numbers.get(id(operator), -1)
-    maker = f"internal_new_from_data ({VALUES})"
+    maker = "internal_new_from_data"
     if called.is_pair(at):
-        return TensorMaker(f"{maker}, where it makes the plain tensor", PLAIN)
+        return TensorMaker(maker, VALUES, PLAIN, InMakerOfPlain)
     before = called.next_pair(at)  # between empty() and to() it reads the tensors among the values
     place = bisect_right(called.empties, before)
     since = called.empties[place - 1] if place else before
     if since <= at < before and not 0 <= called.next_pair(since - 2) <= at - 1:
-        return TensorMaker(f"{maker}, where it makes the plain tensor", (*PLAIN, *UNTRACED))
+        return TensorMaker(maker, VALUES, (*PLAIN, *UNTRACED), InMakerOfPlain)
     if called.is_pair(at - 1):
-        return TensorMaker(f"{maker}, around lift_fresh()", UNTRACED)
+        return TensorMaker(maker, VALUES, UNTRACED, InMakerAtLift)
     # A slot leaves no builtin. What is made of a NumPy array is lifted by its own builtin, which holds no guard.
     slot = caller.event.type == "frame" and not (caller.event.file or "").endswith("torch/_ops.py")
     assigned = slot or caller.event.method == "__setitem__"
     is_assigned = operator.hop.op == LIFTED[1] and assigned
-    return TensorMaker(f"valueToTensor ({ASSIGNED})", UNTRACED) if is_assigned else None
+    return TensorMaker("valueToTensor", ASSIGNED, UNTRACED) if is_assigned else None
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:

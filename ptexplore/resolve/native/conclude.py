@@ -14,13 +14,30 @@ from ptexplore.cpp.library_names import SYSTEMS
 from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import UNSEEN, PythonCode
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import (
+    ArgumentSets,
+    CalledElsewhere,
+    CompiledIn,
+    EntryOfTable,
+    ForEach,
+    FreshTensor,
+    GivenSet,
+    IsWhatRan,
+    KeyNotKnown,
+    NotProfiled,
+    NotReadTensor,
+    OtherSet,
+    RanInCaller,
+    RanPython,
+    RanUnnamed,
+    Reason,
+    within,
+)
 from ptexplore.model.trace import CallNotTaken, Dispatch, Finding, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
 from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, is_nameless, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
-from ptexplore.resolve.dispatch.reasoning import NO_KEY
-from ptexplore.resolve.dispatch.starting_sets import FRESH, NOT_READ
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
 from ptexplore.resolve.native.chain import CALLS, ChainStep, given_frame, given_lambda, python_frame, steps
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
@@ -29,8 +46,7 @@ from ptexplore.resolve.python_places import function_place
 
 PREDICTED = ("impl", "stub", "native")
 BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
-OTHER_SET = "the call's set is not the one that devices and layouts would give"
-INLINED = "it left no frame of its own, and what it calls ran: the compiler put it into its caller"
+ASSUMED = {FreshTensor(), NotReadTensor()}  # what is said of sets that were assumed
 DEEPEST = 15_000  # levels; a saved trace is read back to 20,000
 
 
@@ -320,7 +336,9 @@ class Conclusions:
         if any(_anchors(child) for child in draft.children):
             if claim.hop.kind == "stub":  # it has one kernel at a time: those registered for other machines did not run
                 draft.children = [child for child in draft.children if _anchors(child)]
-            draft.claim = claim.but(replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim)), INLINED)
+            draft.claim = claim.but(
+                replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim)), RanInCaller()
+            )
         return draft
 
     def _without_idle(self, claim: Claim, region: NativeFrame | None) -> Claim:
@@ -367,7 +385,7 @@ class Conclusions:
             node = applied(frame) if frame not in known else None
             if node is not None and node != UNNAMED and not missed[node]:
                 hop = Hop(0, "node", frame.function.name.qualified, "observed", NOT_YET, phase=self.seen.phase)
-                why = f"{frame.function.shown} ran; the profiler recorded no event for it"
+                why = NotProfiled(frame.function.shown)
                 drafts.append(self._place(self.seen.observed(Claim(hop).but(hop, why), frame), frame))
             elif name is not None and missed[name] > 0:
                 missed[name] -= 1
@@ -381,13 +399,11 @@ class Conclusions:
             self.findings.append((Finding("cut", f"{text}; which call is which is not known"), None))
         return drafts
 
-    def _unseen(self, frame: NativeFrame, operator: str) -> str:
+    def _unseen(self, frame: NativeFrame, operator: str) -> Reason:
         """Why a call that no event is of is one of an operator."""
         kernel = kernel_below(frame) if frame.function.landmark.kind == "boxed-call" else None
-        ran = f"{frame.function.shown} ran" + (f" {kernel}, a kernel of this operator alone" if kernel else "")
-        if operator.partition(".")[0] in self.elsewhere:
-            return f"{ran}; in the run that the profiler recorded it was called elsewhere"
-        return f"{ran}; the profiler recorded no event for it"
+        is_elsewhere = operator.partition(".")[0] in self.elsewhere
+        return (CalledElsewhere if is_elsewhere else NotProfiled)(frame.function.shown, str(kernel or ""))
 
     # --- operator calls ---
 
@@ -423,7 +439,7 @@ class Conclusions:
         told = self.seen.operator_of(frame) if claim.hop.op is None else None
         if told is not None:
             boxed = kernel_below(frame) if frame.function.landmark.kind == "boxed-call" else None
-            claim = operators.known(self.context, claim, told, f"{boxed or frame.function.shown} is what ran")
+            claim = operators.known(self.context, claim, told, IsWhatRan(str(boxed or frame.function.shown)))
         walked = steps(frame, self.context.keys) if claim.hop.op is not None else []
         draft = self._place(self.seen.observed(_answered(claim) if walked else claim, frame), frame)
         if not walked:
@@ -497,20 +513,20 @@ class Conclusions:
             key,
             source=context.lookup.entry(entry, step.key, registration),
             dispatch=Dispatch("", "", entry.reason, ()),
-            why=(f"the table's entry for {step.key}: {entry.raw.strip()}",),
+            why=(EntryOfTable(step.key, entry.raw.strip()),),
         )
         return Claim(key), kernel_claim(context, call, registration, entry, step.key, "derived")
 
     def _key(self, key: Claim, step: ChainStep) -> Claim:
         raw, shown = hex(step.set), step.frame.function.shown
-        predicted, sentences = key.hop.dispatch or Dispatch("", "", "", ()), key.hop.why
+        predicted, reasons = key.hop.dispatch or Dispatch("", "", "", ()), key.hop.why
         if predicted.assumed and predicted.raw != raw:
             predicted = without_assumed(predicted)
-            sentences = tuple(sentence for sentence in sentences if FRESH not in sentence and NOT_READ not in sentence)
+            reasons = tuple(reason for reason in reasons if not ASSUMED & set(within(reason)))
         dispatch = replace(predicted, set=self.context.keys.show(step.set), raw=raw, observed_raw=raw)
-        why = f"{shown} was given the set {raw} ({step.register}): {step.key} is its highest key"
+        why = GivenSet(shown, raw, step.register, step.key)
         evidence = self.seen.evidence(key)
-        hop = replace(key.hop, status="observed", dispatch=dispatch, why=sentences, evidence=evidence)
+        hop = replace(key.hop, status="observed", dispatch=dispatch, why=reasons, evidence=evidence)
         return key.but(hop, why)
 
     def _kernel(self, kernel: Claim, step: ChainStep) -> Draft:
@@ -532,10 +548,10 @@ class Conclusions:
             return self._place(self.seen.observed(kernel, step.kernel_frame), step.kernel_frame)
         shown = step.frame.function.shown
         hop = replace(kernel.hop, status="inlined", evidence=self.seen.evidence(kernel))
-        why = f"the type of {shown} names it, and it has no frame: it was compiled into that one"
+        why: Reason = CompiledIn(shown)
         if step.kernel is None:
             hop = replace(hop, status="derived")
-            why = f"{shown} ran it, and does not name it: the table's entry for {step.key} does"
+            why = RanUnnamed(shown, step.key)
         kernel = kernel.but(hop, why)
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
@@ -544,7 +560,7 @@ class Conclusions:
         place = function_place(self.context, code.file, code.line, code.name)
         source = place if place.path is not None else of_yours(code.file, code.line)
         hop = replace(kernel.hop, name=code.name, source=source, status="observed", evidence=self.seen.evidence(kernel))
-        kernel = kernel.but(hop, f"{step.frame.function.shown} ran {code.name}, a function of Python")
+        kernel = kernel.but(hop, RanPython(step.frame.function.shown, code.name))
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
     def _renamed(self, kernel: Claim, name: str, source: SourceRef, step: ChainStep) -> Claim:
@@ -564,7 +580,7 @@ class Conclusions:
         frame = held[0].frame if len(held) == 1 and held[0].claim is None else None
         if frame is None or self.seen.wrapped(frame) != claim.hop.name.rpartition("::")[2]:
             return wrap(held, claim)
-        why = f"the type of {frame.function.shown} names it, and it has no frame: it was compiled into that one"
+        why = CompiledIn(frame.function.shown)
         hop = replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim))
         return fill(held[0], claim.but(hop, why))
 
@@ -612,19 +628,18 @@ def _anchors(draft: Draft) -> list[Branch]:
 def without_assumed(dispatch: Dispatch) -> Dispatch:
     """The lookup without the argument sets that were assumed: another set than theirs was there."""
     read = {name: keys for name, keys in (dispatch.arguments or {}).items() if name not in dispatch.assumed}
-    why, told = OTHER_SET, dispatch.unread_why
-    if dispatch.unread and told:
-        is_said_of_each = told.startswith(tuple(f"{name}{end}" for name in dispatch.unread for end in (": ", ", ")))
-        whose = "" if is_said_of_each else f"{', '.join(dispatch.unread)}: "
-        why = f"{whose}{told}; {', '.join(dispatch.assumed)}: {OTHER_SET}"
+    why: Reason = OtherSet()
+    told = dispatch.unread_why
+    if dispatch.unread and told is not None:
+        of_each = told.reasons if isinstance(told, ForEach) else (ArgumentSets(dispatch.unread, told),)
+        why = ForEach((*of_each, ArgumentSets(dispatch.assumed, OtherSet())))
     return replace(dispatch, arguments=read, unread=(*dispatch.unread, *dispatch.assumed), assumed=(), unread_why=why)
 
 
 def _answered(claim: Claim) -> Claim:
     """The claim without what it says of a key that was not known: it was seen."""
-    return replace(
-        claim, hop=replace(claim.hop, why=tuple(text for text in claim.hop.why if not text.startswith(NO_KEY)))
-    )
+    left = tuple(reason for reason in claim.hop.why if not isinstance(reason, KeyNotKnown))
+    return replace(claim, hop=replace(claim.hop, why=left))
 
 
 def _chain(claim: Claim) -> Iterator[Pair]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ptexplore.model.nesting import folded
 from ptexplore.model.observed import LibraryCall, LibraryCalls, SteppedCalls, records
+from ptexplore.model.reasons import Said
 from ptexplore.model.trace import Finding, LibraryEntry, walk
 from ptexplore.resolve.claims import Claim, Context
 
@@ -168,7 +169,7 @@ def _with(
     def changed(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         entry, sentence = entries.get(id(claim)), sentences.get(id(claim))
         hop = replace(claim.hop, library=entry) if entry is not None else claim.hop
-        hop = replace(hop, why=(*hop.why, sentence)) if sentence is not None else hop
+        hop = replace(hop, why=(*hop.why, Said(sentence))) if sentence is not None else hop
         return replace(claim, hop=hop, children=children)
 
     return folded(claims, changed)

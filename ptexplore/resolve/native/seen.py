@@ -11,6 +11,7 @@ from ptexplore.cpp.symbol_names import parse, pointed
 from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import CalledAsDispatcher, CompiledIn
 from ptexplore.model.trace import BindingRef, Hop, NativeCall, Phase
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
@@ -19,7 +20,6 @@ from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.python_places import SLOTS, function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
-INLINED_CALL = "it has no frame: its caller asked who listens to operator calls and called a kernel, as a call does"
 ANONYMOUS = "(anonymous namespace)"
 WRAPPER = "::TypeError_to_NotImplemented_"
 BINDINGS, TENSOR = "torch::autograd::THPVariable_", "torch.Tensor."
@@ -172,7 +172,7 @@ class Seen:
             native=self._native_call(frame) if not frame.function.inlined else None,
             instructions=frame.instructions if not frame.function.inlined else None,
             evidence=self.evidence(claim),
-            why=(*hop.why, INLINED_CALL) if frame.function.inlined else hop.why,
+            why=(*hop.why, CalledAsDispatcher()) if frame.function.inlined else hop.why,
         )
         return replace(claim, hop=changed)
 
@@ -188,7 +188,7 @@ class Seen:
             hop = Hop(0, "python", function.code.name, "observed", source, phase=self.phase, evidence=evidence)
             return Claim(hop, children=children)
         if function.inlined:
-            hop = Hop(0, "native", function.shown, "inlined", source, phase=self.phase, why=(INLINED_CALL,))
+            hop = Hop(0, "native", function.shown, "inlined", source, phase=self.phase, why=(CalledAsDispatcher(),))
             return Claim(replace(hop, evidence=(self.part.calls.observation,)), children=children)
         library = self.sites.library(frame) if source.path is None else None
         hop = Hop(
@@ -271,7 +271,7 @@ class Seen:
             phase=self.phase,
             native=NativeCall(f"{kernel.text}::operator()"),
             evidence=(self.part.calls.observation,),
-            why=(f"the type of {frame.function.shown} names it, and it has no frame: compiled into that one",),
+            why=(CompiledIn(frame.function.shown),),
         )
         return Claim(hop)
 

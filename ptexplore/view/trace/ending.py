@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import OnStack
 from ptexplore.model.trace import (
     Cause,
     ComparedValue,
@@ -22,7 +23,6 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.resolve.python_places import EXPRESSION
-from ptexplore.resolve.raising import ON_STACK
 from ptexplore.view.line import Line
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
@@ -92,7 +92,7 @@ def left_here(trail: Trail, ending: Ending) -> str:
     # What only hands an error on may be of another class: TorchScript's interpreter has one class for all.
     told = LEFT_HERE[ending.by].format(ending.exception if ending.handed is None else "the error")
     left = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
-    return f"{told}; {ENDED_BEFORE}" if left is not None and ON_STACK in left.why else told
+    return f"{told}; {ENDED_BEFORE}" if left is not None and OnStack() in left.why else told
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:

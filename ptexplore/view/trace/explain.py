@@ -9,6 +9,7 @@ from typing import Any
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import (
     TRAIL_FORMAT,
     Ending,
@@ -23,6 +24,7 @@ from ptexplore.model.trace import (
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import compared_value, named
 from ptexplore.view.trace.saved import rows
+from ptexplore.view.words.reasons import sentence
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
            "library", "launch", "caught")  # of a hop  # fmt: skip
@@ -135,7 +137,16 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     places += [("candidate", c) for c in hop.source.candidates]
     parent = next((caller.id for caller in hops.values() if any(child is hop for child in caller.children)), None)
     shown = tuple(map(_shortened, evidence))
-    return Explanation(f"[{hop.id}] {hop.name}", tuple(facts), tuple(places), hop.why, shown, evidence, hop, parent)
+    return Explanation(
+        f"[{hop.id}] {hop.name}",
+        tuple(facts),
+        tuple(places),
+        tuple(map(sentence, hop.why)),
+        shown,
+        evidence,
+        hop,
+        parent,
+    )
 
 
 def _less(name: str, value: str, unread: tuple[str, ...]) -> tuple[str, str]:
@@ -187,4 +198,6 @@ def _words(value: Any) -> str:
         return "; ".join(f"{k}: {_words(v)}" for k, v in value.items())
     if isinstance(value, tuple):
         return ", ".join(_words(v) for v in value) or "none"
+    if isinstance(value, Reason):
+        return sentence(value)
     return str(value)

@@ -9,6 +9,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, FormulaRef, Hop, TransformLayer
 from ptexplore.view.line import Line
 from ptexplore.view.trace.amounts import seconds
+from ptexplore.view.words.reasons import sentence
 
 LONG_FORMULA = 100  # characters of a formula that are worth their room; its line has the rest
 
@@ -44,7 +45,7 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     lines += caught(hop)
     if full:
         told = {line.text for line in lines}
-        lines += [Line("note", w) for w in hop.why if w not in told]
+        lines += [Line("note", words) for words in map(sentence, hop.why) if words not in told]
         lines += map(_not_taken, hop.not_taken)
     return tuple(lines)
 
@@ -81,17 +82,18 @@ def reasoning(hop: Hop) -> list[Line]:
         for name, sets in (dispatch.wrapped or {}).items():
             lines.append(Line("reason", f"{name} wraps {', which wraps '.join(f'{{{keys}}}' for keys in sets)}"))
         if dispatch.unread:
-            why = dispatch.unread_why or "a transform may have wrapped it"
+            told = dispatch.unread_why
+            why = sentence(told) if told is not None else "a transform may have wrapped it"
             lines.append(Line("reason", f"{', '.join(dispatch.unread)}: not read; {why}"))
         lines += map(_transform, dispatch.transforms)
         local = [f"include {{{dispatch.tls_include}}}"] if dispatch.tls_include else []
         if dispatch.tls_exclude:
             local.append(f"exclude {{{_fold(dispatch.tls_exclude)}}}")
         if local:
-            why = f", {dispatch.tls_why}" if dispatch.tls_why else ""
+            why = f", {sentence(dispatch.tls_why)}" if dispatch.tls_why is not None else ""
             lines.append(Line("reason", "thread-local " + ", ".join(local) + why))
-    if dispatch.redispatch:
-        lines.append(Line("reason", dispatch.redispatch))
+    if dispatch.redispatch is not None:
+        lines.append(Line("reason", sentence(dispatch.redispatch)))
     skipped = dispatch.skipped
     masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
     unread = f" and of what {', '.join(left_out(dispatch))} carries" if left_out(dispatch) else ""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
+from ptexplore.model.reasons import KeyNotKnown
 from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
-from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
@@ -39,6 +39,7 @@ from ptexplore.view.trace.screen import (
     role_of,
     stepped,
 )
+from ptexplore.view.words.reasons import sentence
 
 ALONE = 9  # rows of an expression that calls one operator
 FEWER = 24  # rows beside what is told of an error
@@ -113,7 +114,7 @@ class _Step:
     is_loop: bool = False  # it is the loop over the elements
     key: str = ""  # of a dispatch key its name
     op: str = ""  # of an operator its name
-    unsaid: str = ""  # why no key, or no further one, is named
+    unsaid: KeyNotKnown | None = None  # why no key, or no further one, is named
     only_asks: bool = False  # an operator that another one asked for a number: it has no row where nothing was counted
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_unseen: bool = False  # a call of Python's whose function no recorder saw: what it did itself was not counted
@@ -187,17 +188,18 @@ def path_view(
 
 def _unsaid(steps: Iterable[_Step]) -> Iterator[str]:
     """Why no key is named, or no further one, of calls that have rows: each reason once, with the first operators."""
-    operators: dict[str, dict[str, None]] = {}
+    operators: dict[KeyNotKnown, dict[str, None]] = {}
     around: list[tuple[int, str]] = []
     for row, step in _flat(steps, 0):
         while around and around[-1][0] >= row.level:
             around.pop()
         if step.op:
             around.append((row.level, step.op))
-        if step.unsaid and around and (step.op or not step.leads_to_key):
+        if step.unsaid is not None and around and (step.op or not step.leads_to_key):
             operators.setdefault(step.unsaid, {}).setdefault(around[-1][1])
     for why, names in itertools.islice(operators.items(), REASONS):
-        yield f"{', '.join(itertools.islice(names, REASONS))}{', …' if len(names) > REASONS else ''}: {why}"
+        first = ", ".join(itertools.islice(names, REASONS))
+        yield f"{first}{', …' if len(names) > REASONS else ''}: {sentence(why)}"
 
 
 def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[str]) -> tuple[str, ...]:
@@ -850,8 +852,8 @@ class _Steps:
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
-        keys, unsaid = self._keys_of(hop), next((text for text in hop.why if text.startswith(NO_KEY)), "")
-        kind = _and(_operators_kind(hop), KEYS_UNKNOWN if unsaid else "")
+        keys, unsaid = self._keys_of(hop), unknown_key(hop)
+        kind = _and(_operators_kind(hop), KEYS_UNKNOWN if unsaid is not None else "")
         row = self._row(hop, (hop.op or hop.name), _and(kind, f"keys {keys}" if keys else ""))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
@@ -890,8 +892,8 @@ class _Steps:
         inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), (yield self._all(inner, within)), around)
         made.key = hop.key or hop.name
-        made.unsaid = next((text for text in kernel.why if text.startswith(NO_KEY)), "") if kernel is not None else ""
-        made.row = replace(row, what=_and(row.what, NEXT_UNKNOWN if made.unsaid else ""))
+        made.unsaid = unknown_key(kernel) if kernel is not None else None
+        made.row = replace(row, what=_and(row.what, NEXT_UNKNOWN if made.unsaid is not None else ""))
         self._show_yours(made, hop, around)
         return made
 
@@ -1086,11 +1088,16 @@ def _is_recorded(hop: Hop) -> bool:
     return hop.node is not None and hop.node.recorded
 
 
+def unknown_key(hop: Hop) -> KeyNotKnown | None:
+    """Why the call that a hop is, or its kernel, goes to a key that is not known; None where it does not."""
+    return next((reason for reason in hop.why if isinstance(reason, KeyNotKnown)), None)
+
+
 def keys_of(call: Hop) -> str:
     """The dispatch keys that a call of an operator went through, in order; "?" behind them where more are not known."""
     parts = list(of_call(call))
     keys = list(dict.fromkeys(key.key or key.name for key in parts if key.kind == "key"))
-    is_open = any(text.startswith(NO_KEY) for part in parts for text in part.why)
+    is_open = any(unknown_key(part) is not None for part in parts)
     if keys and is_open:
         keys.append("?")
     return " → ".join(keys)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
@@ -27,11 +27,15 @@ from ptexplore.capture.session import (
 from ptexplore.lazy import uncollected
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import CallPath, Program
+from ptexplore.model.reasons import Reason, within
 from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
 from ptexplore.source.permalink import permalink
+from ptexplore.view.words.reasons import worded
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
+MOST_REASONS = 200  # in one, where each follows from others
+_REASONS_OF_DISPATCH = ("tls_why", "redispatch", "unread_why")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
@@ -58,8 +62,25 @@ def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
     pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in reversed(tuple(hops))]
     while pending:
         hop, parent = pending.pop()
-        yield HopRow(*(*_facts(hop), parent))
+        yield _with_words(HopRow(*(*_facts(hop), parent)))
         pending += [(child, hop.id) for child in hop.children[::-1]]
+
+
+def _with_words(row: HopRow) -> HopRow:
+    """The row with the sentence of each reason beside its code, for whoever reads JSON."""
+    return _changed(row, worded) if row.why or row.dispatch is not None else row
+
+
+def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
+    """The row with each of its reasons changed."""
+    dispatch = row.dispatch
+    if dispatch is not None:
+        tls, onward, unread = (
+            change(why) if why is not None else None
+            for why in (dispatch.tls_why, dispatch.redispatch, dispatch.unread_why)
+        )
+        dispatch = replace(dispatch, tls_why=tls, redispatch=onward, unread_why=unread)
+    return replace(row, why=tuple(map(change, row.why)), dispatch=dispatch)
 
 
 def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
@@ -72,10 +93,13 @@ def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
 
 
 def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
-    if format_of(text, name) > 1:
+    written = format_of(text, name)
+    if written == TRAIL_FORMAT:
         saved = from_json(text, SavedTrail, name)
     else:
-        saved = from_document(_upgraded(from_json(text, dict[str, Any], name), name), SavedTrail, name)
+        document = from_json(text, dict[str, Any], name)
+        document = _upgraded(document, name) if written == 1 else document
+        saved = from_document(_with_codes(document, name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
@@ -132,8 +156,17 @@ def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]
     inside: dict[int | None, list[Hop]] = {}
     for row in reversed(rows):
         hop = _checked(row, links, name)
+        hop = _changed(hop, partial(_code_alone, name)) if hop.why or hop.dispatch is not None else hop
         inside.setdefault(row.parent, []).append(Hop(*(*_facts(hop), tuple(inside.pop(row.id, ())[::-1]))))
     return tuple(inside.get(None, ())[::-1])
+
+
+def _code_alone(name: str, reason: Reason) -> Reason:
+    """The reason without its sentence, which is made anew. Raises PtexploreError where reasons nest too deep."""
+    for depth, _ in enumerate(within(reason)):
+        if depth > MOST_REASONS:
+            raise refused(name, "its reasons nest deeper than any real trace")
+    return structs.replace(reason, text="")
 
 
 def _checked(row: Checked, links: _Links, name: str) -> Checked:
@@ -186,6 +219,11 @@ def _holds_record(hint: Any) -> bool:
     return is_dataclass(hint) or any(map(_holds_record, get_args(hint)))
 
 
+# How format 2 said what later stages ask for.
+_ON_STACK_IN_FORMAT_2 = "C++'s stack held it when the error was thrown"
+_NOT_KNOWN_IN_FORMAT_2 = re.compile(
+    r"which key this call goes to(?: after (?P<after>\w+))? is not known: (?P<why>.*)", re.S
+)
 _NO_DISPATCH: Mapping[str, Any] = {"set": "", "raw": "", "entry": "", "skipped": []}
 _FORMAT_1_PLACES = ("yaml", "table_row", "assigned", "op_entry", "called_at")
 _FORMAT_1_NAMES = {"self": "own", "of": "third_party"}
@@ -238,6 +276,39 @@ def _row_of_format_1(hop: Mapping[str, Any]) -> dict[str, Any]:
     for record, keys in _FORMAT_1_OPTIONAL_RECORDS.items():
         row[record] = {key: detail[key] for key in keys if detail.get(key)} or None
     return row
+
+
+def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A Trail of format 2, whose reasons are sentences, as one of format 3."""
+    try:
+        session = document.get("session")
+        return {
+            **document,
+            "format": TRAIL_FORMAT,
+            "hops": [_row_of_format_2(hop) for hop in document["hops"]],
+            "session": {**session, "format": TRAIL_FORMAT} if session is not None else None,
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+
+
+def _row_of_format_2(hop: Mapping[str, Any]) -> dict[str, Any]:
+    row = {**hop, "why": list(map(_reason_of, hop.get("why", ())))}
+    if hop.get("dispatch") is not None:
+        whys = {key: _reason_of(hop["dispatch"][key]) for key in _REASONS_OF_DISPATCH if hop["dispatch"].get(key)}
+        row["dispatch"] = {**hop["dispatch"], **dict.fromkeys(_REASONS_OF_DISPATCH), **whys}
+    return row
+
+
+def _reason_of(text: str) -> dict[str, Any]:
+    """A sentence of format 2 as a reason of format 3: those that later stages ask for have their codes."""
+    if text == _ON_STACK_IN_FORMAT_2:
+        return {"code": "on-stack"}
+    not_known = _NOT_KNOWN_IN_FORMAT_2.fullmatch(text)
+    if not_known is None:
+        return {"code": "said", "sentence": text}
+    because = {"code": "said", "sentence": not_known["why"]}
+    return {"code": "key-not-known", "because": because, "after": not_known["after"] or ""}
 
 
 def _place(place: Mapping[str, Any]) -> dict[str, Any]:

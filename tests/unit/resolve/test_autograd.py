@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.trace import NodeRef
 from ptexplore.resolve.autograd import ACCUMULATE, link, mode
@@ -146,7 +147,7 @@ def test_a_node_that_ran_is_at_its_apply(small: Small) -> None:
     assert hop.name == f"torch::autograd::generated::{NODE}::apply"
     assert place(hop.source) == (FUNCTIONS, small.line(FUNCTIONS, "BlendBackward0::apply("), "located")
     assert hop.op == OP
-    assert f"made by the call of {OP}, which has the same sequence number" in hop.why
+    assert reasons.MadeByCall(OP) in hop.why
 
 
 def test_its_formulas_have_their_own_lines(small: Small) -> None:
@@ -162,7 +163,7 @@ def test_a_function_that_a_formula_calls_is_predicted_in_backward(small: Small) 
     assert place(impl.hop.source) == (MANUAL, small.line(MANUAL, "Tensor undo_blend("), "located")
     assert impl.hop.declaration is not None
     assert impl.hop.declaration.path == MANUAL_H
-    assert impl.hop.why == (f"the formula at {YAML}:4 calls it where that input needs a gradient",)
+    assert impl.hop.why == (reasons.FormulaCalls(f"{YAML}:4"),)
 
 
 @pytest.mark.parametrize("raises, order", [(True, ["op", "impl"]), (False, ["impl", "op"])])
@@ -196,7 +197,7 @@ def test_a_node_that_several_entries_make_has_no_formula(small: Small) -> None:
     (one,) = found
     assert one.hop.op is None
     assert formulas_of(one) == []
-    assert one.hop.why == ("2 entries of derivatives.yaml make this node",)
+    assert one.hop.why == (reasons.EntriesMakeNode(2),)
     assert one.hop.node is not None
     assert [place(ref) for ref in one.hop.node.derivatives] == [(YAML, 2, "located"), (YAML, 9, "located")]
 
@@ -225,7 +226,7 @@ def test_a_node_of_hand_written_c_plus_plus(small: Small) -> None:
 
 def test_leaves_accumulate_their_gradient(small: Small) -> None:
     hop = linked(small, node(ACCUMULATE))[0].hop
-    assert "leaves accumulate their gradient" in hop.why
+    assert reasons.AccumulatesGradient() in hop.why
     assert hop.name == ACCUMULATE
 
 

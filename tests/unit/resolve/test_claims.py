@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.resolve.claims import number, numbers, rewrite
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, claim, entry, op, place, session, tensor
@@ -40,12 +41,13 @@ def test_changes_reach_every_claim_and_children_first() -> None:
 
     def change(one):  # type: ignore[no-untyped-def]
         seen.append(one.hop.name)
-        return one.but(replace(one.hop, status="derived"), "because")
+        return one.but(replace(one.hop, status="derived"), reasons.Said("because"))
 
     (changed,) = rewrite((claim("op", "a", claim("op", "b")),), change)
     assert seen == ["b", "a"]
     assert [one.hop.status for one in changed.walk()] == ["derived", "derived"]
-    assert changed.but(changed.hop, "and so").hop.why == ("because", "and so"), "reasons add up"
+    added = changed.but(changed.hop, reasons.Said("and so")).hop.why
+    assert added == (reasons.Said("because"), reasons.Said("and so")), "reasons add up"
 
 
 def test_the_traced_processs_table_counts_before_the_catalogues(small: Small) -> None:

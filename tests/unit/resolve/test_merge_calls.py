@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.merge import WHICH_CALL, attach, build
+from ptexplore.resolve.merge import attach, build
 from tests.unit.resolve.making import Event, Small, builtin, call, event, frame, number_of, op, session, shape
 
 FILE = "/site/torch/_refs.py"
@@ -38,7 +39,7 @@ def test_an_operator_that_operator_syntax_led_to_is_wrapped_in_its_slot(small: S
     (binding,) = attached(small, [A], [event("call", A, call=1)], inside)
     assert shape((binding,)) == "Tensor.__add__(aten::a)"
     assert (binding.hop.kind, binding.hop.status) == ("binding", "derived")
-    assert binding.hop.why == ("`a + b` is operator syntax: Python looks __add__ up on the operand's type",)
+    assert binding.hop.why == (reasons.OperatorSyntax("a + b", "operator", "__add__"),)
     assert (binding.event.table, binding.event.method) == (ADD["table"], ADD["method"]), (
         "the next pass finds its table row"
     )
@@ -48,7 +49,7 @@ def test_a_slot_that_is_called_by_its_name(small: Small) -> None:
     """`a.__add__(b)`: a slot as well, but no operator's syntax."""
     (binding,) = attached(small, [A], [event("call", A, call=1)], call(1, callable=ADD, source="a.__add__(b)"))
     assert shape((binding,)) == "Tensor.__add__(aten::a)"
-    assert binding.hop.why[0].startswith("`a.__add__(b)` calls __add__ by its name; ")
+    assert binding.hop.why == (reasons.SlotByName("a.__add__(b)", "__add__"),)
 
 
 def test_a_builtin_that_was_recorded_is_the_call_itself(small: Small) -> None:
@@ -161,4 +162,4 @@ def test_where_a_loop_calls_the_same_part_twice_nobody_can_tell_where_the_first_
     base, calls = [of_f(A), of_f(), of_f(B)], [call(n, callable=OTHER, line=1, col=0, end_col=10) for n in (1, 2)]
     claims = attached(small, base, [event("call", A, call=1), event("call", B, call=2)], *calls, frames=True)
     assert shape(claims) == "sum(f(aten::a)) sum(f f(aten::b))"
-    assert [[WHICH_CALL in f.hop.why for f in claim.children] for claim in claims] == [[False], [True, False]]
+    assert [[reasons.WhichCall() in f.hop.why for f in claim.children] for claim in claims] == [[False], [True, False]]

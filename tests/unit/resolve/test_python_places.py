@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.operators import Binding
 from ptexplore.model.trace import PythonCall
 from ptexplore.resolve.claims import Claim
@@ -79,7 +80,7 @@ def test_the_function_that_the_table_names(small: Small) -> None:
     assert hop.name == "torch::autograd::THPVariable_blend"
     assert place(hop.source) == (METHODS, small.line(METHODS, "THPVariable_blend(PyObject*"), "located")
     entry = small.line(METHODS, '{"blend"')
-    assert hop.why == (f"the Tensor table's row for blend, {METHODS}:{entry}, names THPVariable_blend",)
+    assert hop.why == (reasons.RowOfTable("Tensor", "blend", f"{METHODS}:{entry}", "THPVariable_blend"),)
     assert hop.binding is not None
     assert hop.binding.python == "torch.blend", "the name that Python has for it"
     assert hop.binding.table_row is not None
@@ -110,7 +111,7 @@ def test_a_row_of_a_hand_written_table(small: Small) -> None:
     assert hop.name == "THPVariable_hand"
     assert place(hop.source) == (MANUAL, small.line(MANUAL, "THPVariable_hand(PyObject*"), "located")
     row = small.line(MANUAL, '"hand", THPVariable_hand')
-    assert hop.why == (f"the table at {MANUAL}:{row} names THPVariable_hand",)
+    assert hop.why == (reasons.TableNames(f"{MANUAL}:{row}", "THPVariable_hand"),)
 
 
 def test_a_table_that_is_not_that_types_names_nothing(small: Small) -> None:

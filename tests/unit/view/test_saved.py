@@ -19,6 +19,7 @@ from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.reasons import KeyNotKnown, LeftByGuards, OnStack, Reason, Said
 from ptexplore.model.trace import (
     BindingRef,
     BoundName,
@@ -60,6 +61,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.view.trace.explain import RECORDS
 from ptexplore.view.trace.saved import DEEPEST, trail_from_json, trail_to_json
+from ptexplore.view.words.reasons import sentence
 from tests.harness import THOROUGH
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
@@ -70,7 +72,9 @@ def a_trail() -> Trail:
     """A Trail with every kind of record in it, and a reference in every place that can hold one."""
     place = SourceRef("build/aten/src/ATen/Operators_2.cpp", 12, "generated", "located")
     several = SourceRef(None, None, None, "ambiguous", reason="two", candidates=(place, place))
-    dispatch = Dispatch("CPU", "0x1", "kernel", ("ADInplaceOrView",), {"self": "CPU"}, "", "AutocastCPU", True, "")
+    dispatch = Dispatch(
+        "CPU", "0x1", "kernel", ("ADInplaceOrView",), {"self": "CPU"}, "", "AutocastCPU", True, LeftByGuards()
+    )
     dispatch = replace(
         dispatch, unread=("other",), wrapped={"self": ("CPU",)}, transforms=(TransformLayer(1, "Vmap", {"self": 0}),)
     )
@@ -87,8 +91,9 @@ def a_trail() -> Trail:
     )  # fmt: skip
     key = Hop(3, "key", "CPU", "derived", place, dispatch=dispatch, children=(inner,))
     operator = Hop(
-        2, "op", "aten::add.Tensor", "observed", place, op="aten::add.Tensor", why=("seen",), evidence=(3,),
-        derivative=derivative, operator=OperatorRef("add(…)", place, "at::_ops::add_Tensor::call"), children=(key,),
+        2, "op", "aten::add.Tensor", "observed", place, op="aten::add.Tensor", evidence=(3,),
+        why=(Said("seen"), KeyNotKnown(LeftByGuards())), derivative=derivative,
+        operator=OperatorRef("add(…)", place, "at::_ops::add_Tensor::call"), children=(key,),
         node=NodeRef(True, (place,)),
     )  # fmt: skip
     binding = BindingRef("torch.add", place, place)
@@ -372,9 +377,66 @@ def value_at(held: Any, path: Any) -> Any:
 
 
 def test_newer_format_says_so() -> None:
-    error = refused(lambda: read(document() | {"format": 3}), MISSING)
-    assert "format 3" in error.message
+    error = refused(lambda: read(document() | {"format": 4}), MISSING)
+    assert "format 4" in error.message
     assert "upgrade" in error.hint
+
+
+# --- format 2: reasons were sentences ---
+
+WHYS = ("tls_why", "redispatch", "unread_why")
+
+
+def of_format_2() -> Document:
+    """What format 2 wrote: the same but for its reasons."""
+    made = document()
+    for hop in made["hops"]:
+        hop["why"] = [why["text"] for why in hop["why"]]
+        for key in WHYS if hop["dispatch"] else ():
+            hop["dispatch"][key] = hop["dispatch"][key]["text"] if hop["dispatch"].get(key) else None
+    return made | {"format": 2}
+
+
+def test_sentences_of_format_2_are_kept() -> None:
+    trail = read(of_format_2())
+    told = [list(map(sentence, hop.why)) for hop in walk(trail.hops)]
+    assert told == [[why["text"] for why in hop["why"]] for hop in document()["hops"]]
+    (dispatch,) = (hop.dispatch for hop in walk(trail.hops) if hop.dispatch is not None)
+    assert dispatch.tls_why == Said(sentence(LeftByGuards()))
+    assert trail.format == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("which key this call goes to is not known: a guard may be on", KeyNotKnown(Said("a guard may be on"))),
+        ("which key this call goes to after CPU is not known: it ended", KeyNotKnown(Said("it ended"), "CPU")),
+        ("C++'s stack held it when the error was thrown", OnStack()),
+        ("the body of f calls it", Said("the body of f calls it")),
+    ],
+)
+def test_what_is_asked_of_reasons_is_known_of_format_2(text: str, expected: Reason) -> None:
+    made = of_format_2()
+    made["hops"][0]["why"] = [text]
+    trail = read(made)
+    assert trail.hops[0].why == (expected,)
+
+
+def test_reasons_that_nest_without_end_are_refused() -> None:
+    made = document()
+    inner: dict[str, Any] = {"code": "left-by-guards"}
+    for _ in range(300):
+        inner = {"code": "not-read", "because": inner}
+    made["hops"][0]["why"] = [inner]
+    assert "nest" in refused(lambda: read(made)).why
+
+
+def test_a_sentence_beside_a_code_is_not_taken_from_a_file() -> None:
+    made = document()
+    made["hops"][0]["why"] = [{"code": "left-by-guards", "text": "what somebody wrote"}]
+    trail = read(made)
+    assert trail.hops[0].why == (LeftByGuards(),)
+    assert "somebody" not in trail_to_json(trail)
 
 
 # --- format 1: two files that ptexplore saved when that was its format ---
@@ -413,13 +475,13 @@ def test_an_ending_from_before_a_field_was_there_is_read() -> None:
 def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trail]) -> None:
     document, trail = both
     before, after = list(old_hops(document["hops"])), list(walk(trail.hops))
-    assert trail.format == 2
+    assert trail.format == 3
     assert [(h["id"], h["name"], h["kind"], h["status"]) for h in before] == [
         (h.id, h.name, h.kind, h.status) for h in after
     ]
     assert [[c["id"] for c in h["children"]] for h in before] == [[c.id for c in h.children] for h in after]
     assert [(h["source"]["path"], h["source"]["line"], h["why"], h["evidence"]) for h in before] == [
-        (h.source.path, h.source.line, list(h.why), list(h.evidence)) for h in after
+        (h.source.path, h.source.line, list(map(sentence, h.why)), list(h.evidence)) for h in after
     ]
     assert [(b.name, b.description) for b in trail.bound] == list(document["bound"].items())
 
@@ -456,7 +518,9 @@ def test_format_1_keeps_what_was_known_of_each_hop(both: tuple[Document, Trail])
             kept[key] += 1
         for key, value in (before["dispatch"] or {}).items():
             now = getattr(after.dispatch, key)
-            assert value == (list(now) if isinstance(now, tuple) else now)
+            now = sentence(now) if isinstance(now, Reason) else now
+            empty = key in WHYS and not value  # an empty sentence says nothing
+            assert (None if empty else value) == (list(now) if isinstance(now, tuple) else now)
         if before["derivative"]:
             assert after.derivative is not None
             assert (before["derivative"]["path"], before["derivative"]["line"]) == (
@@ -468,7 +532,7 @@ def test_format_1_keeps_what_was_known_of_each_hop(both: tuple[Document, Trail])
     assert {"schema", "python", "registers"} <= set(kept)
 
 
-def test_format_1_is_saved_anew_as_format_2(both: tuple[Document, Trail]) -> None:
+def test_format_1_is_saved_anew_as_format_3(both: tuple[Document, Trail]) -> None:
     _, trail = both
     assert trail_from_json(trail_to_json(trail).encode(), "x.json")[0] == trail
 
@@ -477,7 +541,7 @@ def test_the_session_of_format_1() -> None:
     document = old("softmax-backward")
     _, session = trail_from_json(json.dumps(document).encode(), "x.json")
     assert session is not None
-    assert session.format == 2
+    assert session.format == 3
     assert [o.data for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
     assert session.options.backward is True
     assert session.torch.version == document["session"]["torch"]["version"]

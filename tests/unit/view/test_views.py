@@ -16,6 +16,7 @@ import pytest
 from rich.console import Console
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model import reasons
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import (
     BindingRef,
@@ -39,7 +40,6 @@ from ptexplore.model.trace import (
 )
 from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
 from ptexplore.render.terminal.screen import bar, place_text, print_screen
-from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.merge import NO_SOURCE
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace import native
@@ -50,6 +50,7 @@ from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.view.trace.screen import everything
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
+from ptexplore.view.words.reasons import sentence
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
 FILES = ("format1-add-native.json.gz", "format1-softmax-backward.json.gz")
@@ -453,18 +454,21 @@ def test_a_closed_key_says_what_follows_in_it() -> None:
     assert closed_row(Hop(80, "impl", "at::native::f", "derived", ref(8))) == "calls at::native::f"
 
 
+OPEN = reasons.KeyNotKnown(reasons.ComputedFromOptions(), "AutogradCPU")
+
+
 def test_a_call_without_a_key_says_so_and_why() -> None:
-    why = f"{NO_KEY} is not known: self: a class that dispatches in Python may have made it"
+    why = reasons.KeyNotKnown(reasons.ArgumentSets(("self",), reasons.MayBeOfDispatchingClass()))
     call = Hop(1, "op", "aten::add.Tensor", "observed", ref(1), op="aten::add.Tensor", why=(why,))
     page = view(a_trail(call), Options(view="path"))
     assert [row.what for row in page.table if row.hop == 1] == ["operator; keys not known"]
-    assert f"aten::add.Tensor: {why}" in page.left_out
+    assert f"aten::add.Tensor: {sentence(why)}" in page.left_out
     whole = an_operator(10)
-    kernel = replace(whole.children[0].children[0], why=(f"{NO_KEY} after AutogradCPU is not known: …",))
+    kernel = replace(whole.children[0].children[0], why=(OPEN,))
     opened = replace(whole, children=(replace(whole.children[0], children=(kernel,)),))
     page = view(a_trail(opened), Options(view="path"))
     assert [row.what.rpartition("; ")[2] for row in page.table if row.hop == 11] == ["next key not known"]
-    assert f"aten::add.Tensor: {NO_KEY} after AutogradCPU is not known: …" in page.left_out
+    assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
 
 
 def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
@@ -575,7 +579,7 @@ def test_a_call_of_another_thread_says_so() -> None:
 def test_keys_after_which_more_are_not_known_end_openly() -> None:
     """As aten::_neg_view below ADInplaceOrView, where the tensor may carry Negative."""
     whole = an_operator(1)
-    kernel = replace(whole.children[0].children[0], why=(f"{NO_KEY} after AutogradCPU is not known: …",))
+    kernel = replace(whole.children[0].children[0], why=(OPEN,))
     cut = replace(whole, children=(replace(whole.children[0], children=(kernel,)),))
     assert (keys_of(whole), keys_of(cut)) == ("AutogradCPU", "AutogradCPU → ?")
     assert keys_of(replace(cut, children=())) == ""

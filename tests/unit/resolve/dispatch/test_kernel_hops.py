@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ptexplore.catalogue.registrations import HANDWRITTEN
+from ptexplore.model import reasons
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.kernel_bodies import kernel_body, registration_of
@@ -214,7 +215,7 @@ def test_a_structured_kernel_calls_its_meta_function_and_then_its_impl(small: Sm
     header = "build/aten/src/ATen/ops/blend_native.h"
     assert impl.hop.declaration is not None
     assert place(impl.hop.declaration) == (header, small.line(header, "void impl("), "located")
-    assert impl.hop.why == ("the body of at::wrapper_CPU_blend_Pair calls it",)
+    assert impl.hop.why == (reasons.BodyCalls("at::wrapper_CPU_blend_Pair"),)
     assert meta.hop.source.precision == "unknown", "nothing defines the meta function here"
 
 

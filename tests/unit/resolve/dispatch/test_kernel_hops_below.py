@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.claims import Context
 from ptexplore.resolve.dispatch.kernel_hops import PER_CAPABILITY, device_of, stub_claims
@@ -61,12 +62,14 @@ def test_a_stub_and_its_kernel_are_predicted_below_the_function_that_names_it(sm
     assert (stub.hop.kind, stub.hop.name, stub.hop.status) == ("stub", "at::native::spin_stub", "predicted")
     assert (stub.hop.evidence, stub.hop.op, stub.hop.phase, stub.hop.key) == ((4,), "aten::fold", "backward", "CPU")
     line = small.line(HAND, "return spin_stub")
-    assert f"through through_two, through_one, spin_all, at {HAND}:{line}" in stub.hop.why[0]
+    (named,) = stub.hop.why
+    assert isinstance(named, reasons.BodyNames)
+    assert (named.through, named.place) == (("through_two", "through_one", "spin_all"), f"{HAND}:{line}")
     assert len(stub.children) == 2
     for kernel in stub.children:
         assert (kernel.hop.kind, kernel.hop.status, kernel.hop.evidence) == ("native", "predicted", (4,))
         assert kernel.hop.registration is not None
-        assert kernel.hop.why[1].startswith("one of 2 kernels registered for CPU")
+        assert kernel.hop.why[1] == reasons.OneOfKernels(2, "CPU")
         assert kernel.hop.stub_kernel is not None
         assert kernel.hop.stub_kernel.cpu_capability == PER_CAPABILITY
 

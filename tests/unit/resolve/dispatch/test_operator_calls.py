@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.operator_calls import BOXED_CALL, name
@@ -62,9 +63,9 @@ def test_the_overload(small: Small, event: Event, schemas: tuple[str, ...], expe
 
 def test_why_one_is_named(small: Small) -> None:
     inferred = named(small, op("aten::blend", inputs=BOTH), PAIR, SCALAR).hop
-    assert inferred.why == ("the one overload of aten::blend that takes these inputs (1 others do not)",)
+    assert inferred.why == (reasons.TakesInputs("aten::blend", 1),)
     recorded = named(small, op("aten::blend", inputs=BOTH, overload="Pair"), PAIR, SCALAR).hop
-    assert recorded.why == ("the profiler recorded the overload",)
+    assert recorded.why == (reasons.OverloadRecorded(),)
 
 
 def test_the_candidates_of_an_overload_that_cannot_be_told(small: Small) -> None:
@@ -104,7 +105,7 @@ def test_an_operator_that_the_traced_code_registered(small: Small) -> None:
     hop = named(small, event, more=[("dispatch", "table", table)]).hop
     assert hop.op == "mini::new"
     assert "registered after the catalogue was built" in str(hop.source.reason)
-    assert hop.why == ("the only overload of mini::new",)
+    assert hop.why == (reasons.OnlyOverload("mini::new"),)
 
 
 def test_an_event_whose_inputs_no_overload_takes_was_called_boxed(small: Small) -> None:
@@ -113,10 +114,7 @@ def test_an_event_whose_inputs_no_overload_takes_was_called_boxed(small: Small) 
     assert hop.op == "aten::mirror"
     assert hop.operator is not None
     assert hop.operator.entry == BOXED_CALL
-    assert hop.why == (
-        "the one overload of aten::mirror that the end of the recorded stack fits",
-        "called boxed: of 3 values on the stack the last 1 are its inputs",
-    )
+    assert hop.why == (reasons.FitsStack("aten::mirror"), reasons.BoxedStack(3, 1))
 
 
 def test_inside_a_transform_a_whole_stack_is_not_taken_for_the_out_overload(small: Small) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.operators import DispatchKey
 from ptexplore.resolve.dispatch.operator_calls import by_calls, name
 from ptexplore.resolve.keyset import KeySets
@@ -153,6 +154,6 @@ def test_the_pass_names_what_the_text_told(small: Small) -> None:
     context = small.context(seen, rows(A, B), small.source())
     (claim,) = name(context, build(context, ()))
     assert claim.hop.op == B
-    assert claim.hop.why == (f"{A} would have called other operators than ran inside, by the text of its kernel",)
+    assert claim.hop.why == (reasons.WouldCallOthers((A,)),)
     (without,) = name(small.context(seen, rows(A, B)), build(context, ()))
     assert without.hop.op is None, "the wheel alone has no text of the kernels"

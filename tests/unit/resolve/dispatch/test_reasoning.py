@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch import operator_calls
@@ -128,11 +129,11 @@ def test_what_the_first_key_is_concluded_from(small: Small) -> None:
     # Of (arguments | include) the three fallthroughs are masked out, once, for the whole call.
     assert (facts.set, facts.raw) == ("AutogradCPU, CPU", hex(bits("AutogradCPU", "CPU")))
     assert facts.skipped == ("AutocastCPU", "ADInplaceOrView", "BackendSelect")
-    assert "AutogradCPU is the highest key of (arguments | include) - exclude, less the fallthroughs" in first.hop.why
+    assert reasons.HighestKey("AutogradCPU") in first.hop.why
     onward = key_facts(second)
     assert (onward.set, onward.skipped) == ("CPU", ())
-    assert f"its body redispatches with `{AFTER_AUTOGRAD}`" in second.hop.why
-    assert second.hop.why[-1] == f"the table's entry for CPU: registered at {CPU}:11"
+    assert reasons.BodyRedispatches(AFTER_AUTOGRAD) in second.hop.why
+    assert second.hop.why[-1] == reasons.EntryOfTable("CPU", f"registered at {CPU}:11")
 
 
 def test_a_key_names_what_it_follows_from(small: Small) -> None:
@@ -241,14 +242,14 @@ def test_inside_a_kernel_its_guards_hold(small: Small) -> None:
     facts = key_facts(key)
     assert facts.tls_exclude == KEYS.show_local(excluded(KEYS, BELOW))
     assert facts.tls_observed is False
-    assert "thread-local sets: as the guards of the kernels around it leave them" in key.hop.why
+    assert reasons.ThreadLocalSets(reasons.LeftByGuards()) in key.hop.why
 
 
 def test_an_operator_inside_is_called_by_the_innermost_kernel(small: Small) -> None:
     claims = nested(small)
     kernel = next(one for one in claims if one.hop.name == "CPU::aten::blend")
     assert [one.hop.name for one in kernel.children] == ["aten::mirror"]
-    assert "that this kernel called them is derived" in kernel.hop.why[-1]
+    assert kernel.hop.why[-1] == reasons.RanInside()
 
 
 def test_what_an_outer_kernels_text_calls_before_its_guard_is_that_kernels(small: Small) -> None:
@@ -338,8 +339,9 @@ def test_a_key_that_a_view_may_have_kept_ends_what_is_said(small: Small) -> None
                       catalogue=catalogue)  # fmt: skip
     assert [key for key, _ in chain(claims)] == ["AutogradCPU"], "Conjugate lies below autograd and above CPU"
     kernel = next(one for one in claims if one.hop.kind == "kernel" and one.hop.op == "aten::blend")
-    assert "may carry Conjugate" in kernel.hop.why[-1]
-    assert "after AutogradCPU is not known" in kernel.hop.why[-1]
+    (not_known,) = (one for one in kernel.hop.why if isinstance(one, reasons.KeyNotKnown))
+    assert not_known.after == "AutogradCPU"
+    assert any(isinstance(one, reasons.MayCarry) and "Conjugate" in one.keys for one in reasons.within(not_known))
     real = tensor(99)
     claims = reasoned(small, op("aten::_conj", inputs=TWO), op("aten::blend", inputs=[real, real]),
                       catalogue=catalogue)  # fmt: skip
@@ -352,7 +354,7 @@ def test_the_traced_processs_own_table_counts(small: Small) -> None:
     context = small.context(seen, rows(), changed={"aten::blend": [mine]})
     claims = walk(reason(context, operator_calls.name(context, build(context, ()))))
     assert chain(claims) == [("AutocastCPU", "derived")], "the catalogue's has a fallthrough there"
-    assert claims[1].hop.why[-1] == "the table's entry for AutocastCPU: registered at /elsewhere/mine.py:3"
+    assert claims[1].hop.why[-1] == reasons.EntryOfTable("AutocastCPU", "registered at /elsewhere/mine.py:3")
 
 
 def test_a_call_in_backward_keeps_its_phase_and_thread(small: Small) -> None:
@@ -418,12 +420,21 @@ def test_what_a_frames_call_read_holds_for_the_next_one_in_it(small: Small) -> N
     "unread, doubtful, why",
     [
         ((), {}, None),
-        (("a", "b"), {}, "a function transform may have wrapped it"),
-        ((), {"c": "it may be Conjugate"}, "it may be Conjugate"),
-        (("a",), {"c": "None"}, "c: None; a: a function transform may have wrapped it"),
+        (("a", "b"), {}, reasons.MayBeWrapped()),
+        ((), {"c": reasons.SetsDiffer()}, reasons.SetsDiffer()),
+        (
+            ("a",),
+            {"c": reasons.SetsDiffer()},
+            reasons.ForEach(
+                (
+                    reasons.ArgumentSets(("c",), reasons.SetsDiffer()),
+                    reasons.ArgumentSets(("a",), reasons.MayBeWrapped()),
+                )
+            ),
+        ),
     ],
 )
 def test_each_argument_that_was_not_read_has_its_own_reason(
-    unread: tuple[str, ...], doubtful: dict[str, str], why: str | None
+    unread: tuple[str, ...], doubtful: dict[str, reasons.Reason], why: reasons.Reason | None
 ) -> None:
     assert why_unread(Arguments({}, False, (), unread=unread, doubtful=doubtful)) == why

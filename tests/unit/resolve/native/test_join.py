@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Finding, StubRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.native import conclude
 from ptexplore.resolve.native import join as join_module
-from ptexplore.resolve.native.conclude import INLINED
 from ptexplore.resolve.native.join import Matchable, join, same_calls
 from ptexplore.resolve.places.precision import unknown
 from tests.unit.conftest import ATEN
@@ -107,8 +107,9 @@ def test_each_key_is_read_from_its_register(small: Small) -> None:
     outer = only(claims[:1], "key", "AutogradCPU")
     assert key_facts(outer).observed_raw == key_facts(outer).raw == hex(ALL)
     assert key_facts(outer).set == "AutogradCPU, CPU"
-    assert "was given the set" in outer.hop.why[-1]
-    assert outer.hop.why[-1].endswith("AutogradCPU is its highest key")
+    given = outer.hop.why[-1]
+    assert isinstance(given, reasons.GivenSet)
+    assert given.key == "AutogradCPU"
     assert hex(LOW) == key_facts(only(claims[:1], "key", "CPU")).raw
 
 
@@ -138,7 +139,8 @@ def test_a_prediction_that_ends_early_is_not_wrong(small: Small) -> None:
     last = only(claims[:1], "key", "CPU")
     assert (last.hop.status, last.hop.op) == ("observed", OP)
     assert only(claims[:1], "kernel", WRAPPER).hop.status == "observed"
-    assert last.hop.why[0].startswith("the table's entry for CPU")
+    assert isinstance(last.hop.why[0], reasons.EntryOfTable)
+    assert last.hop.why[0].key == "CPU"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,7 @@ def test_a_kernel_that_the_boundarys_type_names_and_that_has_no_frame_was_compil
     kernel = only(claims[:1], "kernel", VARIABLE)
     assert kernel.hop.status == "inlined"
     assert kernel.hop.evidence == (OBSERVATION,)
-    assert "it was compiled into that one" in kernel.hop.why[-1]
+    assert isinstance(kernel.hop.why[-1], reasons.CompiledIn)
     assert "at::_ops::blend_Pair::redispatch" in shape((kernel,)), "what it calls is inside of it"
     assert findings == []
 
@@ -229,7 +231,8 @@ def test_a_kernel_that_nothing_names_is_derived_from_the_table(small: Small) -> 
     claims, _ = stepped(small, f"{ENTRY}\n {boundary} | 9 8 {LOW:x}\n", blend(*chain(BOTH[1])))
     kernel = only(claims[:1], "kernel", WRAPPER)
     assert kernel.hop.status == "derived"
-    assert kernel.hop.why[-1].endswith("ran it, and does not name it: the table's entry for CPU does")
+    assert isinstance(kernel.hop.why[-1], reasons.RanUnnamed)
+    assert kernel.hop.why[-1].key == "CPU"
 
 
 IMPL, STUB = "at::native::fold_dense", "at::native::fold_stub"
@@ -263,7 +266,7 @@ def test_functions_that_the_text_names_and_that_ran_are_observed(small: Small) -
 def test_a_function_without_a_frame_whose_calls_ran_was_compiled_into_its_caller(small: Small) -> None:
     claims, _ = stepped(small, below(FOLD), blend(*chain(*LINKS)))
     impl = only(claims[:1], "impl")
-    assert (impl.hop.status, impl.hop.why[-1]) == ("inlined", INLINED)
+    assert (impl.hop.status, impl.hop.why[-1]) == ("inlined", reasons.RanInCaller())
     assert impl.hop.evidence == (OBSERVATION,)
     assert shape((impl,)) == f"{IMPL}({STUB}({KERNEL}))"
 
@@ -358,7 +361,7 @@ def test_what_a_function_refs_callback_runs_is_named_by_its_type(small: Small) -
     claims, _ = stepped(small, below(carrier, " at::native::inside(int)"), blend(*chain(BOTH[1])))
     loop = only(claims[:1], "native", "at::native::Loop::operator()")
     assert (loop.hop.status, loop.hop.evidence) == ("inlined", (OBSERVATION,))
-    assert loop.hop.why[0].endswith("names it, and it has no frame: compiled into that one")
+    assert isinstance(loop.hop.why[0], reasons.CompiledIn)
     assert [one.hop.name for one in loop.children] == ["at::native::inside"], "what ran inside is its own"
     own_frame = below(carrier, " at::native::Loop::operator()(char**, long)")
     claims, _ = stepped(small, own_frame, blend(*chain(BOTH[1])))
@@ -400,7 +403,7 @@ def test_an_operator_call_that_the_profiler_did_not_record(small: Small) -> None
     claims, _ = stepped(small, text, blend(*chain(BOTH[1])))
     found = only(claims[:1], "op", "aten::mirror")
     assert found.hop.status == "observed"
-    assert found.hop.why == ("at::_ops::mirror::call ran; the profiler recorded no event for it",)
+    assert found.hop.why == (reasons.NotProfiled("at::_ops::mirror::call"),)
 
 
 def test_what_another_run_called_and_the_stepped_one_did_not_holds_nothing_of_that(small: Small) -> None:
@@ -423,7 +426,7 @@ def test_an_event_whose_overload_is_not_known_is_named_by_its_frame(small: Small
     vague = claim("op", "aten::blend", event={"type": "op", "name": "aten::blend"})
     claims, _ = stepped(small, WHOLE, vague)
     assert claims[0].hop.op == OP
-    assert claims[0].hop.why == ("at::_ops::blend_Pair::call is what ran",)
+    assert claims[0].hop.why == (reasons.IsWhatRan("at::_ops::blend_Pair::call"),)
 
 
 def test_a_better_source_replaces_a_worse_one_and_never_the_other_way(small: Small) -> None:

@@ -1,0 +1,1 @@
+"""Sentences: codes and their arguments become words here, and nowhere else."""

@@ -1,0 +1,190 @@
+"""The sentences of reasons: why a key, a kernel, an overload, a place in the tree."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec import structs
+
+from ptexplore.model import reasons as why
+from ptexplore.model.reasons import Reason
+from ptexplore.view.words.templates import Catalogue, filled
+
+_COMPUTES = (
+    "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; the"
+    " profiler does not record the options, and CPU is assumed: every tensor that this trace saw is there, and strided"
+)
+ENGLISH: Catalogue = {
+    why.Said: "{sentence}",
+    # --- the key sets of arguments ---
+    why.ArgumentSets: "{arguments}: {because}",
+    why.ForEach: "{reasons:; }",
+    why.Together: "{reasons:; }",
+    why.FreshTensor: (
+        "the tensor was made during the call, or no Python object was it; one of its device and layout carries these "
+        "keys"
+    ),
+    why.NotReadTensor: "no recorder read the tensor; one of its device and layout carries these keys",
+    why.ReadByName: "as a name of Python's held it before the first such call from each place",
+    why.NotRead: "not read, and {because}",
+    why.MayBeWrapped: "a function transform may have wrapped it",
+    why.SetsDiffer: "calls from several places were given tensors with different sets",
+    why.UndefinedTensor: "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView",
+    why.TensorsNotListed: (
+        "the profiler tells nothing of its tensors; an undefined one carries AutogradOther and ADInplaceOrView"
+    ),
+    why.MayBeGenerator: "a torch.Generator, if one was given: the key of its device counts, and nothing tells",
+    why.MayCarry: "made during the call, it may carry {keys}: {because}",
+    why.MayBeOfDispatchingClass: "a class that dispatches in Python may have made it",
+    why.AsItsBaseMay: "what it is a view of may",
+    why.KeptByVjp: "a graph that torch.func.vjp kept holds the tensors that it had wrapped",
+    why.NamesAreInherited: "names come from what it was made of",
+    why.NotInInferenceMode: "{keys: and } only if it was not made in inference mode",
+    why.OtherSet: "the call's set is not the one that devices and layouts would give",
+    # --- the thread-local sets ---
+    why.DefaultsAssumed: "not read; torch's defaults are assumed",
+    why.AsPythonLeftThem: "as they were when Python last made or ended a call",
+    why.FramesEnd: "no Python frame is told from there on, so what Python did to the thread-local sets is not known",
+    why.MayHoldGuard: "the function around it names a guard of torch._C's, which may be on: Python tells of none",
+    why.InAnotherThread: "it ran in another thread, whose thread-local sets were not read",
+    why.SetByTransform: (
+        "a layer of a function transform sets the thread-local sets anew, and what they then are was not read"
+    ),
+    why.LeftByGuards: "as the guards of the kernels around it leave them",
+    why.MayHoldNoNamesGuard: (
+        "whether Named is among the excluded is not known: what is around may hold a NoNamesGuard"
+    ),
+    why.ChangedByHandWritten: (
+        "the hand-written kernel of {key} changes the thread-local sets, and its text is not here"
+    ),
+    why.NamesMayBeOff: "the kernel of {key} may hold a NoNamesGuard, and a tensor of the call has names",
+    why.InExtension: "the kernel around it is an extension's: its C++, which is not read, may set them",
+    why.InMaker: "inside {function} ({file}), which holds {guard} and excludes {excludes}",
+    why.InMakerOfPlain: (
+        "inside {function} ({file}), where it makes the plain tensor, which holds {guard} and excludes {excludes}"
+    ),
+    why.InMakerAtLift: "inside {function} ({file}), around lift_fresh(), which holds {guard} and excludes {excludes}",
+    why.AroundFrame: "as they were read at the call around this frame, which may have changed them since",
+    why.InFactory: "inside torch::{factory} ({file}), which holds {guard}",
+    why.WhileTracing: "inside {function}, which includes Tracer while it traces ({file})",
+    why.MakingSubclass: "inside _make_subclass ({file}), which takes {keys} out of the include set",
+    why.InHandWrittenBinding: (
+        "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
+    ),
+    why.OverloadNotKnown: "inside an operator whose overload is not known",
+    why.KernelsNotKnown: "which kernels of {op} ran is not known",
+    why.NotRecorded: (
+        "the profiler tells nothing of {arguments}: it skips tensors that are undefined, nested or of symbolic sizes"
+    ),
+    why.MayBeCopy: (
+        "a copy of a sparse tensor begins with empty ones: nothing tells whether the {key} kernel, which saves one, or "
+        "the next made this"
+    ),
+    why.MayBeOwnCall: (
+        "the {key} kernel's own text calls it, and nothing tells whether that called it or the kernel below"
+    ),
+    why.MayBeTangent: (
+        "the {key} kernel's own text computes a forward gradient, and nothing tells whether that called it or the "
+        "kernel below"
+    ),
+    # --- where a kernel sends a call ---
+    why.ByCustomOp: "{file} makes it, whose kernel redispatches below autograd ({kernel})",
+    why.ByCustomOpWrites: "{file} makes it, whose kernel of what writes its arguments redispatches below its own key",
+    why.BodyRedispatches: "its body redispatches with `{expression}`",
+    why.BodyComputes: _COMPUTES,
+    why.BodyComputesTyped: f"{_COMPUTES}, and nothing that was typed speaks of another device or layout",
+    why.NotImplementedBelowAutograd: "{function} is hand-written; it redispatches below autograd",
+    why.NotImplementedBelowViews: (
+        "{function} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
+    ),
+    why.AutogradFallback: "autograd's fallback ({file}) is hand-written; it redispatches below autograd",
+    why.ManualKernel: "in 2.6.0 the hand-written kernel in {file} redispatches below its own key",
+    # --- why a key ---
+    why.ThreadLocalSets: "thread-local sets: {because}",
+    why.HighestKey: "{key} is the highest key of (arguments | include) - exclude, less the fallthroughs",
+    why.HighestLeft: "{key} is the highest key left",
+    why.EntryOfTable: "the table's entry for {key}: {entry}",
+    why.GivenSet: "{function} was given the set {set} ({register}): {key} is its highest key",
+    why.KeyNotKnown: "which key this call goes to[ after {after}] is not known: {because}",
+    why.ComputedFromOptions: (
+        "its body makes the next set from the device, layout and dtype that it was given, which the profiler does not "
+        "record"
+    ),
+    # --- kernels and what they call ---
+    why.RanInside: "the profiler saw these operators inside the call; that this kernel called them is derived",
+    why.RegisteredByPython: (
+        "Python registered it, and {function} is the function of Python that the dispatcher called"
+    ),
+    why.BodyCalls: "the body of {function} calls it",
+    why.BodyNames: (
+        "the body of {function} names it[ through {through}], at {place}; that this line ran, nothing saw[; whether it "
+        "does, the condition at {condition} decides]"
+    ),
+    why.RegistersFor: "{macro} at {place} registers it for {device}",
+    why.OneOfKernels: "one of {count} kernels registered for {device}: which one depends on the machine",
+    # --- operators ---
+    why.OverloadRecorded: "the profiler recorded the overload",
+    why.FitsStack: "the one overload of {op} that the end of the recorded stack fits",
+    why.OnlyOverload: "the only overload of {op}",
+    why.TakesInputs: "the one overload of {op} that takes these inputs ({others} others do not)",
+    why.TakesNames: "{overloads} takes names of dimensions, which no tensor here has",
+    why.WouldCallOthers: ("{overloads} would have called other operators than ran inside, by the text of its kernel"),
+    why.BoxedStack: "called boxed: of {values} values on the stack the last {inputs} are its inputs",
+    why.BoxedByTorchOps: "torch.ops calls operators boxed",
+    why.BoxedByInterpreter: (
+        "TorchScript's interpreter calls operators boxed; an operator of its own may have called this one unboxed"
+    ),
+    # --- what was stepped ---
+    why.RanInCaller: ("it left no frame of its own, and what it calls ran: the compiler put it into its caller"),
+    why.CalledAsDispatcher: (
+        "it has no frame: its caller asked who listens to operator calls and called a kernel, as a call does"
+    ),
+    why.CompiledIn: "the type of {function} names it, and it has no frame: it was compiled into that one",
+    why.RanUnnamed: "{function} ran it, and does not name it: the table's entry for {key} does",
+    why.RanPython: "{function} ran {python}, a function of Python",
+    why.IsWhatRan: "{function} is what ran",
+    why.NotProfiled: (
+        "{function} ran[ {kernel}, a kernel of this operator alone]; the profiler recorded no event for it"
+    ),
+    why.CalledElsewhere: (
+        "{function} ran[ {kernel}, a kernel of this operator alone]; in the run that the profiler recorded it was "
+        "called elsewhere"
+    ),
+    # --- Python's calls ---
+    why.WhichCall: (
+        "a loop calls this part of the expression again and again: it may have run at the end of the call before"
+    ),
+    why.OperatorSyntax: "`{source}` is {syntax} syntax: Python looks {name} up on the operand's type",
+    why.ThroughPython: "`{source}`: Python's {through} looks {name} up on the operand's type",
+    why.SlotByName: "`{source}` calls {name} by its name; Python tells no profile function of such a call",
+    why.RowOfTable: "the {table} table's row for {row}, {place}, names {function}",
+    why.TableNames: "the table at {place} names {function}",
+    # --- autograd ---
+    why.HeldByGraph: "the result's graph holds this node, with the sequence number of this call",
+    why.AccumulatesGradient: "leaves accumulate their gradient",
+    why.MadeByCall: "made by the call of {op}, which has the same sequence number",
+    why.EntriesMakeNode: "{count} entries of derivatives.yaml make this node",
+    why.EventsEnd: "the profiler's events end here: whether {node} ran is not known",
+    why.EngineAtNode: "the profiler recorded the engine at {node}, and no call of its apply",
+    why.FormulaCalls: "the formula at {place} calls it where that input needs a gradient",
+    # --- errors ---
+    why.OnStack: "C++'s stack held it when the error was thrown",
+    why.FunctorNames: "the type of the functor that calls it names it",
+    why.AfterError: "an exception left what called it, maybe from here",
+    why.MadeError: "it made an error, which was caught: which of its kernels were come to is not known",
+    why.LeftByException: (
+        "an exception left this call: which kernels of the operator that raised were come to is not known"
+    ),
+}
+
+
+@lru_cache(maxsize=4096)
+def sentence(reason: Reason) -> str:
+    """A reason in words."""
+    return filled(ENGLISH[type(reason)], reason, sentence)
+
+
+@lru_cache(maxsize=4096)
+def worded(reason: Reason) -> Reason:
+    """A reason with its sentence, for whoever reads JSON."""
+    return structs.replace(reason, text=sentence(reason))

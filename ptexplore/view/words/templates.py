@@ -1,0 +1,75 @@
+"""A catalogue's templates: `{name}` is an argument, `[…]` is left out where an argument in it is empty.
+
+A second language is a second catalogue of such templates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+_PART = re.compile(r"\[(?P<optional>[^\[\]]*)\]|\{(?P<name>\w+)(?::(?P<join>[^{}]*))?\}")
+
+
+class _Piece(NamedTuple):
+    """A part of a template: fixed words before an argument, the argument's name, what stands between several."""
+
+    before: str
+    name: str = ""
+    join: str = ", "
+
+
+class _Segment(NamedTuple):
+    """Pieces that stand together, or not at all where they are `optional` and an argument of theirs is empty."""
+
+    pieces: tuple[_Piece, ...]
+    optional: bool = False
+
+
+def filled(template: str, record: Struct, worded: Callable[[Any], str]) -> str:
+    """The template with a record's fields in it; `worded` gives the words of a record that a field holds.
+
+    Several values of a field stand with a comma between them, or with what follows a colon: `{keys: and }`.
+    """
+    made = []
+    for segment in _parsed(template):
+        values = {piece.name: getattr(record, piece.name) for piece in segment.pieces if piece.name}
+        if not segment.optional or all(value not in ("", None, ()) for value in values.values()):
+            made += [
+                f"{piece.before}{_worded(values.get(piece.name, ''), piece.join, worded)}" for piece in segment.pieces
+            ]
+    return "".join(made)
+
+
+def names(template: str) -> frozenset[str]:
+    """The arguments that a template speaks of."""
+    return frozenset(piece.name for segment in _parsed(template) for piece in segment.pieces if piece.name)
+
+
+def _worded(value: Any, join: str, worded: Callable[[Any], str]) -> str:
+    if isinstance(value, tuple):
+        return join.join(_worded(part, join, worded) for part in value)
+    return worded(value) if isinstance(value, Struct) else str(value)
+
+
+@cache
+def _parsed(template: str) -> tuple[_Segment, ...]:
+    segments: list[_Segment] = []
+    pieces: list[_Piece] = []
+    end = 0
+    for part in _PART.finditer(template):
+        before, end = template[end : part.start()], part.end()
+        if part["name"] is not None:
+            pieces.append(_Piece(before, part["name"], part["join"] if part["join"] is not None else ", "))
+            continue
+        segments.append(_Segment((*pieces, _Piece(before))))
+        pieces = []
+        segments += [segment._replace(optional=True) for segment in _parsed(part["optional"])]
+    return (*segments, _Segment((*pieces, _Piece(template[end:]))))
+
+
+Catalogue = Mapping[type[Struct], str]  # the template of each code
