@@ -11,6 +11,7 @@ from ptexplore.model.program import Program
 from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
 from ptexplore.view.trace.page import Options, ViewName
 from ptexplore.view.trace.views import view
+from ptexplore.view.words.reasons import worded_finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +102,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         >>> [finding.kind for finding in ptexplore.trace("torch.rand(2)", native=False).findings]
         []
         """
-        return self.record.findings
+        return tuple(map(worded_finding, self.record.findings))
 
     @property
     def program(self) -> Program | None:

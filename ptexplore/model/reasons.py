@@ -591,6 +591,203 @@ class FormulaCalls(Reason, frozen=True):
     place: str
 
 
+# --- findings: what a reader must know beside the hops ---
+
+
+class OtherResult(Reason, frozen=True):
+    """The stepped run gave another result."""
+
+
+class GradientCopied(Reason, frozen=True):
+    """AccumulateGrad copied a gradient, which may be the recorder's doing."""
+
+
+class RegistrationsChanged(Reason, frozen=True):
+    """The traced code changed an operator's registrations."""
+
+    op: str
+
+
+class KindsStepped(Reason, frozen=True):
+    """Of how many kinds of a program's calls one was stepped, or several."""
+
+    kinds: int
+    all_kinds: int
+    of_each: AnyReason  # how many calls of each kind
+    instructions: int = 0  # an older file has no count
+    left: tuple[AnyReason, ...] = ()
+    command: str = ""  # steps the first call of `op`, the first operator of which none was stepped
+    op: str = ""
+
+
+class OneOfEach(Reason, frozen=True):
+    """One call of each kind."""
+
+
+class CallsInAll(Reason, frozen=True):
+    """More than one call of some: of another builtin."""
+
+    calls: int
+
+
+class KindsLeft(Reason, frozen=True):
+    """Why so many kinds of calls were not stepped."""
+
+    count: int
+    why: str
+
+
+class LaunchesNotTold(Reason, frozen=True):
+    """Torch's profiler does not tell what is launched on these devices."""
+
+    devices: tuple[str, ...]
+
+
+class CompilesScript(Reason, frozen=True):
+    """The stepped call compiles TorchScript."""
+
+
+class TreeEnds(Reason, frozen=True):
+    """The native tree ends early."""
+
+    why: str
+    op: str = ""  # of a program: of the call of which operator
+
+
+class NotPlaced(Reason, frozen=True):
+    """An operator was stepped, and no row has what ran in it."""
+
+    op: str
+    because: AnyReason
+
+
+class NotPlacedInProgram(NotPlaced, frozen=True):
+    """The same, of a program."""
+
+
+class NotAmongShown(Reason, frozen=True):
+    """It is none of the calls that are shown."""
+
+
+class InSeveralThreads(Reason, frozen=True):
+    """Several threads call the operator."""
+
+
+class CalledOtherTimes(Reason, frozen=True):
+    """Its run called the operator another number of times than the run here."""
+
+    op: str
+    stepped: int
+    here: int
+
+
+class EnteredOtherTimes(Reason, frozen=True):
+    """The operator was entered another number of times than calls were recorded."""
+
+    op: str
+
+
+class NoSuchCall(Reason, frozen=True):
+    """There is no such call among those here."""
+
+    here: int
+
+
+class RanBefore(Reason, frozen=True):
+    """Operators, nodes or functions of Python ran in a run before, and not in the stepped one."""
+
+    names: tuple[AnyReason, ...]
+    threads: AnyReason  # on how many
+    further: int = 0  # how many more there are
+    number: int = 0  # of the operator that is the first to be another one
+    before: str = ""
+    stepped: str = ""
+
+
+class Name(Reason, frozen=True):
+    """A name alone."""
+
+    name: str
+
+
+class CallMore(Reason, frozen=True):
+    """One call more of an operator."""
+
+    name: str
+
+
+class CallsMore(Reason, frozen=True):
+    """Several calls more of an operator."""
+
+    name: str
+    count: int
+
+
+class NodeBy(Reason, frozen=True):
+    """A node, and the operator that recorded it."""
+
+    node: str
+    op: str
+
+
+class RecordedBefore(Reason, frozen=True):
+    """Nodes that a run before recorded for backward, and the stepped one did not."""
+
+    nodes: tuple[AnyReason, ...]
+    threads: AnyReason
+
+
+class OnOneThread(Reason, frozen=True):
+    """The stepped run had one thread."""
+
+
+class OnThreads(Reason, frozen=True):
+    """The stepped run had several threads."""
+
+    count: int
+
+
+class NotCalledAgain(Reason, frozen=True):
+    """The stepped run did not call operators that the profiler saw in a run before."""
+
+    names: tuple[str, ...]
+
+
+class FramesUnordered(Reason, frozen=True):
+    """Native frames may stand under another Python function."""
+
+    why: str
+
+
+class TooDeep(Reason, frozen=True):
+    """Calls nested deeper are not shown."""
+
+    levels: int
+
+
+class ThereTwice(Reason, frozen=True):
+    """Operators are there as the profiler saw them, and as they were stepped."""
+
+    ops: tuple[str, ...]
+
+
+class OtherKeys(Reason, frozen=True):
+    """Other keys ran than were predicted."""
+
+    op: str
+    predicted: tuple[str, ...]
+    ran: tuple[str, ...]
+
+
+class OtherKernel(Reason, frozen=True):
+    """For a key another kernel ran than was predicted."""
+
+    op: str
+    key: str
+    predicted: str
+    ran: str
+
+
 # --- errors ---
 
 

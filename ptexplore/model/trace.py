@@ -27,8 +27,9 @@ class Finding:
     """Something that a reader must know beside the hops."""
 
     kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `cut`, `stepped`, `twice`, `differs`, …
-    text: str  # what was found, in words
+    told: AnyReason  # what was found
     hop: int | None = None  # the id of the hop it is about
+    text: str = ""  # what was found, in words, where it was written as JSON; what is read back has none
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,17 @@ from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, LeftRunning, Remark, SecondRun, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.program import Program, StepBudget
+from ptexplore.model.reasons import (
+    CallsInAll,
+    GradientCopied,
+    KindsLeft,
+    KindsStepped,
+    OneOfEach,
+    OtherResult,
+    Reason,
+    RegistrationsChanged,
+    Said,
+)
 from ptexplore.model.trace import Finding, Hop, Session, TraceOptions, Trail, walk
 from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
@@ -30,11 +41,6 @@ from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, 
 # Source of both: AccumulateGrad's accumulateGrad (torch/csrc/autograd/functions/accumulate_grad.h) counts who holds the
 # gradient; the profiler's input recording (torch/csrc/profiler/collection.cpp) is such a holder.
 COPIES = ("aten::new_empty_strided", "aten::clone")
-MAY_BE_PERTURBED = (
-    "the recorder may have changed what ran: AccumulateGrad copied a gradient, as it does where something else holds "
-    "that, and telling sizes makes torch's profiler hold a gradient a little longer; a single run cannot tell"
-)
-OTHER_RESULT = "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
 
 
 def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -42,19 +48,18 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     for observation in context.session.observations:
         kind = observation.kind
         if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched", "varies"):
-            context.findings.append(Finding(kind, record_of(observation, Remark).text))
+            context.findings.append(Finding(kind, Said(record_of(observation, Remark).text)))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
-            context.findings.append(Finding("nondeterministic", OTHER_RESULT))
+            context.findings.append(Finding("nondeterministic", OtherResult()))
         elif kind == "twice":
             second = record_of(observation, SecondRun)
-            context.findings.append(Finding("twice" if second.equal else "differs", second.text))
+            context.findings.append(Finding("twice" if second.equal else "differs", Said(second.text)))
         elif kind == "left-running":
             is_script = context.session.program is not None
             for text in sentences(record_of(observation, LeftRunning).processes, is_script=is_script):
-                context.findings.append(Finding(kind, text))
+                context.findings.append(Finding(kind, Said(text)))
         elif kind == "table" and context.store.operator(op := record_of(observation, ChangedTable).op) is not None:
-            text = f"{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
-            context.findings.append(Finding("registrations-changed", text))
+            context.findings.append(Finding("registrations-changed", RegistrationsChanged(op)))
     return claims
 
 
@@ -63,7 +68,7 @@ def copied(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     is_single = context.session.options.once or context.session.program is not None
     twice = [second.equal for second in records(context.session.observations, "twice", SecondRun)]
     if is_single and not any(twice) and any(_copies(claim) for claim in walk(claims)):
-        context.findings.append(Finding("perturbed", MAY_BE_PERTURBED))
+        context.findings.append(Finding("perturbed", GradientCopied()))
     return claims
 
 
@@ -82,24 +87,22 @@ def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return claims
 
 
-def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> str:
+def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> KindsStepped:
     done = {route.kind for route in program.routes if route.represented is not None}
     calls = (route for route in program.routes if program.kinds[route.kind].type != "launch")
     left = {route.kind: route.unstepped for route in calls if route.kind not in done}
     told = {number for number, route in enumerate(program.routes) if route.represented == number}
-    more = f", {len(told)} calls in all" if len(told) > len(done) else ", one call of each"  # by another builtin
-    what = f"{len(done)} of {len(done) + len(left)} kinds of operator calls and nodes were stepped{more}"
-    text = f"{what}, {stepping.stepped:,} instructions" if stepping.stepped else what  # an older file has no count
+    of_each: Reason = CallsInAll(len(told)) if len(told) > len(done) else OneOfEach()
     reasons = Counter(why for why in left.values() if why is not None)
-    text += "".join(f"; of {count} others none: {why}" for why, count in reasons.most_common())
-    if options.script is None:
-        return text
+    others = tuple(KindsLeft(count, why) for why, count in reasons.most_common())
+    made = KindsStepped(len(done), len(done) + len(left), of_each, stepping.stepped or 0, others)
     ops = (program.kinds[kind] for kind in left if program.kinds[kind].name.startswith("aten::"))
     op = next((f"{kind.name}.{kind.overload}" if kind.overload else kind.name for kind in ops), "")
+    if options.script is None or not op:
+        return made
     name = op.removeprefix("aten::")
     command = shlex.join(["ptexplore", "trace", "--script", options.script, "--native-op", name])
-    command = f"; {command} steps the first call of {name}"
-    return text + (command if op else "")
+    return structs.replace(made, command=command, op=name)
 
 
 PASSES: tuple[Pass, ...] = (

@@ -22,6 +22,7 @@ from ptexplore.safe_text import clean_json
 from ptexplore.view.documents import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.view.words.reasons import sentence
 from ptexplore.writing import keep_whole, open_users_file
 
 # How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
@@ -109,7 +110,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
     reached = any(hop.kind in ("key", "kernel") for hop in seen)
     dispatches = [hop.dispatch for hop in seen if hop.kind == "key" and hop.dispatch is not None]
     kept = [hop for hop in walk(condense(trail.hops)[0]) if hop.kind in KINDS and hop.status == "observed"]
-    differences = tuple(f.text for f in trail.findings if f.kind == "prediction-differs")
+    differences = tuple(sentence(f.told) for f in trail.findings if f.kind == "prediction-differs")
     return SurveyRow(
         state="derived" if not trail.captured.native else "call" if called else "whole",
         stepped=", ".join(called),
@@ -128,7 +129,9 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         result=result,
         changed=changed,
         cuts=tuple(part.cut for part in parts if part.cut),
-        findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings if f.kind not in ("prediction-differs", "cut")),
+        findings=tuple(
+            f"{f.kind}: {sentence(f.told)}" for f in trail.findings if f.kind not in ("prediction-differs", "cut")
+        ),
         instructions=sum(part.instructions for part in parts),
         steps=len(dispatches),
         foretold=sum(step.redispatch is not None or step.tls_include is not None for step in dispatches),

@@ -26,11 +26,14 @@ from ptexplore.model.reasons import (
     KeyNotKnown,
     NotProfiled,
     NotReadTensor,
+    OtherKernel,
+    OtherKeys,
     OtherSet,
     RanInCaller,
     RanPython,
     RanUnnamed,
     Reason,
+    ThereTwice,
     within,
 )
 from ptexplore.model.trace import CallNotTaken, Dispatch, Finding, Hop, walk
@@ -395,8 +398,7 @@ class Conclusions:
                 unseen = operators.known(self.context, Claim(hop), name, self._unseen(frame, name))
                 drafts.append(unrolled(self._call(unseen, frame)))
         if twice:
-            text = f"{', '.join(twice)}: there as the profiler saw it, and as it was stepped"
-            self.findings.append((Finding("cut", f"{text}; which call is which is not known"), None))
+            self.findings.append((Finding("cut", ThereTwice(tuple(twice))), None))
         return drafts
 
     def _unseen(self, frame: NativeFrame, operator: str) -> Reason:
@@ -459,11 +461,11 @@ class Conclusions:
     def _compare(self, draft: Draft, frame: NativeFrame, expected: list[Pair], walked: list[ChainStep]) -> None:
         keys, ran = [key.hop.name for key, _ in expected], [step.key for step in walked]
         if ran[: len(keys)] != keys:  # where it ended early, it did not know how the call goes on
-            text = f"predicted were the keys {', '.join(keys)}; those that ran are {', '.join(ran)}"
             skipped = keys[: max(len(keys) - len(ran), 0)]
             if ran and [*skipped, *ran] == keys and all(map(_is_autograds, skipped)) and _is_in_extension(frame):
                 return  # a guard in an extension's own C++ excludes them, as in torch's variable_factories.h
-            self.findings.append((Finding("prediction-differs", f"{draft.claim.hop.name}: {text}"), draft.branch))
+            other = OtherKeys(draft.claim.hop.name, tuple(keys), tuple(ran))
+            self.findings.append((Finding("prediction-differs", other), draft.branch))
 
     def _step(
         self,
@@ -567,8 +569,8 @@ class Conclusions:
         """The kernel that ran where another was predicted: its own name and source; a finding where that is certain."""
         was, hop = kernel.hop.source, kernel.hop
         if was.tree == "runtime" and was.precision in ("located", "registered"):
-            text = f"{hop.op}: for {step.key} {hop.name} was predicted; {name} ran"
-            self.findings.append((Finding("prediction-differs", text), self.growth.of.get(step.frame)))
+            other = OtherKernel(hop.op or "", step.key, hop.name, name)
+            self.findings.append((Finding("prediction-differs", other), self.growth.of.get(step.frame)))
         kept = was if source.precision == "unknown" and was.precision == "unknown" else source
         others = tuple(without_predicted(kernel.children))
         return replace(kernel, hop=replace(hop, name=name, source=kept, not_taken=()), children=others)

@@ -11,6 +11,29 @@ from itertools import zip_longest
 
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.observed import SteppedCalls, records
+from ptexplore.model.reasons import (
+    CalledOtherTimes,
+    CallMore,
+    CallsMore,
+    CompilesScript,
+    EnteredOtherTimes,
+    FramesUnordered,
+    InSeveralThreads,
+    Name,
+    NodeBy,
+    NoSuchCall,
+    NotAmongShown,
+    NotCalledAgain,
+    NotPlaced,
+    NotPlacedInProgram,
+    OnOneThread,
+    OnThreads,
+    RanBefore,
+    Reason,
+    RecordedBefore,
+    TooDeep,
+    TreeEnds,
+)
 from ptexplore.model.trace import Finding, Phase, walk
 from ptexplore.resolve.autograd import EVALUATE
 from ptexplore.resolve.claims import Claim, Context, numbers, replaced, rewrite
@@ -24,10 +47,6 @@ OpOf = Callable[[str], str | None]
 MAKES_NODE = "at::sequence_number::get_and_increment"  # what a node's constructor calls (autograd/function.h)
 # The passes of TorchScript's executor over a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
 COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
-COMPILED = (
-    "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "
-    "in the first calls of it"
-)
 NAMED = 6  # of what ran otherwise, in a finding
 FindingOf = tuple[Finding, Claim | None]  # a finding and the claim that it is about
 
@@ -45,10 +64,10 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         else:
             claims = _phase(context, sites, stepped, stepped.calls.part, claims, findings)
         if any(frame.function.name.plain.startswith(COMPILES) for frame in stepped.frames):
-            findings.append((Finding("compiles", COMPILED), None))
+            findings.append((Finding("compiles", CompilesScript()), None))
         if stepped.calls.cut:
-            whose = f" of {stepped.calls.op}" if context.session.program is not None else ""
-            findings.append((Finding("cut", f"the native tree{whose} ends early: {stepped.calls.cut}"), None))
+            whose = stepped.calls.op or "" if context.session.program is not None else ""
+            findings.append((Finding("cut", TreeEnds(stepped.calls.cut, whose)), None))
     numbered = numbers(claims) if findings else {}
     for finding, claim in findings:
         context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))
@@ -80,32 +99,24 @@ def _operator(
         seen = Seen(context, sites, stepped, "forward")
         wanted = _wanted(stepped, claims) or _nesting_alike(seen, stepped, claims)
     if wanted is None:
-        why = _why_not_placed(stepped, claims, is_program=context.session.program is not None)
-        text = f"{stepped.calls.op} was stepped, but no row has what ran in it: {why}"
-        findings.append((Finding("cut", text), None))
+        is_program = context.session.program is not None
+        why = NotAmongShown() if is_program else _why_not_placed(stepped, claims)
+        told = (NotPlacedInProgram if is_program else NotPlaced)(str(stepped.calls.op), why)
+        findings.append((Finding("cut", told), None))
         return claims
     joined = _joined(context, Seen(context, sites, stepped, wanted.hop.phase), (wanted,), findings)
     return _replaced(claims, wanted, joined)
 
 
-STEP_ALL = "with a --native-budget that has room for all of it, and no --native-op, each call of this thread has rows"
-
-
-def _why_not_placed(stepped: SteppedPart, claims: tuple[Claim, ...], *, is_program: bool) -> str:
-    """Why nothing tells which call here was stepped, and what to do about it."""
-    if is_program:
-        return "it is none of the calls that are shown"
+def _why_not_placed(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Reason:
+    """Why nothing tells which call here was stepped."""
     base = str(stepped.calls.op).partition(".")[0]
     called = [claim for claim in walk(claims) if claim.hop.kind == "op" and claim.event.name == f"aten::{base}"]
     if len({claim.event.thread for claim in called}) > 1:
-        why = "several threads call it, in an order that is not known"
-    elif stepped.calls.of is not None and len(called) != stepped.calls.of:
-        why = f"its run called {base} {stepped.calls.of} times, the run here {len(called)} times"
-    elif stepped.calls.number is None:
-        why = f"{base} was entered another number of times than calls were recorded, so its number is not known"
-    else:
-        why = f"there is no such call among the {len(called)} here"
-    return f"{why}; {STEP_ALL}"
+        return InSeveralThreads()
+    if stepped.calls.of is not None and len(called) != stepped.calls.of:
+        return CalledOtherTimes(base, stepped.calls.of, len(called))
+    return EnteredOtherTimes(base) if stepped.calls.number is None else NoSuchCall(len(called))
 
 
 def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
@@ -184,10 +195,9 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     joined = work.join(claims)
     findings += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
     if seen.part.calls.unordered:
-        text = "native frames may stand under another Python function than the one that called them: "
-        findings.append((Finding("cut", f"{text}{seen.part.calls.unordered}"), None))
+        findings.append((Finding("cut", FramesUnordered(seen.part.calls.unordered)), None))
     if growth.cut:
-        findings.append((Finding("cut", f"calls nested deeper than {DEEPEST} are not shown"), None))
+        findings.append((Finding("cut", TooDeep(DEEPEST)), None))
     return joined
 
 
@@ -261,39 +271,41 @@ def _is_yours(context: Context, claim: Claim) -> bool:
     return claim.event.type == "frame" and not str(claim.event.file).startswith(torchs)
 
 
-def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim], ran: Counter[str]) -> str:
+def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim], ran: Counter[str]) -> RanBefore:
     """What a stepped run did otherwise than the run before: operators and nodes, or functions of Python."""
     more = Counter(_name(claim) for claim in other if claim.hop.kind == "op")
 
-    def named_in_words(claim: Claim) -> str:
+    def named(claim: Claim) -> Reason:
         name = class_of_node(claim) if claim.hop.kind == "node" else claim.hop.name
         if claim.hop.kind == "op" and ran[_name(claim)]:  # other calls of it were stepped
             count = more[_name(claim)]
-            return f"{name} ({count} call{'s' * (count > 1)} more)"
-        return f"{name}()" if claim.hop.kind == "python" else name
+            return CallsMore(name, count) if count > 1 else CallMore(name)
+        return Name(f"{name}()" if claim.hop.kind == "python" else name)
 
-    names = list(dict.fromkeys(map(named_in_words, other)))
-    named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-    return f"{named} ran in a run before, and {_not_stepped(seen)}{_parting(seen, claims)}"
+    names = tuple(dict.fromkeys(map(named, other)))
+    further = max(len(names) - NAMED, 0)
+    return RanBefore(names[:NAMED], _not_stepped(seen), further, *_parting(seen, claims))
 
 
-def _parting(seen: Seen, claims: tuple[Claim, ...]) -> str:
-    """Which operator is the first that is another one in the stepped run, in words that end a sentence."""
+def _parting(seen: Seen, claims: tuple[Claim, ...]) -> tuple[int, str, str]:
+    """The number of the first operator that is another one in the stepped run, what it was before, and what it is.
+
+    The number is 0 where there is none, or nothing tells.
+    """
     before = map(_name, _operators_seen(claims))
     known = handles(seen.part.frames, seen.operator_named)
     marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
     stepped = [mark for mark in marks if mark is not None and mark.kind == "op"]
     if any(mark.optional or mark.name == UNNAMED for mark in stepped):
-        return ""  # the profiler may not have recorded it
+        return 0, "", ""  # the profiler may not have recorded it
     pairs = zip_longest(before, (_base(mark.name) for mark in stepped), fillvalue="the end")
     first = next(((n, *pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1]), None)
-    return f"; operator number {first[0]} was {first[1]} in the run before, {first[2]} here" if first else ""
+    return first or (0, "", "")
 
 
-def _not_stepped(seen: Seen) -> str:
+def _not_stepped(seen: Seen) -> Reason:
     count = seen.part.calls.threads
-    why = "what runs may depend on that, or change as code warms up"
-    return f"not in the one that was stepped, on {count} thread{'s' * (count != 1)}: {why}; this is the stepped one"
+    return OnThreads(count) if count != 1 else OnOneThread()
 
 
 def _unmade(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[tuple[Claim, Claim]]:
@@ -313,9 +325,9 @@ def _unmade(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeF
     return made
 
 
-def _made_otherwise(seen: Seen, unmade: Sequence[tuple[Claim, Claim]]) -> str:
-    recorded = ", ".join(dict.fromkeys(f"{node.hop.name} (by {call.hop.name})" for call, node in unmade))
-    return f"{recorded}: recorded for backward in a run before, and {_not_stepped(seen)}"
+def _made_otherwise(seen: Seen, unmade: Sequence[tuple[Claim, Claim]]) -> RecordedBefore:
+    recorded = dict.fromkeys(NodeBy(node.hop.name, call.hop.name) for call, node in unmade)
+    return RecordedBefore(tuple(recorded), _not_stepped(seen))
 
 
 def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Claim]]) -> tuple[Claim, ...]:
@@ -370,9 +382,8 @@ def _elsewhere(claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[
     # What ran as often as it was called did run, though which call is which is not known.
     missed = [c for c in missed if c.hop.kind == "op" and ran[name := _name(c)] + ran[UNNAMED] < called[name]]
     if missed:
-        names = ", ".join(dict.fromkeys(claim.hop.name for claim in missed))
-        text = f"the stepped run did not call {names}, which the profiler saw in a run before: the two differ"
-        yield Finding("nondeterministic", text), None
+        names = tuple(dict.fromkeys(claim.hop.name for claim in missed))
+        yield Finding("nondeterministic", NotCalledAgain(names)), None
 
 
 def _base(name: str) -> str:

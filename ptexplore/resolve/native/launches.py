@@ -11,6 +11,7 @@ from dataclasses import replace
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import IdleDevices, LaunchesTold, records
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import LaunchesNotTold
 from ptexplore.model.trace import Finding, is_move, walk
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.native.linkage import Linkage
@@ -31,9 +32,7 @@ def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     idle = {name for seen in records(context.session.observations, "idle", IdleDevices) for name in seen.devices}
     devices = sorted(context.devices - told - idle - {"cpu", "meta"})
     if devices:
-        where = ", ".join(devices)
-        text = f"torch's profiler does not tell what is launched on {where}: which kernels ran there is not known"
-        context.findings.append(Finding("launches", text))
+        context.findings.append(Finding("launches", LaunchesNotTold(tuple(devices))))
     is_needed = any(claim.hop.kind == "launch" for claim in walk(claims))
     return _placed(Sites(context.lookup), claims) if is_needed else claims
 

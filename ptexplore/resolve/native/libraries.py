@@ -83,7 +83,7 @@ def _tell_whole(
         sentences[id(mine[0])] = f"of this call, in a run of its own, the libraries told: {_listed(calls)}"
     elif calls:
         text = f"of the whole expression, in a run of its own, the libraries told: {_listed(calls)}"
-        context.findings.append(Finding("libraries", text))
+        context.findings.append(Finding("libraries", Said(text)))
 
 
 def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str) -> bool:
@@ -111,7 +111,7 @@ def _entries(
             known = f"in the tree are {len(frames)} that may be these by their names"
             counted = f"{len(calls)} call{'s' if len(calls) > 1 else ''}"
             text = f"{whose}{library} tells of {counted}, in a run of its own; {known}"
-            context.findings.append(Finding("libraries", f"{text}: which is which is not known"))
+            context.findings.append(Finding("libraries", Said(f"{text}: which is which is not known")))
     return entries
 
 

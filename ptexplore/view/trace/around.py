@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ptexplore.model.trace import Trail
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
+from ptexplore.view.words.reasons import sentence
 
 LONG = 200  # characters of a command that are worth repeating
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
@@ -21,7 +22,7 @@ _NOT_SEEN = {  # words for rows that were not seen to run
 
 def findings(trail: Trail) -> tuple[str, ...]:
     """What must be known beside the rows: each once, with how often it was found."""
-    counted = Counter(f"{finding.kind}: {finding.text}" for finding in trail.findings)
+    counted = Counter(f"{finding.kind}: {sentence(finding.told)}" for finding in trail.findings)
     return tuple(f"{told} ({count} times)" if count > 1 else told for told, count in counted.items())
 
 

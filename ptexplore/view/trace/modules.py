@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import Program
-from ptexplore.model.trace import Finding, Trail, walk
+from ptexplore.model.reasons import KindsStepped, TreeEnds
+from ptexplore.model.trace import Trail, walk
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
@@ -26,13 +27,12 @@ from ptexplore.view.trace.program_parts import (
     parts_of,
     times_elsewhere,
 )
+from ptexplore.view.words.reasons import sentence
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 TWICE = "twice"  # the kind of finding that tells that a second run did the same
-NATIVE_TREE = "the native tree"  # how resolve/native/join.py begins what it tells of one that is cut
 SPENT = "the budget was spent"  # how probe/stepping.py says why a kind was not stepped where more seconds would do
-STEPPED = "stepped"  # the kind of finding that tells which kinds of operator calls were stepped
 IN_SLICES = "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
@@ -150,7 +150,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     told = f"{count:,} calls of {different} different operators" if different > 1 else f"{count:,} operator call"
     told += "s" * (different < 2 and count != 1)
     yield f"{told}{', without those that operators make' if count else ''}{saved}"
-    yield from (finding.text for finding in trail.findings if finding.kind == TWICE)
+    yield from (sentence(finding.told) for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:
         yield f"function transforms in force: {', '.join(transforms)}"
@@ -472,22 +472,20 @@ def _backwards(program: Program) -> str:
 
 
 def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
-    """What must be known beside the rows; what was not stepped, or not to its end, only in a verbose view."""
+    """What must be known beside the rows; what was not stepped, or not to its end, only in a verbose view.
+
+    No figure of these rows is of a stepped call.
+    """
     beside = (f for f in trail.findings if f.kind != TWICE)
-    told = (f for f in beside if options.verbose or not (f.kind == STEPPED or _is_of_stepping(f)))
+    told = (f for f in beside if options.verbose or not isinstance(f.told, KindsStepped | TreeEnds))
     return findings(replace(trail, findings=tuple(told)))
-
-
-def _is_of_stepping(finding: Finding) -> bool:
-    """Whether it tells that one stepped call has no end: no figure of these rows is of a stepped call."""
-    return finding.kind == "cut" and finding.text.startswith(NATIVE_TREE)
 
 
 def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     """How much of the program was stepped, in one line."""
     for finding in trail.findings:
-        if finding.kind == STEPPED and not options.verbose:
-            told = finding.text.partition(" of operator calls")[0]
+        if isinstance(finding.told, KindsStepped) and not options.verbose:
+            told = f"{finding.told.kinds:,} of {finding.told.all_kinds:,} kinds"
             is_block = trail.program is not None and trail.program.is_block
             more = "record(native_budget=N)" if is_block else "--native-budget N"
             routes = trail.program.routes if trail.program is not None else ()

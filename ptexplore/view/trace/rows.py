@@ -29,6 +29,7 @@ from ptexplore.view.trace.lines import (
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 from ptexplore.view.trace.recursion import IN_TURN, levels_folded
+from ptexplore.view.words.reasons import sentence
 
 TO_READ = 3  # stops that a trace suggests
 UNKNOWN_ORDER = "order unknown among the steps of its caller that no recorder saw"
@@ -67,7 +68,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
         title=trail.expression,
         facts=(*facts_of(trail), *native.facts(trail, session)),
         rows=rows,
-        findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings),
+        findings=tuple(f"{f.kind}: {sentence(f.told)}" for f in trail.findings),
         left_out=(*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else [])),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),

@@ -30,7 +30,7 @@ from ptexplore.model.program import CallPath, Program
 from ptexplore.model.reasons import Reason, within
 from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
 from ptexplore.source.permalink import permalink
-from ptexplore.view.words.reasons import worded
+from ptexplore.view.words.reasons import worded, worded_finding
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
@@ -51,6 +51,7 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     The session inside it is what lets it be explained and resolved again.
     """
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
+    facts["findings"] = tuple(map(worded_finding, trail.findings))
     if trail.program is not None:
         facts["program"] = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
     hops = tuple(rows(trail.hops))
@@ -103,6 +104,7 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
+    facts["findings"] = tuple(replace(f, told=_code_alone(name, f.told), text="") for f in saved.findings)
     links = _Links(saved.trees)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
@@ -224,6 +226,11 @@ _ON_STACK_IN_FORMAT_2 = "C++'s stack held it when the error was thrown"
 _NOT_KNOWN_IN_FORMAT_2 = re.compile(
     r"which key this call goes to(?: after (?P<after>\w+))? is not known: (?P<why>.*)", re.S
 )
+_TREE_ENDS_IN_FORMAT_2 = re.compile(r"the native tree(?: of (?P<op>\S+))? ends early: (?P<why>.*)", re.DOTALL)
+_STEPPED_IN_FORMAT_2 = re.compile(
+    r"(?P<kinds>[\d,]+) of (?P<all_kinds>[\d,]+) kinds of operator calls and nodes were stepped, (?P<rest>.*)",
+    re.DOTALL,
+)
 _NO_DISPATCH: Mapping[str, Any] = {"set": "", "raw": "", "entry": "", "skipped": []}
 _FORMAT_1_PLACES = ("yaml", "table_row", "assigned", "op_entry", "called_at")
 _FORMAT_1_NAMES = {"self": "own", "of": "third_party"}
@@ -286,6 +293,7 @@ def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
             **document,
             "format": TRAIL_FORMAT,
             "hops": [_row_of_format_2(hop) for hop in document["hops"]],
+            "findings": [{**finding, "told": _told_of(finding["text"])} for finding in document["findings"]],
             "session": {**session, "format": TRAIL_FORMAT} if session is not None else None,
         }
     except (KeyError, TypeError, AttributeError) as error:
@@ -298,6 +306,17 @@ def _row_of_format_2(hop: Mapping[str, Any]) -> dict[str, Any]:
         whys = {key: _reason_of(hop["dispatch"][key]) for key in _REASONS_OF_DISPATCH if hop["dispatch"].get(key)}
         row["dispatch"] = {**hop["dispatch"], **dict.fromkeys(_REASONS_OF_DISPATCH), **whys}
     return row
+
+
+def _told_of(text: str) -> dict[str, Any]:
+    """What a finding of format 2 tells, as a reason of format 3."""
+    ends, stepped = _TREE_ENDS_IN_FORMAT_2.fullmatch(text), _STEPPED_IN_FORMAT_2.fullmatch(text)
+    if ends is not None:
+        return {"code": "tree-ends", "why": ends["why"], "op": ends["op"] or ""}
+    if stepped is not None:
+        counts = {name: int(stepped[name].replace(",", "")) for name in ("kinds", "all_kinds")}
+        return {"code": "kinds-stepped", **counts, "of_each": {"code": "said", "sentence": stepped["rest"]}}
+    return {"code": "said", "sentence": text}
 
 
 def _reason_of(text: str) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from msgspec import structs
 
 from ptexplore.model import reasons as why
 from ptexplore.model.reasons import Reason
+from ptexplore.model.trace import Finding
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
@@ -167,6 +169,69 @@ ENGLISH: Catalogue = {
     why.EventsEnd: "the profiler's events end here: whether {node} ran is not known",
     why.EngineAtNode: "the profiler recorded the engine at {node}, and no call of its apply",
     why.FormulaCalls: "the formula at {place} calls it where that input needs a gradient",
+    # --- findings ---
+    why.OtherResult: (
+        "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
+    ),
+    why.GradientCopied: (
+        "the recorder may have changed what ran: AccumulateGrad copied a gradient, as it does where something else "
+        "holds that, and telling sizes makes torch's profiler hold a gradient a little longer; a single run cannot tell"
+    ),
+    why.RegistrationsChanged: (
+        "{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
+    ),
+    why.KindsStepped: (
+        "{kinds} of {all_kinds} kinds of operator calls and nodes were stepped, {of_each}[, {instructions} "
+        "instructions] [; {left:; }][; {command} steps the first call of {op}]"
+    ),
+    why.OneOfEach: "one call of each",
+    why.CallsInAll: "{calls} calls in all",
+    why.KindsLeft: "of {count} others none: {why}",
+    why.LaunchesNotTold: (
+        "torch's profiler does not tell what is launched on {devices}: which kernels ran there is not known"
+    ),
+    why.CompilesScript: (
+        "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "
+        "in the first calls of it"
+    ),
+    why.TreeEnds: "the native tree[ of {op}] ends early: {why}",
+    why.NotPlaced: (
+        "{op} was stepped, but no row has what ran in it: {because}; with a --native-budget that has room for all of "
+        "it, and no --native-op, each call of this thread has rows"
+    ),
+    why.NotPlacedInProgram: "{op} was stepped, but no row has what ran in it: {because}",
+    why.NotAmongShown: "it is none of the calls that are shown",
+    why.InSeveralThreads: "several threads call it, in an order that is not known",
+    why.CalledOtherTimes: "its run called {op} {stepped} times, the run here {here} times",
+    why.EnteredOtherTimes: (
+        "{op} was entered another number of times than calls were recorded, so its number is not known"
+    ),
+    why.NoSuchCall: "there is no such call among the {here} here",
+    why.RanBefore: (
+        "{names}[ and {further} more] ran in a run before, and {threads}[; operator number {number} was {before} in "
+        "the run before, {stepped} here]"
+    ),
+    why.Name: "{name}",
+    why.CallMore: "{name} (1 call more)",
+    why.CallsMore: "{name} ({count} calls more)",
+    why.NodeBy: "{node} (by {op})",
+    why.RecordedBefore: "{nodes}: recorded for backward in a run before, and {threads}",
+    why.OnOneThread: (
+        "not in the one that was stepped, on 1 thread: what runs may depend on that, or change as code warms up; this "
+        "is the stepped one"
+    ),
+    why.OnThreads: (
+        "not in the one that was stepped, on {count} threads: what runs may depend on that, or change as code warms "
+        "up; this is the stepped one"
+    ),
+    why.NotCalledAgain: (
+        "the stepped run did not call {names}, which the profiler saw in a run before: the two differ"
+    ),
+    why.FramesUnordered: ("native frames may stand under another Python function than the one that called them: {why}"),
+    why.TooDeep: "calls nested deeper than {levels} are not shown",
+    why.ThereTwice: ("{ops}: there as the profiler saw it, and as it was stepped; which call is which is not known"),
+    why.OtherKeys: "{op}: predicted were the keys {predicted}; those that ran are {ran}",
+    why.OtherKernel: "{op}: for {key} {predicted} was predicted; {ran} ran",
     # --- errors ---
     why.OnStack: "C++'s stack held it when the error was thrown",
     why.FunctorNames: "the type of the functor that calls it names it",
@@ -182,6 +247,11 @@ ENGLISH: Catalogue = {
 def sentence(reason: Reason) -> str:
     """A reason in words."""
     return filled(ENGLISH[type(reason)], reason, sentence)
+
+
+def worded_finding(finding: Finding) -> Finding:
+    """A finding with its text."""
+    return replace(finding, text=sentence(finding.told))
 
 
 @lru_cache(maxsize=4096)

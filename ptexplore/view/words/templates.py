@@ -38,7 +38,7 @@ def filled(template: str, record: Struct, worded: Callable[[Any], str]) -> str:
     made = []
     for segment in _parsed(template):
         values = {piece.name: getattr(record, piece.name) for piece in segment.pieces if piece.name}
-        if not segment.optional or all(value not in ("", None, ()) for value in values.values()):
+        if not segment.optional or all(value not in ("", None, (), 0) for value in values.values()):
             made += [
                 f"{piece.before}{_worded(values.get(piece.name, ''), piece.join, worded)}" for piece in segment.pieces
             ]
@@ -53,6 +53,8 @@ def names(template: str) -> frozenset[str]:
 def _worded(value: Any, join: str, worded: Callable[[Any], str]) -> str:
     if isinstance(value, tuple):
         return join.join(_worded(part, join, worded) for part in value)
+    if isinstance(value, int):
+        return f"{value:,}"
     return worded(value) if isinstance(value, Struct) else str(value)
 
 
