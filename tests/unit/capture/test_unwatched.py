@@ -10,6 +10,7 @@ import pytest
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import _Heard
 from ptexplore.model.program import CallPath, Program
+from ptexplore.model.reasons import Said
 from ptexplore.model.trace import Ending, Finding, ModifiedTensor
 from ptexplore.view.trace.ending import ending_lines
 from tests.unit.view.test_saved import a_trail
@@ -46,7 +47,7 @@ def test_the_run_is_offered_where_none_was_made(was_run: bool) -> None:
     modified = ModifiedTensor(tensor="torch.FloatTensor [3]", node="ExpBackward0", output=0, version=1, expected=0)
     ending = Ending("script", "RuntimeError", "modified", trail.hops[0].source, modified=modified)
     program = Program((CallPath("program", "x", 1, 1),), (), (), (), (), "", 0, 1, 0)
-    found = (Finding("unwatched", "a run of its own …"),) if was_run else ()
+    found = (Finding("unwatched", Said("a run of its own …")),) if was_run else ()
     trail = replace(trail, expression="--script x.py", ending=ending, program=program, findings=found)
     words = " ".join(line.text for line in ending_lines(trail, None))
     assert ("--again" in words) != was_run

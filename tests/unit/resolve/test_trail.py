@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model import reasons
 from ptexplore.model.trace import Session, TraceOptions
-from ptexplore.resolve.trail import MAY_BE_PERTURBED, OTHER_RESULT, copied, report, resolve
+from ptexplore.resolve.trail import copied, report, resolve
 from tests.unit.resolve.making import Rows, Small, claim, op, operator, session
 
 TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mine.py:3 [kernel]", "schema": ""}
@@ -18,31 +19,24 @@ TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mi
 @pytest.mark.parametrize(
     "kind, data, expected",
     [
-        ("cut", {"text": "too many events"}, ("cut", "too many events")),
-        ("nondeterministic", {"text": "passes differ"}, ("nondeterministic", "passes differ")),
-        ("perturbed", {"text": "a mode was on"}, ("perturbed", "a mode was on")),
-        ("result", {"equal": False}, ("nondeterministic", OTHER_RESULT)),
+        ("cut", {"text": "too many events"}, ("cut", reasons.Said("too many events"))),
+        ("nondeterministic", {"text": "passes differ"}, ("nondeterministic", reasons.Said("passes differ"))),
+        ("perturbed", {"text": "a mode was on"}, ("perturbed", reasons.Said("a mode was on"))),
+        ("result", {"equal": False}, ("nondeterministic", reasons.OtherResult())),
         ("result", {"equal": True}, None),
         ("result", {"equal": None}, None),  # nothing was there to compare
         ("result", {}, None),
         ("event", {"text": "x"}, None),
-        (
-            "table",
-            TABLE,
-            (
-                "registrations-changed",
-                "aten::a: its registrations are not those of the catalogue (the traced code or its setup changed them)",
-            ),
-        ),
+        ("table", TABLE, ("registrations-changed", reasons.RegistrationsChanged("aten::a"))),
     ],
 )
 def test_what_a_recorder_reports(
-    small: Small, kind: str, data: Mapping[str, Any], expected: tuple[str, str] | None
+    small: Small, kind: str, data: Mapping[str, Any], expected: tuple[str, reasons.Reason] | None
 ) -> None:
     context = small.context(session(more=[("native", kind, data)]), Rows(operators=[operator("aten::a() -> ()")]))
     claims = (claim("op", "aten::a"),)
     assert report(context, claims) == claims, "claims pass through"
-    assert [(one.kind, one.text) for one in context.findings] == ([expected] if expected else [])
+    assert [(one.kind, one.told) for one in context.findings] == ([expected] if expected else [])
 
 
 def test_an_operator_that_the_catalogue_never_had_has_no_changed_registrations(small: Small) -> None:
@@ -71,7 +65,7 @@ def test_where_one_run_tells_all_a_copied_gradient_may_be_the_recorders_doing(
     context = small.context(seen)
     inside = claim("op", called, event={"type": "op", "name": called})
     copied(context, (claim("node", "torch::autograd::AccumulateGrad", inside), claim("node", "torch::a::B", inside)))
-    assert [(one.kind, one.text) for one in context.findings] == ([("perturbed", MAY_BE_PERTURBED)] if told else [])
+    assert [one.told for one in context.findings] == [reasons.GradientCopied()] * told
 
 
 # --- the whole Trail ---
@@ -83,7 +77,7 @@ def trail(small: Small, seen: Session, rows: Rows | None = None) -> Any:
 
 def test_a_finding_is_said_once(small: Small) -> None:
     twice = [("ops", "cut", {"text": "too many events"}), ("frames", "cut", {"text": "too many events"})]
-    assert [one.text for one in trail(small, session(more=twice)).findings] == ["too many events"]
+    assert [one.told for one in trail(small, session(more=twice)).findings] == [reasons.Said("too many events")]
 
 
 def test_a_trail_names_its_trees_in_the_order_they_are_asked(small: Small) -> None:

@@ -18,6 +18,7 @@ from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import load
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.reasons import Said
 from ptexplore.model.trace import (
     BoundName,
     Captured,
@@ -280,7 +281,7 @@ def trail(commit: str | None = None) -> Trail:
                 candidates=(ref(4), ref(5))))  # fmt: skip
     op = Hop(2, "op", "aten::blend", "observed", ref(1, tree="gone"), op="aten::blend", children=(kernel, cut, other))
     return Trail("torch.blend(a)", (BoundName("a", "Tensor[3] float32 cpu"),), TorchInfo("2.99.0"), (mini,), Captured(),
-                 ResultInfo(), (Finding("cut", "something was cut"),), (op,))  # fmt: skip
+                 ResultInfo(), (Finding("cut", Said("something was cut")),), (op,))  # fmt: skip
 
 
 async def as_tree(app, pilot) -> None:

@@ -19,7 +19,7 @@ from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.reasons import KeyNotKnown, LeftByGuards, OnStack, Reason, Said
+from ptexplore.model.reasons import KeyNotKnown, KindsStepped, LeftByGuards, OnStack, Reason, Said, TreeEnds
 from ptexplore.model.trace import (
     BindingRef,
     BoundName,
@@ -129,7 +129,7 @@ def a_trail() -> Trail:
         trees=(TreeInfo("runtime", "2.13.0", ("generated", "wheel")),),
         captured=Captured(ops=True, reason="not asked for"),
         result=ResultInfo("torch.Tensor", "Tensor[3, 3]"),
-        findings=(Finding("cut", "cut here", 2),),
+        findings=(Finding("cut", Said("cut here"), 2),),
         hops=(top, last),
         ending=ending,
     )
@@ -259,7 +259,7 @@ def test_a_text_that_is_no_unicode_is_kept_as_far_as_it_is() -> None:
         {"expression": 7},
         {"bound": {"a": "Tensor"}},
         {"trees": [{"name": "x", "version": "1", "layers": ["moon"]}]},
-        {"findings": [{"kind": "cut", "text": "x", "hop": "3"}]},
+        {"findings": [{"kind": "cut", "told": {"code": "said", "sentence": "x"}, "hop": "3"}]},
         {"captured": {"native": 1}},
     ],
 )
@@ -394,6 +394,8 @@ def of_format_2() -> Document:
         hop["why"] = [why["text"] for why in hop["why"]]
         for key in WHYS if hop["dispatch"] else ():
             hop["dispatch"][key] = hop["dispatch"][key]["text"] if hop["dispatch"].get(key) else None
+    for finding in made["findings"]:
+        del finding["told"]
     return made | {"format": 2}
 
 
@@ -404,6 +406,24 @@ def test_sentences_of_format_2_are_kept() -> None:
     (dispatch,) = (hop.dispatch for hop in walk(trail.hops) if hop.dispatch is not None)
     assert dispatch.tls_why == Said(sentence(LeftByGuards()))
     assert trail.format == 3
+    assert [finding.told for finding in trail.findings] == [Said("cut here")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the native tree ends early: too many calls", TreeEnds("too many calls")),
+        ("the native tree of mm ends early: time", TreeEnds("time", "mm")),
+        (
+            "3 of 1,200 kinds of operator calls and nodes were stepped, one call of each, 7 instructions",
+            KindsStepped(3, 1200, Said("one call of each, 7 instructions")),
+        ),
+        ("something else", Said("something else")),
+    ],
+)
+def test_what_is_asked_of_findings_is_known_of_format_2(text: str, expected: Reason) -> None:
+    made = of_format_2() | {"findings": [{"kind": "cut", "text": text, "hop": None}]}
+    assert [finding.told for finding in read(made).findings] == [expected]
 
 
 @pytest.mark.parametrize(

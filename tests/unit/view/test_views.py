@@ -952,6 +952,7 @@ def test_a_permalink_of_a_place_that_is_known_by_version_alone_says_so() -> None
 
 
 def test_what_was_found_several_times_is_said_once_with_how_often() -> None:
-    same, other = Finding("prediction-differs", "aten::fill_.Scalar: some"), Finding("cut", "other")
+    same = Finding("prediction-differs", reasons.Said("aten::fill_.Scalar: some"))
+    other = Finding("cut", reasons.Said("other"))
     page = view(replace(a_trail(an_operator(5)), findings=(same, other, same)), Options(view="path"))
     assert page.findings == ("prediction-differs: aten::fill_.Scalar: some (2 times)", "cut: other")

@@ -155,8 +155,8 @@ def test_keys_that_ran_otherwise_are_a_finding(small: Small, links: Any) -> None
     claims, findings = stepped(small, WHOLE, blend(*chain(*links)))
     (finding,) = findings
     assert finding.kind == "prediction-differs"
-    predicted = ", ".join(key for key, _, _ in links)
-    assert finding.text == f"{OP}: predicted were the keys {predicted}; those that ran are AutogradCPU, CPU"
+    predicted = tuple(key for key, _, _ in links)
+    assert finding.told == reasons.OtherKeys(OP, predicted, ("AutogradCPU", "CPU"))
     assert finding.hop == 1, "the operator call"
     assert [one.hop.name for one in claims if one.hop.kind == "key"] == ["AutogradCPU", "CPU"], "what ran is shown"
 
@@ -179,7 +179,7 @@ def test_what_was_observed_inside_of_a_kernel_that_did_not_run_stays(small: Smal
 def test_a_part_that_was_cut_short_contradicts_nothing(small: Small) -> None:
     text = f"{ENTRY}\n {OUTER} | 9 8 {ALL:x}\n  {VARIABLE}(int)\n"
     _, findings = stepped(small, text, blend(*chain(*BOTH)), cut="too many calls")
-    assert [(one.kind, one.text) for one in findings] == [("cut", "the native tree ends early: too many calls")]
+    assert [(one.kind, one.told) for one in findings] == [("cut", reasons.TreeEnds("too many calls"))]
 
 
 OTHER_RAN = WHOLE.replace(WRAPPER, "at::native::weave")
@@ -205,8 +205,8 @@ def test_another_kernel_than_predicted(small: Small, tree: str, precision: Any, 
     kernel = only(claims[:1], "kernel", "at::native::weave")
     assert kernel.hop.status == "observed"
     assert kernel.children == (), "what the other one's text calls did not run"
-    expected = [f"{OP}: for CPU {WRAPPER} was predicted; at::native::weave ran"] if certain else []
-    assert [one.text for one in findings] == expected
+    expected = [reasons.OtherKernel(OP, "CPU", WRAPPER, "at::native::weave")] if certain else []
+    assert [one.told for one in findings] == expected
 
 
 # --- what left no frame ---
@@ -469,28 +469,25 @@ def operator_part(number: int | None, of: int | None, **more: Any) -> Mapping[st
 @pytest.mark.parametrize(
     "part, observed, why",
     [
-        (operator_part(2, 3), [False, True, False], ""),  # the second of three
-        (operator_part(3, 3), [False, False, True], ""),
-        (operator_part(2, 4), [], "its run called blend 4 times, the run here 3 times"),
-        (operator_part(4, None), [], "there is no such call among the 3 here"),
-        (operator_part(2, None), [False, True, False], ""),
-        (operator_part(None, None), [], "another number of times than calls were recorded, so its number is not known"),
-        (operator_part(1, 3, op="blend.Pair"), [True, False, False], ""),
-        (operator_part(1, 3, op="blend.Scalar"), [], "there is no such call among the 3 here"),  # another overload
+        (operator_part(2, 3), [False, True, False], None),  # the second of three
+        (operator_part(3, 3), [False, False, True], None),
+        (operator_part(2, 4), [], reasons.CalledOtherTimes("blend", 4, 3)),
+        (operator_part(4, None), [], reasons.NoSuchCall(3)),
+        (operator_part(2, None), [False, True, False], None),
+        (operator_part(None, None), [], reasons.EnteredOtherTimes("blend")),
+        (operator_part(1, 3, op="blend.Pair"), [True, False, False], None),
+        (operator_part(1, 3, op="blend.Scalar"), [], reasons.NoSuchCall(3)),  # another overload
     ],
 )
-def test_the_call_that_was_stepped(small: Small, part: Mapping[str, Any], observed: Sequence[bool], why: str) -> None:
+def test_the_call_that_was_stepped(
+    small: Small, part: Mapping[str, Any], observed: Sequence[bool], why: reasons.Reason | None
+) -> None:
     ops = [blend(*chain(*BOTH)) for _ in range(3)]
     claims, findings = stepped(small, WHOLE, *ops, **part)
     tops = [one for one in claims if one.hop.kind == "op"]
     assert [one.hop.instructions is not None for one in tops] == (observed or [False] * 3)
-    told = [one.text for one in findings if one.kind == "cut"]
-    assert len(told) == (not observed)
-    begins = f"{part['op']} was stepped, but no row has what ran in it: "
-    advice = (
-        "; with a --native-budget that has room for all of it, and no --native-op, each call of this thread has rows"
-    )
-    assert all(text.startswith(begins) and text.endswith(f"{why}{advice}") for text in told), told
+    told = [one.told for one in findings if one.kind == "cut"]
+    assert told == ([reasons.NotPlaced(part["op"], why)] if why is not None else [])
 
 
 def test_the_only_call_needs_no_number(small: Small) -> None:
@@ -518,7 +515,7 @@ def test_calls_nested_deeper_than_can_be_shown_are_cut_and_their_operators_stay(
     claims, findings = stepped(small, text, blend())
     (call,) = [one for one in claims if one.hop.kind == "op"]
     assert (call.hop.op, call.hop.instructions) == (OP, None)
-    assert [one.text for one in findings] == [f"calls nested deeper than {deepest} are not shown"]
+    assert [one.told for one in findings] == [reasons.TooDeep(deepest)]
 
 
 def test_nothing_stepped_changes_nothing(small: Small) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptexplore.model import reasons
 from ptexplore.model.trace import Finding
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.native.join import join
@@ -101,7 +102,8 @@ def test_where_a_function_of_yours_ran_in_the_other_run_alone_it_is_named(small:
     assert tree == "apply(forward(b))"
     (finding,) = findings
     assert finding.kind == "other-run"
-    assert finding.text.startswith("mine() ran in a run before, and not in the one that was stepped")
+    assert isinstance(finding.told, reasons.RanBefore)
+    assert finding.told.names == (reasons.Name("mine()"),)
 
 
 def test_where_a_function_ran_as_often_none_is_left_out(small: Small) -> None:
@@ -116,7 +118,7 @@ def test_where_pythons_calls_are_not_known_it_is_said(small: Small) -> None:
     text = f"{LIBPYTHON} Eval\n a\n"
     _, findings = stepped(small, text, unordered="this Python lacks PyFrame_GetCode", ordered=False)
     assert [finding.kind for finding in findings] == ["cut"]
-    assert "this Python lacks PyFrame_GetCode" in findings[0].text
+    assert findings[0].told == reasons.FramesUnordered("this Python lacks PyFrame_GetCode")
 
 
 def test_the_interpreters_own_instructions_are_the_loops(small: Small) -> None:
