@@ -678,7 +678,7 @@ class CalledOtherTimes(Reason, frozen=True):
 
     op: str
     stepped: int
-    here: int
+    called: int
 
 
 class EnteredOtherTimes(Reason, frozen=True):
@@ -690,7 +690,7 @@ class EnteredOtherTimes(Reason, frozen=True):
 class NoSuchCall(Reason, frozen=True):
     """There is no such call among those here."""
 
-    here: int
+    called: int
 
 
 class RanBefore(Reason, frozen=True):
@@ -704,7 +704,7 @@ class RanBefore(Reason, frozen=True):
     stepped: str = ""
 
 
-class Name(Reason, frozen=True):
+class NameAlone(Reason, frozen=True):
     """A name alone."""
 
     name: str

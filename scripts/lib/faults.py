@@ -132,8 +132,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "certain=False)\n\n\n@dataclass(frozen=True, slots=True)\nclass TensorMaker",
-        "certain=True)\n\n\n@dataclass(frozen=True, slots=True)\nclass TensorMaker",
+        "why=InHandWrittenBinding(), certain=False)",
+        "why=InHandWrittenBinding(), certain=True)",
         "a hand-written binding may hold a guard that is not followed",
     ),
     Fault(

@@ -19,7 +19,7 @@ from ptexplore.model.reasons import (
     EnteredOtherTimes,
     FramesUnordered,
     InSeveralThreads,
-    Name,
+    NameAlone,
     NodeBy,
     NoSuchCall,
     NotAmongShown,
@@ -280,7 +280,7 @@ def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim]
         if claim.hop.kind == "op" and ran[_name(claim)]:  # other calls of it were stepped
             count = more[_name(claim)]
             return CallsMore(name, count) if count > 1 else CallMore(name)
-        return Name(f"{name}()" if claim.hop.kind == "python" else name)
+        return NameAlone(f"{name}()" if claim.hop.kind == "python" else name)
 
     names = tuple(dict.fromkeys(map(named, other)))
     further = max(len(names) - NAMED, 0)

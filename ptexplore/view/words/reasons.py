@@ -202,16 +202,16 @@ ENGLISH: Catalogue = {
     why.NotPlacedInProgram: "{op} was stepped, but no row has what ran in it: {because}",
     why.NotAmongShown: "it is none of the calls that are shown",
     why.InSeveralThreads: "several threads call it, in an order that is not known",
-    why.CalledOtherTimes: "its run called {op} {stepped} times, the run here {here} times",
+    why.CalledOtherTimes: "its run called {op} {stepped} times, the run here {called} times",
     why.EnteredOtherTimes: (
         "{op} was entered another number of times than calls were recorded, so its number is not known"
     ),
-    why.NoSuchCall: "there is no such call among the {here} here",
+    why.NoSuchCall: "there is no such call among the {called} here",
     why.RanBefore: (
         "{names}[ and {further} more] ran in a run before, and {threads}[; operator number {number} was {before} in "
         "the run before, {stepped} here]"
     ),
-    why.Name: "{name}",
+    why.NameAlone: "{name}",
     why.CallMore: "{name} (1 call more)",
     why.CallsMore: "{name} ({count} calls more)",
     why.NodeBy: "{node} (by {op})",

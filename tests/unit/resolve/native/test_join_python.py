@@ -103,7 +103,7 @@ def test_where_a_function_of_yours_ran_in_the_other_run_alone_it_is_named(small:
     (finding,) = findings
     assert finding.kind == "other-run"
     assert isinstance(finding.told, reasons.RanBefore)
-    assert finding.told.names == (reasons.Name("mine()"),)
+    assert finding.told.names == (reasons.NameAlone("mine()"),)
 
 
 def test_where_a_function_ran_as_often_none_is_left_out(small: Small) -> None:
