@@ -803,6 +803,59 @@ class AfterError(Reason, frozen=True):
     """An error ended the call, and C++'s stack is not known."""
 
 
+class ReadAtEnd(Reason, frozen=True):
+    """What ran as the process ended was read at that moment."""
+
+
+class KeptByTorch(Reason, frozen=True):
+    """Torch keeps with an error of its C++ where it was thrown."""
+
+    told: AnyReason  # how that is known here
+    elsewhere: AnyReason | None = None  # where not in this process
+
+
+class NotedWhenMade(Reason, frozen=True):
+    """It was noted when the error was made."""
+
+
+class ToldByRun(Reason, frozen=True):
+    """One more run told it."""
+
+
+class InAnotherProcess(Reason, frozen=True):
+    """Another process of the program raised."""
+
+
+class WatchedThrowing(Reason, frozen=True):
+    """A run watched which function raises: one that throws."""
+
+    function: str
+    type: str
+
+
+class WatchedRaising(Reason, frozen=True):
+    """A run watched which function raises: one that calls what raises."""
+
+    function: str
+    by: str
+
+
+class RaisedByPython(Reason, frozen=True):
+    """A `raise` of Python's raised it."""
+
+
+class RunRaisedOther(Reason, frozen=True):
+    """The run that was to tell raised something else."""
+
+
+class NoSecondRun(Reason, frozen=True):
+    """No second run was allowed."""
+
+
+class NoLineKept(Reason, frozen=True):
+    """No line of C++ is kept with it."""
+
+
 class MadeError(Reason, frozen=True):
     """The operator made an error that was caught, in a run without stepping."""
 

@@ -484,7 +484,7 @@ class Ending:
     stack: tuple[str, ...] = ()  # the functions of torch's C++ that it left, innermost first
     missing: MissingKernel | None = None  # where the dispatcher found no kernel
     modified: ModifiedTensor | None = None  # where a saved tensor was written to
-    why: tuple[str, ...] = ()  # sentences: what it is concluded from
+    why: tuple[AnyReason, ...] = ()  # what it is concluded from
     close: tuple[str, ...] = ()  # names near the one that was not found
     check: str = ""  # the condition that did not hold, as the text at that line has it
     compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order

@@ -31,11 +31,22 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import (
     AfterError,
     FunctorNames,
+    InAnotherProcess,
+    KeptByTorch,
     KeyNotKnown,
     LeftByException,
     MadeError,
+    NoLineKept,
+    NoSecondRun,
+    NotedWhenMade,
     OnStack,
+    RaisedByPython,
+    ReadAtEnd,
     Reason,
+    RunRaisedOther,
+    ToldByRun,
+    WatchedRaising,
+    WatchedThrowing,
 )
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
@@ -141,7 +152,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         stack=tuple(function.name for function in (thrown or raised).stack if function.name),
         missing=missing,
         modified=_modified(context, modified) if modified is not None else None,
-        why=_why(context, raised, thrown),
+        why=(_why(context, raised, thrown),),
         close=raised.close,
         check=condition_at(context.lookup, source),
         compared=_compared(raised.message, tensors, operator) if operator is not None else (),
@@ -755,25 +766,21 @@ def _is_same(thrown: str, raised: str) -> bool:
     return thrown[:KEPT] == raised[:KEPT] or (behind != "" and raised.rstrip().endswith(behind))
 
 
-def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> tuple[str, ...]:
+def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> Reason:
     """What the place is concluded from."""
     if raised.by != "error":
-        return ("the functions that ran as the process ended were read at that moment",)
+        return ReadAtEnd()
+    if thrown is not None and thrown.by:
+        type_ = thrown.type or ""
+        return WatchedThrowing(thrown.function, type_) if type_ else WatchedRaising(thrown.function, thrown.by)
     if thrown is not None:
-        if thrown.by:
-            raiser = f"{thrown.function}, or a function that was compiled into it, raised it {_how(thrown)}"
-            return (f"torch keeps no line of C++ with it; one more run watched which function raises: {raiser}",)
-        kept = "torch keeps with each error of its C++ the function, file and line that throw it"
-        where = ", in another process of the program" if thrown.elsewhere else ""
-        told = "they were noted when it was made" if context.session.program is not None else "one more run told them"
-        return (f"{kept}; {told}{where}",)
+        told = NotedWhenMade() if context.session.program is not None else ToldByRun()
+        return KeptByTorch(told, InAnotherProcess() if thrown.elsewhere else None)
     if _is_pythons(raised):
-        return ("a `raise` of Python's raised it: no line of torch's C++ is kept with it",)
+        return RaisedByPython()
     if records(context.session.observations, "thrown", ThrownError):
-        return ("the run that was to tell where C++ threw it raised something else",)
-    if context.session.options.once:
-        return ("--once: no second run was asked where C++ threw it",)
-    return ("no line of torch's C++ is kept with it",)
+        return RunRaisedOther()
+    return NoSecondRun() if context.session.options.once else NoLineKept()
 
 
 def _how(thrown: ThrownError) -> str:

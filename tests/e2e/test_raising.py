@@ -525,7 +525,7 @@ def test_once_is_once(command: InProcess, tmp_path: Path) -> None:
     ending = ending_of(command, "f(a)", "--setup", setup, "--once")
     assert count.read_text(encoding="utf-8") == "."
     assert ending["function"] == ""
-    assert "--once" in ending["why"][0]
+    assert [why["code"] for why in ending["why"]] == ["no-second-run"]
 
 
 # --- writes in place ---

@@ -24,7 +24,7 @@ from ptexplore.model.trace import (
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import compared_value, named
 from ptexplore.view.trace.saved import rows
-from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.reasons import sentence, worded_ending
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
            "library", "launch", "caught")  # of a hop  # fmt: skip
@@ -101,7 +101,8 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     facts += [("left in C++", name) for name in ending.stack]
     places = [("thrown at", ending.source), *((f"left {named(left)}", _with_line(left)) for left in ending.python)]
     title = f"{ending.exception}: {ending.message}" if ending.message else ending.exception
-    return Explanation(title, tuple(facts), tuple(places), ending.why, evidence, evidence, None, None, ending)
+    why = tuple(map(sentence, ending.why))
+    return Explanation(title, tuple(facts), tuple(places), why, evidence, evidence, None, None, ending)
 
 
 def _with_line(left: LeftFunction) -> SourceRef:
@@ -159,7 +160,7 @@ def explanation_to_json(explanation: Explanation) -> str:
     hop = explanation.hop
     if hop is None:
         assert explanation.ending is not None
-        return to_json(ExplainedEnding(explanation.ending, explanation.recorded))
+        return to_json(ExplainedEnding(worded_ending(explanation.ending), explanation.recorded))
     row = replace(next(rows([hop])), parent=explanation.parent)
     return to_json(ExplainedHop(row, tuple(child.id for child in hop.children), explanation.recorded))
 

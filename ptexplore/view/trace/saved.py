@@ -30,7 +30,7 @@ from ptexplore.model.program import CallPath, Program
 from ptexplore.model.reasons import Reason, within
 from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
 from ptexplore.source.permalink import permalink
-from ptexplore.view.words.reasons import worded, worded_finding
+from ptexplore.view.words.reasons import worded, worded_ending, worded_finding
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
@@ -52,6 +52,7 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     """
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
     facts["findings"] = tuple(map(worded_finding, trail.findings))
+    facts["ending"] = worded_ending(trail.ending) if trail.ending is not None else None
     if trail.program is not None:
         facts["program"] = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
     hops = tuple(rows(trail.hops))
@@ -107,6 +108,8 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     facts["findings"] = tuple(replace(f, told=_code_alone(name, f.told), text="") for f in saved.findings)
     links = _Links(saved.trees)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
+    if ending is not None:
+        ending = replace(ending, why=tuple(_code_alone(name, reason) for reason in ending.why))
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
         trail = replace(trail, program=_checked_program(trail.program, links, name))
@@ -288,12 +291,13 @@ def _row_of_format_1(hop: Mapping[str, Any]) -> dict[str, Any]:
 def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
     """A Trail of format 2, whose reasons are sentences, as one of format 3."""
     try:
-        session = document.get("session")
+        session, ending = document.get("session"), document.get("ending")
         return {
             **document,
             "format": TRAIL_FORMAT,
             "hops": [_row_of_format_2(hop) for hop in document["hops"]],
             "findings": [{**finding, "told": _told_of(finding["text"])} for finding in document["findings"]],
+            "ending": {**ending, "why": list(map(_reason_of, ending.get("why", ())))} if ending is not None else None,
             "session": {**session, "format": TRAIL_FORMAT} if session is not None else None,
         }
     except (KeyError, TypeError, AttributeError) as error:

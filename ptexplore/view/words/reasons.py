@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ptexplore.model import reasons as why
 from ptexplore.model.reasons import Reason
-from ptexplore.model.trace import Finding
+from ptexplore.model.trace import Ending, Finding
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
@@ -236,6 +236,25 @@ ENGLISH: Catalogue = {
     why.OnStack: "C++'s stack held it when the error was thrown",
     why.FunctorNames: "the type of the functor that calls it names it",
     why.AfterError: "an exception left what called it, maybe from here",
+    why.ReadAtEnd: "the functions that ran as the process ended were read at that moment",
+    why.KeptByTorch: (
+        "torch keeps with each error of its C++ the function, file and line that throw it; {told}[, {elsewhere}]"
+    ),
+    why.NotedWhenMade: "they were noted when it was made",
+    why.ToldByRun: "one more run told them",
+    why.InAnotherProcess: "in another process of the program",
+    why.WatchedThrowing: (
+        "torch keeps no line of C++ with it; one more run watched which function raises: {function}, or a function "
+        "that was compiled into it, raised it by throwing {type}"
+    ),
+    why.WatchedRaising: (
+        "torch keeps no line of C++ with it; one more run watched which function raises: {function}, or a function "
+        "that was compiled into it, raised it by {by}"
+    ),
+    why.RaisedByPython: "a `raise` of Python's raised it: no line of torch's C++ is kept with it",
+    why.RunRaisedOther: "the run that was to tell where C++ threw it raised something else",
+    why.NoSecondRun: "--once: no second run was asked where C++ threw it",
+    why.NoLineKept: "no line of torch's C++ is kept with it",
     why.MadeError: "it made an error, which was caught: which of its kernels were come to is not known",
     why.LeftByException: (
         "an exception left this call: which kernels of the operator that raised were come to is not known"
@@ -247,6 +266,11 @@ ENGLISH: Catalogue = {
 def sentence(reason: Reason) -> str:
     """A reason in words."""
     return filled(ENGLISH[type(reason)], reason, sentence)
+
+
+def worded_ending(ending: Ending) -> Ending:
+    """An ending whose reasons have their sentences."""
+    return replace(ending, why=tuple(map(worded, ending.why)))
 
 
 def worded_finding(finding: Finding) -> Finding:

@@ -19,7 +19,18 @@ from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.reasons import KeyNotKnown, KindsStepped, LeftByGuards, OnStack, Reason, Said, TreeEnds
+from ptexplore.model.reasons import (
+    InAnotherProcess,
+    KeptByTorch,
+    KeyNotKnown,
+    KindsStepped,
+    LeftByGuards,
+    OnStack,
+    Reason,
+    Said,
+    ToldByRun,
+    TreeEnds,
+)
 from ptexplore.model.trace import (
     BindingRef,
     BoundName,
@@ -117,7 +128,8 @@ def a_trail() -> Trail:
     freed = FreedGraph("ExpBackward0", call, 0, call, 1, 2, (call,), (call,), ("h",), True, "state")
     ending = Ending(
         "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),
-        (LeftFunction("backward", place),), ("f()",), missing, modified, ("seen",), ("sum",),
+        (LeftFunction("backward", place),), ("f()",), missing, modified,
+        (KeptByTorch(ToldByRun(), InAnotherProcess()),), ("sum",),
         module="b (Linear) of Net", further=3,
         handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
         freed=freed, cause=Cause("why", "mend", (CauseCase("sign", "mend"),)),
@@ -396,6 +408,7 @@ def of_format_2() -> Document:
             hop["dispatch"][key] = hop["dispatch"][key]["text"] if hop["dispatch"].get(key) else None
     for finding in made["findings"]:
         del finding["told"]
+    made["ending"]["why"] = [why["text"] for why in made["ending"]["why"]]
     return made | {"format": 2}
 
 
@@ -407,6 +420,8 @@ def test_sentences_of_format_2_are_kept() -> None:
     assert dispatch.tls_why == Said(sentence(LeftByGuards()))
     assert trail.format == 3
     assert [finding.told for finding in trail.findings] == [Said("cut here")]
+    assert trail.ending is not None
+    assert [type(why) for why in trail.ending.why] == [Said]
 
 
 @pytest.mark.parametrize(
