@@ -266,14 +266,22 @@ def _handler(number: int) -> Any:
 
 
 def _in_time(number: int, frame: FrameType | None) -> None:
-    """The handler of Python's own that hears that the time is over: the answer is given, and the process ends."""
-    tell, _state.tell = _state.tell, None
-    if tell is None or os.getpid() != _state.process:
+    """The handler of Python's own that hears that the time is over: the answer is given, and the process ends.
+
+    Whoever waited for Python's lock may send an interrupt meanwhile, as the recorder of a script does: that is over.
+    """
+    if _state.tell is None or os.getpid() != _state.process:
         return
-    _hear_no_more()
-    sys.setprofile(None)
     try:
-        _fork(tell, number, frame)
+        for _ in range(TRIES):
+            try:
+                _hear_no_more()
+                sys.setprofile(None)
+                if _state.tell is not None:
+                    _fork(_state.tell, number, frame)
+                break
+            except BaseException:
+                continue
     finally:
         EXIT(1)
 
@@ -304,14 +312,28 @@ def _fork(tell: Tell, number: int, frame: FrameType | None) -> None:
             _answer(tell, error)
         finally:
             EXIT(0)
-    waited, most = 0, AS_LONG_AS_IT_TAKES if number in (TIME_IS_OVER, HURRY) else PATIENCE
-    while fork > 0 and library.waitpid(fork, None, EVERY_CHILD | os.WNOHANG) == 0:
-        if waited > most:
-            library.kill(fork, int(signal.SIGKILL))
-            library.waitpid(fork, None, EVERY_CHILD)
-            return
-        library.usleep(1000)
-        waited += 1
+    if fork > 0:
+        _wait(fork, AS_LONG_AS_IT_TAKES if number in (TIME_IS_OVER, HURRY) else PATIENCE)
+
+
+def _wait(fork: int, most: int) -> None:
+    """Wait so many milliseconds until a fork has given its answer. What is raised meanwhile is raised behind that."""
+    library, waited = _state.library, 0
+    raised: BaseException | None = None
+    while True:
+        try:
+            while library.waitpid(fork, None, EVERY_CHILD | os.WNOHANG) == 0:
+                if waited > most:
+                    library.kill(fork, int(signal.SIGKILL))
+                    library.waitpid(fork, None, EVERY_CHILD)
+                    break
+                library.usleep(1000)
+                waited += 1
+            break
+        except BaseException as error:
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 def _places(addresses: Iterable[int | None]) -> Iterator[tuple[str, int]]:

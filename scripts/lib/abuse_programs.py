@@ -167,6 +167,12 @@ KNOWN = {
 }
 
 
+if sys.version_info >= (3, 12):
+    KNOWN["a low limit of recursion"] = (
+        "the limit counts functions of Python alone from Python 3.12 on: the last one that fits may call a builtin, and "
+        "the profile function, which is one of Python's, has no room there"
+    )
+
 # The same of all ways of a program that runs as a script.
 KNOWN_OF_SCRIPTS = {
     "a low limit of recursion": "the limit is what the script sees around it and 60 more; some calls of C by which it is "

@@ -184,7 +184,7 @@ def test_the_call_that_asks_for_a_workspace_is_no_solve(command: InProcess, driv
     alone = [what for library, what, _, _ in printed(setup + expression) if library == "MKL" and what[1:4] == "GEL"]
     assert alone == [f"S{driver.upper()}"] * 2
     calls = [hop for hop in made.hops if hop["library"] and hop["library"]["what"] == alone[0]]
-    if torch_version().startswith("2.6.") and not calls:  # its MKL has no names by which they could be told apart
+    if "+cu" in torch_version() and not calls:  # the MKL of such a build has no names by which they could be told apart
         assert any("which is which is not known" in found["text"] for found in made.data["findings"])
         return
     assert [call["library"]["query"] for call in calls] == [True, False]
