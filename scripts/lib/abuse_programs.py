@@ -351,10 +351,13 @@ def names(part: str = "") -> list[str]:
 
 
 def main(what: str, wanted: list[str]) -> None:
-    """Print, for each program, its name and how it differs, as a line of JSON. `what`: "programs" or "scripts"."""
+    """Print, for each program, its name, how it differs, and why it may, as a line of JSON.
+
+    `what`: "programs" or "scripts".
+    """
     told = scripts(wanted) if what == "scripts" else ((name, recorded(name)) for name in wanted)
     for name, how in told:
-        print(json.dumps([name, how]), flush=True)
+        print(json.dumps([name, how, known(what, name)]), flush=True)
 
 
 if __name__ == "__main__":

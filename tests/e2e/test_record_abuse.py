@@ -82,7 +82,9 @@ def assert_the_same(what: str, names: tuple[str, ...], folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
-    assert dict(map(json.loads, done.stdout.splitlines())) == dict.fromkeys(names, "")
+    told = list(map(json.loads, done.stdout.splitlines()))
+    assert [name for name, _, _ in told] == list(names)
+    assert {name: how for name, how, why in told if how and why is None} == {}
 
 
 def test_with_every_warning_an_error_nothing_is_told_of_a_recording(warm_cache: Path, tmp_path: Path) -> None:
