@@ -9,6 +9,7 @@ import json
 import mmap
 import re
 import resource
+import runpy
 import select
 import socket
 import struct
@@ -42,7 +43,7 @@ TIME_GOES_BY, TIME_IS_OVER, HURRY = (
     (int(signal.SIGRTMAX) - n for n in (3, 2, 1)) if hasattr(signal, "SIGRTMAX") else (0, 0, 0)
 )
 
-RUNNING = "<frozen runpy>"  # which runs a script for us
+RUNNING = runpy.run_path.__code__.co_filename  # of what runs a script for us: "<frozen runpy>" from Python 3.11 on
 
 # The profiler's own lines (kineto's logger), which may follow on a line that the user's code left open:
 # "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".

@@ -182,7 +182,7 @@ ENGLISH: Catalogue = {
     ),
     why.KindsStepped: (
         "{kinds} of {all_kinds} kinds of operator calls and nodes were stepped, {of_each}[, {instructions} "
-        "instructions] [; {left:; }][; {command} steps the first call of {op}]"
+        "instructions][; {left:; }][; {command} steps the first call of {op}]"
     ),
     why.OneOfEach: "one call of each",
     why.CallsInAll: "{calls} calls in all",

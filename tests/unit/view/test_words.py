@@ -60,3 +60,21 @@ def test_a_reason_stands_in_the_one_that_follows_from_it() -> None:
     both = reasons.Together((reasons.LeftByGuards(), reasons.MayHoldNoNamesGuard()))
     assert sentence(both) == "; ".join(map(sentence, both.reasons))
     assert set(reasons.within(reasons.KeyNotKnown(wrapped))) >= {wrapped, reasons.MayBeWrapped()}
+
+
+@pytest.mark.words
+def test_what_was_stepped_is_one_sentence() -> None:
+    left = (reasons.KindsLeft(2, "called once"), reasons.KindsLeft(1, "too long"))
+    told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, "ptexplore trace …", "ones")
+    assert sentence(told) == (
+        "1 of 4 kinds of operator calls and nodes were stepped, one call of each, 6,243 instructions; of 2 others none:"
+        " called once; of 1 others none: too long; ptexplore trace … steps the first call of ones"
+    )
+    assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
+
+
+@pytest.mark.parametrize("code", ENGLISH, ids=lambda code: code.__name__)
+def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
+    """As where a long text was wrapped."""
+    assert "  " not in ENGLISH[code]
+    assert not any(wrong in ENGLISH[code] for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))
