@@ -108,8 +108,11 @@ def left_frames(error: BaseException) -> Iterator[TracebackType]:
 def _traceback(error: BaseException) -> Iterator[TracebackType]:
     step = error.__traceback__
     while step is not None:
-        yield step
-        step = step.tb_next
+        inner = step.tb_next
+        # Python 3.10 notes a frame twice where its profile function raised (call_trampoline of sysmodule.c).
+        if inner is None or (inner.tb_frame, inner.tb_lasti) != (step.tb_frame, step.tb_lasti):
+            yield step
+        step = inner
 
 
 def _raises(step: TracebackType) -> bool:
