@@ -43,6 +43,7 @@ TIME_GOES_BY, TIME_IS_OVER, HURRY = (
     (int(signal.SIGRTMAX) - n for n in (3, 2, 1)) if hasattr(signal, "SIGRTMAX") else (0, 0, 0)
 )
 
+TELLING = 20.0  # seconds that a run has, at least, to say what it saw when its time is over
 RUNNING = runpy.run_path.__code__.co_filename  # of what runs a script for us: "<frozen runpy>" from Python 3.11 on
 
 # The profiler's own lines (kineto's logger), which may follow on a line that the user's code left open:

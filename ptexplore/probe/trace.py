@@ -15,7 +15,7 @@ from typing import Any
 
 from . import dispatch, freed, isolate, last_words, libraries, native, passes, program, raising, thrown, twice, writes
 from .expression import UNREPEATABLE, Refused
-from .isolate import HURRY, SO_FAR, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
+from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
 from .stepper import Unavailable
 from .throws import ThrowLog
@@ -31,7 +31,6 @@ LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over
 BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unless code of C does not end
 # Parts of its time at which a run looks how much it has recorded.
 LOOKS = tuple(1 / part for part in (64, 32, 16, 8, 4, 2))
-TELLING = 20.0  # seconds that a run has, at least, to say what it saw when its time is over
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
 PASSED = re.compile(  # a good answer
