@@ -771,8 +771,8 @@ def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> R
     if raised.by != "error":
         return ReadAtEnd()
     if thrown is not None and thrown.by:
-        type_ = thrown.type or ""
-        return WatchedThrowing(thrown.function, type_) if type_ else WatchedRaising(thrown.function, thrown.by)
+        function = thrown.function
+        return WatchedThrowing(function, thrown.type) if thrown.type else WatchedRaising(function, thrown.by)
     if thrown is not None:
         told = NotedWhenMade() if context.session.program is not None else ToldByRun()
         return KeptByTorch(told, InAnotherProcess() if thrown.elsewhere else None)

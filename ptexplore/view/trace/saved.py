@@ -27,14 +27,13 @@ from ptexplore.capture.session import (
 from ptexplore.lazy import uncollected
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import CallPath, Program
-from ptexplore.model.reasons import Reason, within
+from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
 from ptexplore.source.permalink import permalink
 from ptexplore.view.words.reasons import worded, worded_ending, worded_finding
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
-MOST_REASONS = 200  # in one, where each follows from others
 _REASONS_OF_DISPATCH = ("tls_why", "redispatch", "unread_why")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
@@ -166,12 +165,21 @@ def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]
     return tuple(inside.get(None, ())[::-1])
 
 
-def _code_alone(name: str, reason: Reason) -> Reason:
-    """The reason without its sentence, which is made anew. Raises PtexploreError where reasons nest too deep."""
-    for depth, _ in enumerate(within(reason)):
-        if depth > MOST_REASONS:
-            raise refused(name, "its reasons nest deeper than any real trace")
-    return structs.replace(reason, text="")
+def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
+    """The reason without its sentence, and all that it follows from without theirs: sentences are made anew.
+
+    Raises PtexploreError where reasons nest too deep.
+    """
+    if depth > MAX_DEPTH:
+        raise refused(name, "its reasons nest deeper than any real trace")
+    changes: dict[str, object] = {"text": ""}
+    for known in reason.__struct_fields__:
+        held = getattr(reason, known)
+        if isinstance(held, Reason):
+            changes[known] = _code_alone(name, held, depth + 1)
+        elif isinstance(held, tuple) and held and isinstance(held[0], Reason):
+            changes[known] = tuple(_code_alone(name, inner, depth + 1) for inner in held)
+    return structs.replace(reason, **changes)
 
 
 def _checked(row: Checked, links: _Links, name: str) -> Checked:

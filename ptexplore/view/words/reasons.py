@@ -46,7 +46,7 @@ ENGLISH: Catalogue = {
     # --- the thread-local sets ---
     why.DefaultsAssumed: "not read; torch's defaults are assumed",
     why.AsPythonLeftThem: "as they were when Python last made or ended a call",
-    why.FramesEnd: "no Python frame is told from there on, so what Python did to the thread-local sets is not known",
+    why.FramesEnd: "Python's frames end before it, so what Python did to the thread-local sets is not known",
     why.MayHoldGuard: "the function around it names a guard of torch._C's, which may be on: Python tells of none",
     why.InAnotherThread: "it ran in another thread, whose thread-local sets were not read",
     why.SetByTransform: (

@@ -20,6 +20,8 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import (
+    ArgumentSets,
+    ForEach,
     InAnotherProcess,
     KeptByTorch,
     KeyNotKnown,
@@ -457,6 +459,13 @@ def test_what_is_asked_of_reasons_is_known_of_format_2(text: str, expected: Reas
     assert trail.hops[0].why == (expected,)
 
 
+def test_a_reason_may_follow_from_many() -> None:
+    many = ForEach(tuple(ArgumentSets((f"a{number}",), LeftByGuards()) for number in range(500)))
+    trail = a_trail()
+    trail = replace(trail, hops=(replace(trail.hops[0], why=(many,)), *trail.hops[1:]))
+    assert read(json.loads(trail_to_json(trail))).hops[0].why == (many,)
+
+
 def test_reasons_that_nest_without_end_are_refused() -> None:
     made = document()
     inner: dict[str, Any] = {"code": "left-by-guards"}
@@ -468,9 +477,10 @@ def test_reasons_that_nest_without_end_are_refused() -> None:
 
 def test_a_sentence_beside_a_code_is_not_taken_from_a_file() -> None:
     made = document()
-    made["hops"][0]["why"] = [{"code": "left-by-guards", "text": "what somebody wrote"}]
+    said = {"code": "left-by-guards", "text": "what somebody wrote"}
+    made["hops"][0]["why"] = [said, {"code": "key-not-known", "because": said}]
     trail = read(made)
-    assert trail.hops[0].why == (LeftByGuards(),)
+    assert trail.hops[0].why == (LeftByGuards(), KeyNotKnown(LeftByGuards()))
     assert "somebody" not in trail_to_json(trail)
 
 
