@@ -10,7 +10,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ptexplore.view.words.reasons import ENGLISH
+from ptexplore.view.words import details, reasons
 from ptexplore.view.words.templates import names
 
 
@@ -19,7 +19,8 @@ def pytest_configure() -> None:
 
     What has no words of its own, as a sentence of an older file, stays.
     """
-    catalogue = cast("dict[type[Struct], str]", ENGLISH)
-    for number, (code, template) in enumerate(list(catalogue.items())):
-        if re.search(r"\w", re.sub(r"\{[^{}]*\}", "", template)):
-            catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))
+    for english in (reasons.ENGLISH, details.ENGLISH):
+        catalogue = cast("dict[type[Struct], str]", english)
+        for number, (code, template) in enumerate(list(catalogue.items())):
+            if re.search(r"\w", re.sub(r"\{[^{}]*\}", "", template)):
+                catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))

@@ -22,7 +22,6 @@ BAR = 6  # columns
 OWN = 6  # columns of the share that no row inside of a row has
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
-_STATUSES = ("derived", "predicted", "inlined", "cut")
 
 
 def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bool) -> None:
@@ -139,7 +138,7 @@ class _Columns:
             out.append(f"{bar(row.own if self.has_own else row.share):<{self.bar}}" if self.bar else "", "cyan")
         for number, size in enumerate(self.cells):
             out.append(f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}")
-        style = "bold" if row.heading or row.what.startswith("operator") else ""
+        style = "bold" if row.heading or row.is_operator else ""
         name = Text.assemble((self.guides[id(row)], "dim"), (_name(row), style))
         if cell_len(name.plain) > self.name:
             out.append_text(name)
@@ -176,9 +175,8 @@ class _Columns:
         """What the row is, and its place at the right edge: beside each other where both fit, else below."""
         room = self.width - out.cell_len
         what = Text(clean(row.what))
-        word = next((status for status in _STATUSES if row.what.startswith(status)), None)
-        if word is not None:
-            what.stylize("yellow" if word != "derived" else "cyan", 0, len(word))
+        if row.known is not None:  # its words begin with the status
+            what.stylize("yellow" if row.known != "derived" else "cyan", 0, len(row.known))
         if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
             lines = _wrapped(self.console, what, room)
             self._print(out + lines[0] if lines else out)

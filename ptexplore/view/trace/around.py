@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ptexplore.model.trace import Trail
+from ptexplore.model.details import Known, every
+from ptexplore.model.trace import Status, Trail
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 from ptexplore.view.words.reasons import sentence
 
 LONG = 200  # characters of a command that are worth repeating
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
-_NOT_SEEN = {  # words for rows that were not seen to run
+_NOT_SEEN: dict[Status, str] = {  # words for rows that were not seen to run
     "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
     "predicted": "the table or a kernel's text says so; not seen to run",
     "inlined": "compiled into its caller; seen by the functions that it called, and has their share",
@@ -39,8 +39,8 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         out.append(("~", told))
     if "?" in marks:
         out.append(("?", _SEVERAL))
-    words = " ".join(row.what for row in rows)
-    out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if re.search(rf"\b{status}\b", words)]
+    known = {detail.status for row in rows for detail in every(row.details) if isinstance(detail, Known)}
+    out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if status in known]
     return tuple(out)
 
 

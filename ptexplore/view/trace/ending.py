@@ -6,6 +6,8 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import OnStack
 from ptexplore.model.trace import (
@@ -34,13 +36,6 @@ STAGES = {
 }
 # By what ended the run: how it did, and what is said where it did.
 ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}", "timeout": "was ended by {}"}
-LEFT_HERE = {
-    "error": "{} left it here",
-    "signal": "{} killed the process in it",
-    "exit": "{} ended the process in it",
-    "timeout": "{} ended it in here",
-}
-ENDED_BEFORE = "what C++ called before, and had ended, was not seen"
 CPP = 4  # functions of C++ that are shown where a signal came
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
@@ -84,15 +79,26 @@ def summary(ending: Ending) -> str:
     return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
 
 
-def left_here(trail: Trail, ending: Ending) -> str:
+def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
     """What is said at the innermost step that was left.
 
     A step that only C++'s stack tells of stands without what was called before it: that had left the stack.
     """
-    # What only hands an error on may be of another class: TorchScript's interpreter has one class for all.
-    told = LEFT_HERE[ending.by].format(ending.exception if ending.handed is None else "the error")
     left = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
-    return f"{told}; {ENDED_BEFORE}" if left is not None and OnStack() in left.why else told
+    is_on_stack = left is not None and OnStack() in left.why
+    return (_left_by(ending), *((says.EndedBefore(),) if is_on_stack else ()))
+
+
+def _left_by(ending: Ending) -> Detail:
+    """What left the step."""
+    if ending.by == "signal":
+        return says.KilledHere(signal=ending.exception)
+    if ending.by == "exit":
+        return says.ExitedHere(by=ending.exception)
+    if ending.by == "timeout":
+        return says.TimeOverHere(by=ending.exception)
+    # What only hands an error on may be of another class: TorchScript's interpreter has one class for all.
+    return says.ErrorLeft(exception=ending.exception) if ending.handed is None else says.HandedErrorLeft()
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:

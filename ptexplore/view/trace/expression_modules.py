@@ -27,7 +27,7 @@ from ptexplore.view.trace.modules import (
     saved_for_backward,
     uncounted,
 )
-from ptexplore.view.trace.page import OWN, NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.page import OWN, NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
@@ -59,7 +59,7 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
         counted=whole.time > 0,
         next_steps=tuple(_next_steps(options, root, unit)),
         view="modules",
-        table=rows,
+        table=in_words(rows),
         columns=columns,
         told=f"{OWN}{' and nodes' * _has_nodes(trail, root)}{', costliest first' * bool(unit)}",
         legend=legend(trail, rows),

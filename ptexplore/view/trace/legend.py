@@ -4,43 +4,150 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail, every
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 from ptexplore.view.trace.page import OWN, TrailView
 
-_OF_ROWS = {
-    "binding": "the C function that Python calls: it reads the arguments and calls the operator",
-    "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
-    "node": "a node of the graph that backward runs",
-    "→ ?": "which key the call goes on to is not known",
-    "keys not known": "no dispatch key of the call is named: a line below the rows says why",
-    "next key not known": "no further dispatch key of the call is named: a line below the rows says why",
-    "; calls ": "what a row that is not opened calls first; … where that is not all",
-    "; then ": "the dispatch keys that follow inside of a row that is not opened",
-    "only asks for a workspace's size": "LAPACK is called with a size of -1 first; a later call computes",
-    "order unknown": "whether it ran before, behind or inside of rows beside it is not known: they follow from a text, "
-    "or from an error's stack, or another thread ran it",
-    "kernel": "the function behind a dispatch stub, compiled for what this processor can",
-    "loop over the elements": "the loop that touches the numbers, made for this kernel by the compiler",
-    "calls other operators": "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
-    "called by Python": "no recorder saw its function: a class, one written in C, or one of another package",
-    "not entered": "Python raised before the function's body began, as where an argument is missing",
-    "cannot be called": "its class has no `__call__`: Python raised before anything was called",
-    "outermost operator call… in": "operators that Python, or a node, calls in it, without those that operators make",
-    "no operator seen in it": "no operator call was recorded in it, or in what it called: a helper; a few operators, "
-    "as those that mark ranges for the profiler, are never recorded",
-    "any order": "the row is for several steps, which ran before, between or behind the rows beside it",
-    "no operator seen in them": "so many helpers of one function as one row, which has the name of the costliest",
-    "functorch's own kernel": "one that is asked before any transform; it calls other operators",
-    "one kernel for all keys": "CompositeImplicitAutograd, here one that calls no other operator",
-    "one kernel, any backend": "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
-    "next key": "the kernel before it calls the operator again, without its own key: the next one is chosen",
-    "autograd excluded": "the thread's own sets leave its keys out, as a guard of a kernel further out, or a mode "
-    "such as inference_mode, has it",
-    "highest of …": "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
-    "and that is not excluded, is chosen",
-    "its only key": "no other key was there to choose",
-    "the only key left": "what arguments carry besides, if anything, the thread's own sets leave out",
-}
+_HOLD_OPERATORS = (says.HoldsOperators, says.HoldsBoth)
+# By what rows say: the words of it that are explained, and what they mean.
+_OF_ROWS: tuple[tuple[tuple[type[Detail], ...], str, str], ...] = (
+    (
+        (says.Binding, says.SeveralBindings, says.FunctionsAndBindings),
+        "binding",
+        "the C function that Python calls: it reads the arguments and calls the operator",
+    ),
+    (
+        (says.Operator, says.NoOperator, says.NoOperators, says.CallsOthers, *_HOLD_OPERATORS),
+        "operator",
+        "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
+    ),
+    (
+        (says.Node, says.RecordsNode, says.EngineRuns, says.HoldsNodes, says.HoldsBoth),
+        "node",
+        "a node of the graph that backward runs",
+    ),
+    (
+        (says.KeysUnknown,),
+        "keys not known",
+        "no dispatch key of the call is named: a line below the rows says why",
+    ),
+    (
+        (says.NextKeyUnknown, says.KeysNextUnknown, says.CallsOperatorNextUnknown),
+        "next key not known",
+        "no further dispatch key of the call is named: a line below the rows says why",
+    ),
+    ((says.CallsFirst,), "calls", "what a row that is not opened calls first; … where that is not all"),
+    ((says.ThenKeys,), "then", "the dispatch keys that follow inside of a row that is not opened"),
+    (
+        (says.AsksWorkspace,),
+        "only asks for a workspace's size",
+        "LAPACK is called with a size of -1 first; a later call computes",
+    ),
+    (
+        (says.OrderUnknown, says.InOtherThread),
+        "order unknown",
+        (
+            "whether it ran before, behind or inside of rows beside it is not known: they follow from a text, "
+            "or from an error's stack, or another thread ran it"
+        ),
+    ),
+    (
+        (says.Kernel, says.Runs),
+        "kernel",
+        "the function behind a dispatch stub, compiled for what this processor can",
+    ),
+    (
+        (says.LoopOverElements,),
+        "loop over the elements",
+        "the loop that touches the numbers, made for this kernel by the compiler",
+    ),
+    (
+        (says.CallsOthers,),
+        "calls other operators",
+        "CompositeImplicitAutograd: one kernel for all keys, which calls other operators",
+    ),
+    (
+        (says.CalledByPython,),
+        "called by Python",
+        "no recorder saw its function: a class, one written in C, or one of another package",
+    ),
+    (
+        (says.NotEntered,),
+        "not entered",
+        "Python raised before the function's body began, as where an argument is missing",
+    ),
+    (
+        (says.CannotBeCalled,),
+        "cannot be called",
+        "its class has no `__call__`: Python raised before anything was called",
+    ),
+    (
+        _HOLD_OPERATORS,
+        "outermost operator call… in",
+        "operators that Python, or a node, calls in it, without those that operators make",
+    ),
+    (
+        (says.NoOperator,),
+        "no operator seen in it",
+        (
+            "no operator call was recorded in it, or in what it called: a helper; a few operators, "
+            "as those that mark ranges for the profiler, are never recorded"
+        ),
+    ),
+    (
+        (says.SeveralFunctions, says.SeveralBindings, says.FunctionsAndBindings, says.OtherCalls),
+        "any order",
+        "the row is for several steps, which ran before, between or behind the rows beside it",
+    ),
+    (
+        (says.NoOperators,),
+        "no operator seen in them",
+        "so many helpers of one function as one row, which has the name of the costliest",
+    ),
+    (
+        (says.OwnOfFunctorch,),
+        "functorch's own kernel",
+        "one that is asked before any transform; it calls other operators",
+    ),
+    (
+        (says.OneForAllKeys,),
+        "one kernel for all keys",
+        "CompositeImplicitAutograd, here one that calls no other operator",
+    ),
+    (
+        (says.OneForAnyBackend,),
+        "one kernel, any backend",
+        "CompositeExplicitAutograd: the key has no kernel of its own: one for all backends runs",
+    ),
+    (
+        (says.NextKey,),
+        "next key",
+        "the kernel before it calls the operator again, without its own key: the next one is chosen",
+    ),
+    (
+        (says.AutogradExcluded,),
+        "autograd excluded",
+        (
+            "the thread's own sets leave its keys out, as a guard of a kernel further out, or a mode "
+            "such as inference_mode, has it"
+        ),
+    ),
+    (
+        (says.HighestKey, says.HighestOfUnread),
+        "highest of …",
+        (
+            "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
+            "and that is not excluded, is chosen"
+        ),
+    ),
+    ((says.OnlyKey,), "its only key", "no other key was there to choose"),
+    (
+        (says.OnlyKeyLeft,),
+        "the only key left",
+        "what arguments carry besides, if anything, the thread's own sets leave out",
+    ),
+)
 
 # As not_observed_ops of aten/src/ATen/core/dispatch/ObservedOperators.cpp has it.
 RECORDED = (
@@ -89,7 +196,7 @@ def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
         yield "share", f"of the {of} of the whole expression; the bar is the same"
     yield from ((name, _OF_EXPRESSIONS[name]) for name in page.columns)
     yield "recorded", RECORDED
-    if any(row.name.startswith("the rest") for row in page.table):
+    if any(row.is_rest for row in page.table):
         yield "the rest", "what a row did, and no row that is in it"
     if any(row.times > 1 for row in page.table):
         yield "×n", "so many runs of a node, or parts that ran the same operators on the same sizes: sums of them all"
@@ -112,7 +219,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
-    words = " ".join(row.what for row in page.table)
+    said = tuple(every(detail for row in page.table for detail in row.details))
     if page.told.startswith(OWN):
         yield from _of_expression(page)
     elif page.columns[:1] == ("time",):
@@ -125,9 +232,9 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
                   "modules": "in the order of their first calls"}  # fmt: skip
         order = orders.get(page.view, "in the order in which they ran, but for those whose order is unknown")
         yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
-    for word, means in _OF_ROWS.items():
-        if all(part.strip() in words for part in word.split("…") if part.strip()):
-            yield word.strip("; "), means
+    if any(isinstance(detail, says.WithKeys) and detail.keys[-1:] == (says.UNKNOWN_KEY,) for detail in said):
+        yield f"→ {says.UNKNOWN_KEY}", "which key the call goes on to is not known"
+    yield from ((word, means) for kinds, word, means in _OF_ROWS if any(isinstance(detail, kinds) for detail in said))
     seen = {row.status for row in page.table} | {row.status for row in page.rows}
     for status, means in STATUS_MEANS.items():
         if status in seen or page.view == "tree":

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ptexplore.model.details import Launched
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, FormulaRef, Hop, TransformLayer
 from ptexplore.view.line import Line
 from ptexplore.view.trace.amounts import seconds
+from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 
 LONG_FORMULA = 100  # characters of a formula that are worth their room; its line has the rest
@@ -40,7 +42,7 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     if hop.kind == "key":
         lines += reasoning(hop)
     if hop.kind == "launch":
-        lines.append(Line("reason", told_of_launch(hop)))
+        lines.append(Line("reason", described((told_of_launch(hop),))))
     lines += places(hop)
     lines += caught(hop)
     if full:
@@ -56,11 +58,10 @@ def caught(hop: Hop) -> Iterator[Line]:
         yield Line("place", f"made an error, which was caught: {hop.caught.message}", hop.caught.source)
 
 
-def told_of_launch(hop: Hop) -> str:
-    """How long a device took for what it was given, and the function of its runtime by which that came."""
-    known = hop.launch
-    took = f"{seconds(known.took)} on the device" if known is not None and known.took is not None else "on the device"
-    return f"launched; {took}"
+def told_of_launch(hop: Hop) -> Launched:
+    """How long a device took for what it was given."""
+    took = hop.launch.took if hop.launch is not None else None
+    return Launched(took=seconds(took) if took is not None else "")
 
 
 def _not_taken(call: CallNotTaken) -> Line:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model import details as says
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import KindsStepped, TreeEnds
@@ -17,7 +18,7 @@ from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.program_parts import (
     OwnOperators,
     Part,
@@ -27,6 +28,7 @@ from ptexplore.view.trace.program_parts import (
     parts_of,
     times_elsewhere,
 )
+from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
@@ -83,7 +85,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
-        table=rows,
+        table=in_words(rows),
         columns=(*COLUMNS, *((DEVICE,) if shown.device else ())),
         legend=legend(trail, rows),
     )
@@ -250,7 +252,7 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
         level=level,
         share=shown.share(part.time) if part.kind != "imports" else None,
         cells=cells,
-        what=_operators(part.own or part.parts) if told and _says_more(part) else "",
+        details=(_operators(part.own or part.parts),) if told and _says_more(part) else (),
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
@@ -306,7 +308,7 @@ def _rest_of_backward(
     between = part.time - sum(own.time for own in part.own) - sum(inner.time for inner in part.parts)
     if between >= NOTHING * shown.wall:
         cells = (shown.told(between), "", "", *shown.sums([]))
-        yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between))
+        yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between), is_rest=True)
 
 
 def _hidden(part: Part, shown: Shown) -> int:
@@ -339,16 +341,16 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     calls = f"{sum(own.calls for own in own):,}" if own and not shown.of_expression else ""
     cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", calls, *shown.sums(own))
     python = time - sum(own.time for own in own)
-    names = [_operators(own)] if own else []
+    names = [described((_operators(own),))] if own else []
     if python > time * NOTICED or not names:  # it is named where it took most, or much
         names.insert(0 if 2 * python > time else len(names), "Python")
     name = f"the rest: {', '.join(names)}"
-    yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name)
+    yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name, is_rest=True)
 
 
-def _operators(given: Sequence[OwnOperators | Part]) -> str:
+def _operators(given: Sequence[OwnOperators | Part]) -> says.Names:
     """The names of the operators that a part called itself, the costliest first; or of the parts in it."""
-    return ", ".join(own.name for own in given[: NODES - 1]) + (", …" if len(given) >= NODES else "")
+    return says.Names(names=tuple(own.name for own in given[: NODES - 1]), more=len(given) >= NODES)
 
 
 def _says_more(part: Part) -> bool:
@@ -378,7 +380,7 @@ def _names(part: Part, module: str) -> str:
 
 def order(rows: Sequence[ScreenRow]) -> str:
     """In which order rows stand, and what the last one of those inside a row can be."""
-    return ORDER + (REST if any(row.name.startswith("the rest") for row in rows) else "")
+    return ORDER + (REST if any(row.is_rest for row in rows) else "")
 
 
 def costliest(root: Part, of: str = "time", *, with_nodes: bool = False) -> Iterator[str]:

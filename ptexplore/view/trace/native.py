@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.details import AsksWorkspace, Detail, InLibrary, LibraryReports, OneOfAlike
 from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
@@ -368,15 +369,15 @@ def library_call(hop: Hop) -> str:
     return shown_name(hop) if is_sure else f"a function of {library_of(hop)}"
 
 
-def told_of_call(hop: Hop) -> str:
+def told_of_call(hop: Hop) -> Detail:
     """What a linked library said of a call, or whose code it is; of a function that is not sure, how many it can be."""
-    if hop.library is not None and hop.library.query:
-        return f"{QUERY}, as {hop.library.library} reports"
-    if hop.library is not None:
-        how = f", by {hop.library.implementation}" if hop.library.implementation else ""
-        return f"{problem(hop.library)}{how}, as {hop.library.library} reports"
+    told = hop.library
+    if told is not None and told.query:
+        return AsksWorkspace(library=told.library)
+    if told is not None:
+        return LibraryReports(library=told.library, problem=problem(told), implementation=told.implementation or "")
     alike = hop.native.alike if hop.native is not None else ()
-    return f"which of {len(alike) + 1} with the same machine code is not told" if alike else library_of(hop)
+    return OneOfAlike(count=len(alike) + 1) if alike else InLibrary(library=library_of(hop))
 
 
 def problem(entry: LibraryEntry) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail
 from ptexplore.model.trace import Hop, Session, Trail
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
@@ -16,7 +18,7 @@ from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.expression_parts import Unit, how_timed, outermost_timed, unit_of
 from ptexplore.view.trace.lines import formulas_of, lines_of
 from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
@@ -69,7 +71,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
     """
     numbers = call_numbers(trail)
     unit = unit_of(trail, session)
-    groups: dict[tuple[str, str, str], _Calls] = {}
+    groups: dict[tuple[str, tuple[str, ...], str], _Calls] = {}
     of: dict[int, _Calls] = {}  # by the number of a call's hop
     for call in _calls(trail.hops, "", ()):
         hop = call.hop
@@ -103,9 +105,9 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
     rows = [_row(calls, options, whole, unit, columns) for calls in ordered[:MOST]]
     rest = ordered[MOST:]
     if rest:
-        least = "cost more than those above" if unit else "was called more often than those above"
-        what = f"calls of {len(rest)} others, none of which {least}"
-        rows.append(ScreenRow(f"… {sum(calls.count for calls in rest):,} more", what=what, cells=("",) * len(columns)))
+        others = says.OthersCostLess(others=len(rest)) if unit else says.OthersCalledLess(others=len(rest))
+        count = sum(calls.count for calls in rest)
+        rows.append(ScreenRow(f"… {count:,} more", details=(others,), cells=("",) * len(columns)))
     return TrailView(
         title=trail.expression,
         facts=(*facts(trail, options, session), *_of_shares(trail, session, ordered, unit)),
@@ -115,7 +117,7 @@ def operators_view(trail: Trail, options: Options, session: Session | None) -> T
         read=reads(trail),
         ending=ending_lines(trail, None),
         view="operators",
-        table=tuple(rows),
+        table=in_words(rows),
         columns=columns,
         legend=legend(trail, rows),
         left_out=run_again(trail),
@@ -167,10 +169,17 @@ def kernel_of(call: Hop) -> Hop | None:
     return last
 
 
-def of_launches(names: Sequence[str]) -> str:
-    """What an operator gave a device to do, in a few words: the first one of these, and how many more; "" for none."""
-    more = f" +{len(names) - 1}" if len(names) > 1 else ""
-    return f"launches {kernel_name(names[0]).partition('<')[0]}{more}" if names else ""
+def of_launches(names: Sequence[str]) -> tuple[Detail, ...]:
+    """What an operator gave a device to do: the first one of these, and how many more; () for none."""
+    first = kernel_name(names[0]).partition("<")[0] if names else ""
+    return (says.Launches(kernel=first, more=len(names) - 1),) if names else ()
+
+
+def way_of(call: Hop | None, kernel: Hop | None) -> tuple[Detail, ...]:
+    """The way of a call: its keys, and the kernel behind them; () where neither is known."""
+    keys = keys_of(call) if call is not None else ()
+    way = says.Way(keys=keys, kernel=bare(kernel.name) if kernel is not None else "")
+    return (way,) if way != says.Way() else ()
 
 
 def _recorded(call: Hop) -> dict[str, Hop]:
@@ -179,26 +188,29 @@ def _recorded(call: Hop) -> dict[str, Hop]:
     return {bare(node.name).removesuffix("::apply"): node for node in nodes}
 
 
-def _in_libraries(calls: _Calls) -> str:
+def _in_libraries(calls: _Calls) -> tuple[Detail, ...]:
     """What the first call that ran something in a linked library ran there, and how many calls are unlike it."""
     first = next((ran for ran in calls.libraries if ran), ())
     unlike = calls.libraries.total() - calls.libraries[first]
-    more = f" +{len(first) - 1}" if len(first) > 1 else ""
-    further = f", and {unlike:,} call{'s' * (unlike != 1)} unlike it" if unlike else ""
-    return f"{first[0]}{more}{further}" if first else ""
+    return (says.RanInLibrary(first=first[0], more=len(first) - 1, unlike=unlike),) if first else ()
+
+
+def _recorded_by(calls: _Calls) -> Iterator[Detail]:
+    """The nodes that the calls recorded."""
+    for name, count in calls.recorded.items():
+        if count == calls.count:
+            yield says.Records(node=name)
+        else:  # of the others no node is left in the graph: a write in place may have taken its place
+            yield says.RecordsSometimes(node=name, seen=count, calls=calls.count)
 
 
 def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple[str, ...]) -> ScreenRow:
     hop = calls.first
     kernel = kernel_of(hop)
-    way = " → ".join(filter(None, [keys_of(hop), bare(kernel.name) if kernel is not None else ""]))
-    is_seen = kernel is None or kernel.status == "observed"
-    what = [way if is_seen or kernel is None else f"{kernel.status}: {way}", _in_libraries(calls)]
-    what.append(of_launches(list(calls.launched)))
-    for name, count in calls.recorded.items():
-        # Of the others no node is left in the graph: a write in place may have taken its place.
-        of = "" if count == calls.count else f" (seen of {count:,} of {calls.count:,})"
-        what.append(f"records {name}{of}")
+    way = way_of(hop, kernel)
+    if kernel is not None and kernel.status != "observed":
+        way = (says.Known(status=kernel.status, told=way),)
+    details = (*way, *_in_libraries(calls), *of_launches(list(calls.launched)), *_recorded_by(calls))
     around = list(calls.around)
     more = f" and {len(around) - FUNCTIONS} more" if len(around) > FUNCTIONS else ""
     told = [Line("note", f"called by {', '.join(around[:FUNCTIONS])}{more}")] if around else []
@@ -215,7 +227,7 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     return ScreenRow(
         hop.op or hop.name, share=share, instructions=calls.instructions if calls.stepped else None,
         cells=tuple(cells[name] for name in columns),
-        what="; ".join(filter(None, what)), place=place_of(kernel) if kernel is not None else None,
+        details=details, place=place_of(kernel) if kernel is not None else None,
         status=hop.status, hop=hop.id,
         opens=f"{native.operator_name(hop)}#{calls.number}",
         lines=tuple(told) if options.verbose else (),

@@ -6,12 +6,16 @@ screen (`path`, `modules`, `operators`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Literal, get_args
 
+from ptexplore.model.details import AnyDetail, Known, Operator
 from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Status
 from ptexplore.view.line import Line, Span
+from ptexplore.view.words.details import described
 
 ViewName = Literal["path", "modules", "operators", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
@@ -135,13 +139,15 @@ class ScreenRow:
     own: float | None = None  # the part of its share that no row inside of it has; None where rows do not tell it
     instructions: int | None = None
     cells: tuple[str, ...] = ()
-    what: str = ""  # one phrase: what it is, or why it was chosen
+    details: tuple[AnyDetail, ...] = ()  # what it is, or why it was chosen
+    what: str = ""  # the same in words, once the row is part of a view
     place: SourceRef | None = None
     times: int = 1
     status: str = "observed"
     hop: int | None = None
     opens: str = ""
     heading: bool = False
+    is_rest: bool = False  # what the row around it did, and no other row in that
     is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
     lines: tuple[Line, ...] = ()  # what a verbose view adds below it
 
@@ -149,6 +155,22 @@ class ScreenRow:
     def mark(self) -> Mark:
         """How certain its place is, as a sign; nothing for a place that is certain."""
         return mark_of(self.place)
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is the row of an operator call."""
+        return isinstance(next(iter(self.details), None), Operator)
+
+    @property
+    def known(self) -> Status | None:
+        """How its step is known, where its words begin with that."""
+        first = next(iter(self.details), None)
+        return first.status if isinstance(first, Known) and not first.of_key else None
+
+
+def in_words(rows: Iterable[ScreenRow]) -> tuple[ScreenRow, ...]:
+    """The rows with what they say in words."""
+    return tuple(replace(row, what=described(row.details)) for row in rows)
 
 
 def mark_of(ref: SourceRef | None) -> Mark:

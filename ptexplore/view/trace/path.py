@@ -13,6 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 
+from msgspec import structs
+
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.reasons import KeyNotKnown
 from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
@@ -22,7 +26,7 @@ from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
@@ -39,6 +43,7 @@ from ptexplore.view.trace.screen import (
     role_of,
     stepped,
 )
+from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 
 ALONE = 9  # rows of an expression that calls one operator
@@ -50,52 +55,39 @@ FEW = 8  # rows: where there is room for no more, a step with many inside stays 
 ALL, BEFORE_CUT = "all instructions", "the instructions before the cut"
 SHARES = "share: of {}, with callees; self: without the rows inside; no row: most under {:.0%}"
 OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
-EVALUATES_IT = "evaluates the expression"
-EVALUATES = f"Python {EVALUATES_IT}"
-CALLED_BY_PYTHON = "called by Python"  # what no recorder saw the function of
-CANNOT_BE_CALLED = "cannot be called"
-NOT_ENTERED = "not entered"
-CALLS_NOTHING, THEY_CALL_NOTHING = "no operator seen in it", "no operator seen in them"
-ANY_ORDER = "any order"  # a row for several steps has one place, and they ran before or behind it
-CALLS_ITSELF = "each call inside the one before"
-CALLS_OTHERS = "calls other operators"  # which ones, a closed row says in its place
-IN_IT = " in it"  # what a closed row says of the calls that it holds ends so
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
-ORDER_UNKNOWN = "order unknown"
-KEYS_UNKNOWN, NEXT_UNKNOWN = "keys not known", "next key not known"
 REASONS = 2  # why keys are not known: sentences below the rows
-ELSEWHERE = f"in another thread, {ORDER_UNKNOWN}"  # it stands behind all others: what called it there is not known
-NEXT_KEY, EXCLUDED = "next key", "autograd excluded"
 SMALL = 0.02  # of the whole: what cost less has no row
 SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
 # Why the engine reaches a node and does not run it (evaluate_function of engine.cpp: captures_, needed_).
-_TAKEN, _LEADS_NOWHERE, _ERROR = "its gradient is taken", "no input asked for is behind it", "an error came first"
+_TAKEN, _LEADS_NOWHERE, _ERROR = says.GradientTaken(), says.LeadsNowhere(), says.ErrorFirst()
 _LEAF = "AccumulateGrad"
 _CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # what runs next is the kernel behind the stub
-CHOOSES = "chooses which backend"  # as the rules of the readable tree say it
 _COPIES = ("c10::", "std::", "at::Tensor::", "at::TensorBase::")  # scopes of what copies arguments
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a file's copy, compiled for that alone
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
-_ENTRIES = {
-    "math kernel": "one kernel for all keys",
-    "default backend kernel": "one kernel, any backend",
-    "backend fallback": "one kernel for all operators",
+# What the kernel of a key does: by what the table says of its entry, and by the key.
+_ENTRIES: dict[str, Detail] = {
+    "math kernel": says.OneForAllKeys(),
+    "default backend kernel": says.OneForAnyBackend(),
+    "backend fallback": says.OneForAllOperators(),
 }
-_KEYS = {
-    "ADInplaceOrView": "keeps track of views and of in-place writes",
-    "FuncTorchBatched": "vmap: the operator's batching rule",
-    "FuncTorchDynamicLayerFrontMode": "to the innermost function transform",
-    "FuncTorchDynamicLayerBackMode": "leaves the function transform",
-    "Functionalize": "turns in-place writes into functions",
-    "Python": "a tensor subclass or mode written in Python",
-    "BackendSelect": "no tensor tells the backend: the options do",
+_KEYS: dict[str, Detail] = {
+    "ADInplaceOrView": says.TracksViews(),
+    "FuncTorchBatched": says.BatchingRule(),
+    "FuncTorchDynamicLayerFrontMode": says.ToTransform(),
+    "FuncTorchDynamicLayerBackMode": says.LeavesTransform(),
+    "Functionalize": says.Functionalizes(),
+    "Python": says.WrittenInPython(),
+    "BackendSelect": says.BackendByOptions(),  # of an operator that takes tensors, by these too
 }
 _REFUSES = "at::functorch::unsupported"  # kernels that only raise (functorch/BatchRulesDynamic.cpp)
-_OPTIONS_AND_TENSORS = "makes the next set of its options and tensors"  # BackendSelect, of an operator that takes some
+
+Details = tuple[Detail, ...]
 
 
 @dataclass(slots=True)
@@ -124,7 +116,7 @@ class _Step:
     is_left: bool = False  # the error that ended the run left it
     is_open: bool = False
     is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
-    opened: str | None = None  # what the row says in place of its `what` while the steps inside it are shown
+    opened: Details | None = None  # what the row says in place of its details while the steps inside it are shown
     kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
     shape: int = -1  # equal steps have the same number
     hops: list[int] = field(
@@ -164,7 +156,7 @@ def path_view(
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
         told = left_here(trail, trail.ending)
-        rows = tuple(replace(row, what=_and(row.what, told)) if row is innermost else row for row in rows)
+        rows = tuple(replace(row, details=(*row.details, *told)) if row is innermost else row for row in rows)
     return TrailView(
         title=trail.expression,
         facts=facts(trail, options, session),
@@ -181,7 +173,7 @@ def path_view(
         ),
         name="what ran, in order",
         view="path",
-        table=rows,
+        table=in_words(rows),
         legend=legend(trail, rows),
     )
 
@@ -206,8 +198,9 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[s
     """What the shares are parts of, and what is in none of them; without shares only which operators have no row."""
     if not any(row.own is not None and row.level for row in rows):
         return tuple(without_rows)
-    phases = [row.name for row in rows if row.heading or row.what == EVALUATES_IT]
-    functions = any(row.what.startswith(("Python", CALLED_BY_PYTHON)) for row in rows if row.level)
+    phases = [row.name for row in rows if row.heading or says.EvaluatesExpression() in row.details]
+    kinds = says.PythonFunction | says.CalledByPython
+    functions = any(isinstance(detail, kinds) for row in rows if row.level for detail in row.details)
     kernels = "; a kernel, if no kernel calls it, is named or counted in one" if maker.least_share == SMALL else ""
     return (
         SHARES.format(maker.all_that_counts, maker.least_share) + kernels,
@@ -337,21 +330,19 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step
     pending = [(step, level) for step in steps][::-1]
     while pending:
         step, level = pending.pop()
-        what = step.opened if step.is_open and step.inner and step.opened is not None else step.row.what
+        told = step.opened if step.is_open and step.inner and step.opened is not None else step.row.details
         within = list(dict.fromkeys((*_kernels(step.inner), *step.kernels)))
         if step.is_open:
             shown = set(_kernels(step.inner))
             within = [name for name in step.kernels if name not in shown]
         if within:
-            what = _running(what if step.is_open else step.opened or step.row.what, within)
+            told = _running(told if step.is_open else step.opened or step.row.details, within)
         elif not step.is_open and step.opened is None and step.inner:
-            told = _begins_inside(step)
-            is_told = told and what.endswith(CALLS_OTHERS)
-            what = f"{what.removesuffix(CALLS_OTHERS)}{told}" if is_told else _and(what, told)
-        if step.row.times > 1 and what.endswith(IN_IT):
-            what = f"{what.removesuffix(IN_IT)} in each"
+            told = _and_begins(told, _begins_inside(step))
+        if step.row.times > 1:
+            told = tuple(structs.replace(each, each=True) if isinstance(each, says.Holds) else each for each in told)
         is_closed = step.opened is not None and not step.is_open
-        yield replace(step.row, level=level, what=what, is_closed=is_closed), step
+        yield replace(step.row, level=level, details=told, is_closed=is_closed), step
         if step.is_open:
             pending += [(inner, level + 1) for inner in reversed(step.inner)]
 
@@ -361,7 +352,15 @@ def _named(step: _Step) -> Sequence[int]:
     return () if step.is_open and step.inner else step.named
 
 
-def _begins_inside(step: _Step) -> str:
+def _and_begins(told: Details, begins: Details) -> Details:
+    """What a closed row says, with what comes first inside of it; that it calls other operators is said by that."""
+    last = told[-1] if begins and told else None
+    if isinstance(last, says.Known) and last.told[-1:] == (says.CallsOthers(),):
+        return (*told[:-1], structs.replace(last, told=(*last.told[:-1], *begins)))
+    return (*(told[:-1] if last == says.CallsOthers() else told), *begins)
+
+
+def _begins_inside(step: _Step) -> Details:
     """What a closed row says of the steps inside it: the keys that follow, else operators, else a function.
 
     A function that was stepped is not named: where its share is large, it has a row.
@@ -371,7 +370,7 @@ def _begins_inside(step: _Step) -> str:
         keys.append(following.key)
         inside = following
     if keys:
-        return f"then {' → '.join(keys)}"
+        return (says.ThenKeys(keys=tuple(keys)),)
     called: list[str] = []
     pending = step.inner[::-1]
     while pending and len(called) < 2:
@@ -381,30 +380,28 @@ def _begins_inside(step: _Step) -> str:
         else:
             pending += reversed(inner.inner)
     if called:
-        return f"calls {called[0]}{', …' if len(called) > 1 else ''}"
-    return f"calls {step.inner[-1].row.name}" if step.row.instructions is None else ""
+        return (says.CallsFirst(name=called[0], more=len(called) > 1),)
+    return (says.CallsFirst(name=step.inner[-1].row.name),) if step.row.instructions is None else ()
 
 
-def _running(what: str, kernels: Sequence[str]) -> str:
+def _running(details: Details, kernels: Sequence[str]) -> Details:
     """What a closed row says of the kernels that ran in it: their names, as many as fit, but the first one always."""
     for count in range(len(kernels), 0, -1):
-        more = f" and {len(kernels) - count} more" if count < len(kernels) else ""
-        told = _and(what, f"runs {', '.join(kernels[:count])}{more}")
-        if len(told) <= LINE:
+        told = (*details, says.Runs(kernels=tuple(kernels[:count]), more=len(kernels) - count))
+        if len(described(told)) <= LINE:
             break
     return told
 
 
-def _highest(dispatch: Dispatch) -> str:
+def _highest(dispatch: Dispatch) -> Detail:
     """Why a call's first key is taken, by the set that it is the highest of."""
     if left_out(dispatch):
-        known = f"{dispatch.set} and of " if dispatch.set else ""
-        return f"the highest of {known}what {', '.join(left_out(dispatch))} carries"
+        return says.HighestOfUnread(arguments=left_out(dispatch), set=dispatch.set)
     if ", " in dispatch.set:
-        return f"the highest of {dispatch.set}"
+        return says.HighestKey(set=dispatch.set)
     if dispatch.tls_exclude:
-        return EXCLUDED if "Autograd" in dispatch.tls_exclude else "its only key"
-    return "the only key left"  # what the thread's own sets left out is not known: that is the set that was seen
+        return says.AutogradExcluded() if "Autograd" in dispatch.tls_exclude else says.OnlyKey()
+    return says.OnlyKeyLeft()  # what the thread's own sets left out is not known: that is the set that was seen
 
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
@@ -442,10 +439,6 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
             if chosen and not chooses and child.kind == "native" and child.name.startswith("at::native::"):
                 yield child.id
             chosen = chooses or (chosen and child.name.startswith(_COPIES))
-
-
-def _and(first: str, second: str) -> str:
-    return "; ".join(filter(None, (first, second)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -603,13 +596,14 @@ class _Steps:
     def _python(self, inner: list[_Step]) -> _Step:
         """The row of the expression itself, which Python evaluates."""
         cost = self.parts.get("forward", 0)
-        row = ScreenRow("Python", what=EVALUATES_IT, share=self._share(cost or None))
+        row = ScreenRow("Python", details=(says.EvaluatesExpression(),), share=self._share(cost or None))
         return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
         cost = self.parts.get(phase, 0)
-        what = EVALUATES if phase == "forward" else f"Python calls backward on {self._backward_of()}"
-        row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True, what=what)
+        told = says.PythonEvaluates() if phase == "forward" else says.CallsBackward(of=self._backward_of())
+        share = self._share(cost or None)
+        row = ScreenRow(phase, share=share, instructions=cost or None, heading=True, details=(told,))
         return _Step(row, cost, 3.0, inner, is_open=True)
 
     def _backward_of(self) -> str:
@@ -658,12 +652,11 @@ class _Steps:
         first = max(idle, key=lambda hop: costs[hop.id])
         step = yield self._module(first, around) if first.module is not None else self._step_of(first, around)
         more = sum(hop.calls for hop in idle) - first.calls
-        told = f"{step.opened or step.row.what}; {CALLS_NOTHING}"
-        row = replace(step.row, what=told, share=self._share(cost), instructions=cost)
+        told = (*(step.opened or step.row.details), says.NoOperator())
+        row = replace(step.row, details=told, share=self._share(cost), instructions=cost)
         if more:
-            kinds = sorted({"bindings" if hop.kind == "binding" else "Python" for hop in idle})
-            told = f"{' and '.join(kinds)}, {ANY_ORDER}; {THEY_CALL_NOTHING}"
-            row = replace(row, name=f"{row.name} and {more} more", what=told, lines=())
+            name = f"{row.name} and {more} more"
+            row = replace(row, name=name, details=(_several(idle), says.NoOperators()), lines=())
         steps[first.id] = [_Step(row, cost, cost / self.whole)]
         return steps
 
@@ -693,7 +686,7 @@ class _Steps:
     def _shape(self, step: _Step) -> int:
         """The number of what equal steps have in common: all but their numbers and costs."""
         row = step.row
-        shape = (row.name, row.what, row.place, row.status, row.level, tuple(inner.shape for inner in step.inner))
+        shape = (row.name, row.details, row.place, row.status, row.level, tuple(inner.shape for inner in step.inner))
         return self.shapes.setdefault(shape, len(self.shapes))
 
     def _of(self, hop: Hop, around: _Around) -> Unrolling[list[_Step]]:
@@ -702,7 +695,7 @@ class _Steps:
         is_away = hop.thread and not around.thread
         if hop.module is not None:
             module = yield self._module(hop, within)
-            return [_with(module, ELSEWHERE) if is_away else module]
+            return [_with(module, says.InOtherThread()) if is_away else module]
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
             return [(yield self._engine(hop, around))]
         if _is_through(hop):
@@ -713,8 +706,8 @@ class _Steps:
             return (yield from self._all(hop.children, within))  # what it launched is no function of its library
         step = yield self._step_of(hop, within)
         if is_away:
-            return [_with(step, ELSEWHERE)]
-        return [_with(step, ORDER_UNKNOWN) if hop.unknown_order else step]
+            return [_with(step, says.InOtherThread())]
+        return [_with(step, says.OrderUnknown()) if hop.unknown_order else step]
 
     def _step_of(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The step that is a hop."""
@@ -722,16 +715,12 @@ class _Steps:
         if hop.kind == "op":
             return (yield from self._operator(hop, around))
         if hop.kind == "python" and not native.is_range(hop):
-            goes_on = hop.python is not None and hop.python.resumed
-            kind = "Python, goes on" if goes_on else "Python" if hop.source.line is not None else CALLED_BY_PYTHON
-            if hop.python is not None and not (hop.python.called and hop.python.entered):
-                kind = NOT_ENTERED if hop.python.called else CANNOT_BE_CALLED
             levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
-            kind += f", {CALLS_ITSELF}" if levels else ""
+            kind: Details = (_kind_of_function(hop), *((says.CallsItself(),) if levels else ()))
             made = yield self._step(
                 hop,
                 f"{native.called_in_python(hop)}{levels}",
-                _holding(kind, *self.held.get(hop.id, (0, 0))),
+                (*kind, *_holding(*self.held.get(hop.id, (0, 0)))),
                 replace(around, recording=True, foreign=hop.id in self.top and hop.source.line is None),
             )
             made.opened, made.is_unseen = kind, hop.source.line is None
@@ -745,7 +734,8 @@ class _Steps:
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
         if inner is not None and inner.status == "inlined":
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
-            row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, "loop over the elements")
+            of_loop = replace(inner, id=hop.id, instructions=hop.instructions)
+            row = self._row(of_loop, name, (says.LoopOverElements(),))
             in_libraries: list[_Step] = []
             if self.inside[inner.id].has_library:  # LAPACK's call for each matrix of a batch, say
                 in_libraries = [step for step in (yield self._all(inner.children, around)) if _holds_library(step)]
@@ -753,7 +743,7 @@ class _Steps:
             made.is_loop = True
             return made
         if hop.kind == "closed":
-            made = yield self._step(hop, native.library_call(hop), native.told_of_call(hop), around)
+            made = yield self._step(hop, native.library_call(hop), (native.told_of_call(hop),), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
             made.is_library = hop.library is not None and not hop.library.query
             return made
@@ -761,10 +751,8 @@ class _Steps:
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if is_chosen else ""
         name = hop.name if native.is_range(hop) else name
-        made = yield self._step(
-            hop, name, f"chooses the backend for these inputs: {asked}" if asked else self._what(hop), around
-        )
-        made.is_choice = bool(asked)
+        made = yield self._step(hop, name, (asked,) if asked is not None else self._what(hop), around)
+        made.is_choice = asked is not None
         if hop.kind == "native" and around.op is None:
             self._tell_called(made, hop, "")
         if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
@@ -772,18 +760,21 @@ class _Steps:
             made.inner = [step for step in made.inner if step.is_work and (step.cost >= self.least or step.is_loop)]
         return made
 
-    def _asked(self, hop: Hop) -> str:
-        """Of a function that chooses which backend computes: what it asked, in order; "" for any other."""
+    def _asked(self, hop: Hop) -> Detail | None:
+        """Of a function that chooses which backend computes: what it asked, in order; None for any other."""
         rule = native.rule_of(hop)
-        if rule is None or not rule.why.startswith(CHOOSES):
-            return ""
-        told: dict[str, str] = {}
+        if rule is None or not rule.chooses:
+            return None
+        told: dict[str, Detail] = {}
         for part in self.chosen.get(hop.id, hop).children:
             name = bare(part.name).rpartition("::")[2]
             if _ASKS.match(name):
                 returned = part.native.returned if part.native is not None else None
-                told[name] = f"{name}() {str(returned).lower()}" if returned is not None else f"{name}() not seen"
-        return ", ".join(told.values()) if told else "by what was not seen"
+                told[name] = (
+                    says.Answer(function=name, returned=str(returned).lower()) if returned is not None
+                    else says.AnswerNotSeen(function=name)
+                )  # fmt: skip
+        return says.ChoosesBackend(asked=tuple(told.values())) if told else says.ChoosesBackendUnseen()
 
     def _module(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a module's call, by its name: its forward, in whose place it stands."""
@@ -794,7 +785,7 @@ class _Steps:
             inside = inside.children[0]
         name = module.name or module.bound
         called = f"{module.type}.forward()" if inside.name == "forward" else module.type
-        row = self._row(hop, f"{name}  {called}" if name else called, "module")
+        row = self._row(hop, f"{name}  {called}" if name else called, (says.Module(),))
         row = replace(row, place=place_of(inside) if inside.name == "forward" else None, opens=name or module.type)
         steps = yield self._all(inside.children, around)
         made = self._made(row, replace(hop, children=inside.children), steps, around)
@@ -809,9 +800,8 @@ class _Steps:
         # The root is asked for even if no input that was asked for is behind it; a leaf has nothing behind it.
         ended = _TAKEN if reached is None or bare(reached) == _LEAF else _LEADS_NOWHERE
         reasons = (_ERROR, ended) if hop.node is not None and hop.node.failed else dict.fromkeys((_TAKEN, ended))
-        why = ", or ".join(reasons)
-        does = f"{bare(reached)} not run: {why}" if reached else "the engine: runs the nodes"
-        row = self._row(hop, "", does)
+        does = says.NodeNotRun(node=bare(reached), reasons=tuple(reasons)) if reached else says.EngineRuns()
+        row = self._row(hop, "", (does,))
         made = self._made(row, hop, (yield self._all(hop.children, within)), around)
         made.is_call = made.is_outline = True
         return made
@@ -819,16 +809,21 @@ class _Steps:
     def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
         python = native.called_in_python(hop) or bare(hop.name)
-        kind = "binding, left by an exception" if hop.caught is not None else "binding"
+        kind: Details = (says.BindingLeft() if hop.caught is not None else says.Binding(),)
         made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
         self._tell_called(made, hop, python)
         made.opened = kind
         return made
 
-    def _keys_of(self, call: Hop) -> str:
-        """The keys that an operator call went through; of one that made an error, which further ones is not known."""
+    def _ends_unknown(self, call: Hop) -> bool:
+        """Whether a call made an error, and which keys it went through behind those that are known is not known."""
+        return call.caught is not None and not self.whole
+
+    def _keys(self, call: Hop) -> Details:
+        """What a row says of the keys that an operator call went through; () where none is known."""
         keys = keys_of(call)
-        return f"{keys}, {NEXT_UNKNOWN}" if keys and call.caught is not None and not self.whole else keys
+        kind = says.KeysNextUnknown if self._ends_unknown(call) else says.Keys
+        return (kind(keys=keys),) if keys else ()
 
     def _tell_called(self, made: _Step, hop: Hop, python: str) -> None:
         """Have a row say, while it is closed, which operator is called in it, and the keys that went through.
@@ -838,23 +833,23 @@ class _Steps:
         call, count = self.inside[hop.id].call, self.inside[hop.id].count
         if call is None:
             return
-        told = call.op or call.name
-        if count == 1:
-            is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
-            keys = self._keys_of(call)  # none where they are not known
-            told = (f"keys {keys}" if keys else "") if is_namesake else f"{told}{f': {keys}' if keys else ''}"
-            made.named.append(call.id)
+        name, told = call.op or call.name, self._keys(call)  # none where they are not known
+        if count > 1:
+            told = (says.CallsSeveral(operator=name),)
         else:
-            told += ", …"
-        made.opened = made.row.what
-        made.row = replace(made.row, what=_and(made.row.what, told))
+            made.named.append(call.id)
+            if name.partition("::")[2].partition(".")[0] != python.rpartition(".")[2]:
+                kind = says.CallsOperatorNextUnknown if self._ends_unknown(call) else says.CallsOperator
+                told = (kind(operator=name, keys=keys_of(call)),)
+        made.opened = made.row.details
+        made.row = replace(made.row, details=(*made.row.details, *told))
 
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
-        keys, unsaid = self._keys_of(hop), unknown_key(hop)
-        kind = _and(_operators_kind(hop), KEYS_UNKNOWN if unsaid is not None else "")
-        row = self._row(hop, (hop.op or hop.name), _and(kind, f"keys {keys}" if keys else ""))
+        unsaid = unknown_key(hop)
+        kind: Details = (_operators_kind(hop), *((says.KeysUnknown(),) if unsaid is not None else ()))
+        row = self._row(hop, (hop.op or hop.name), (*kind, *self._keys(hop)))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
@@ -879,102 +874,114 @@ class _Steps:
         row = replace(row, share=self._share(cost), instructions=cost, place=None)
         body = kernel.children[0] if kernel is not None and _is_body_alone(kernel) else kernel
         if kernel is not None and body is not None:
-            of_body = self._row(body, "", "")
-            told = _status(kernel, "") if kernel.status != hop.status and body is kernel else ""
-            if (
-                body.status == "observed" and hop.status != "observed"
-            ):  # as C++'s stack has it where an error was thrown
-                row = replace(row, what=f"key {row.what}")
+            of_body = self._row(body, "", ())
+            told = _known(kernel) if kernel.status != hop.status and body is kernel else ()
+            why = row.details
+            if body.status == "observed":  # as C++'s stack has it where an error was thrown
+                why = tuple(structs.replace(d, of_key=True) if isinstance(d, says.Known) else d for d in why)
             lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # which has its record
             name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
-            row = replace(row, name=name, place=of_body.place, lines=lines, what=_and(told, row.what))
+            row = replace(row, name=name, place=of_body.place, lines=lines, details=(*told, *why))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), (yield self._all(inner, within)), around)
         made.key = hop.key or hop.name
         made.unsaid = unknown_key(kernel) if kernel is not None else None
-        made.row = replace(row, what=_and(row.what, NEXT_UNKNOWN if made.unsaid is not None else ""))
+        made.row = row
+        if made.unsaid is not None:
+            made.row = replace(row, details=(*row.details, says.NextKeyUnknown()))
         self._show_yours(made, hop, around)
         return made
 
     def _node(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         formulas = formulas_of(hop)
-        formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
-        what = "recorded for backward" if _is_recorded(hop) else "node"
+        shown = (says.Formulas(formulas=formulas),) if formulas and len(formulas) <= LINE - 6 else ()  # -v has it
+        kind = says.RecordedNode() if _is_recorded(hop) else says.Node()
         within = replace(around, node=True)
-        return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), within))
+        return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), (kind, *shown), within))
 
     def _launch(self, hop: Hop, around: _Around) -> _Step:
         """The row of what a device was given to do; its cost is that of the function that launched it."""
-        made = self._made(self._row(hop, native_names.kernel_name(hop.name), told_of_launch(hop)), hop, [], around)
+        row = self._row(hop, native_names.kernel_name(hop.name), (told_of_launch(hop),))
+        made = self._made(row, hop, [], around)
         made.is_kernel = True
         return made
 
-    def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> str:
-        """In one line, why this key is taken, and what its kernel does by its kind."""
+    def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> Details:
+        """On one line, why this key is taken, and what its kernel does by its kind."""
         dispatch = hop.dispatch
         if dispatch is None:
-            return _status(hop, "")
-        why = NEXT_KEY if around.key else _highest(dispatch)
+            return _known(hop)
+        why = says.NextKey() if around.key else _highest(dispatch)
+        told = self._kernel_of_key(hop, dispatch, kernel, around)
+        if told is None:
+            return _known(hop, why)
+        is_first = not isinstance(why, says.NextKey | says.AutogradExcluded)  # else its place in the tree says so
+        return _known(hop, told, *((why,) if is_first and len(described((told, why))) <= LINE else ()))
+
+    def _kernel_of_key(self, hop: Hop, dispatch: Dispatch, kernel: Hop | None, around: _Around) -> Detail | None:
+        """What the kernel of a key does, by the key and by what the table says of its entry; None where neither says.
+
+        A kernel of autograd is told of by what it recorded, where that is known.
+        """
         name = hop.key or hop.name
         told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
         if name == "BackendSelect" and _takes_tensors(around.op):
-            told = _OPTIONS_AND_TENSORS
-        if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
-            told = CALLS_OTHERS
+            told = says.BackendByBoth()
+        calls_others = any(outermost_operators(hop.children))
+        if dispatch.entry == "math kernel" and calls_others:
+            told = says.CallsOthers()
         if name == "FuncTorchDynamicLayerFrontMode" and dispatch.entry != "backend fallback":
-            told = "functorch's own kernel" if any(outermost_operators(hop.children)) else None  # of linear, dropout
+            told = says.OwnOfFunctorch() if calls_others else None  # of linear, dropout
         if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
-            told = "vmap: the operator has no rule of its own"
+            told = says.NoBatchingRule()
         if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
-            told = "vmap: made of other operators"
+            told = says.BatchedByParts()
         if name == "FuncTorchBatched" and kernel is not None and kernel.name.startswith(_REFUSES):
-            told = "vmap: refuses the operator"
+            told = says.BatchingRefused()
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
-        if not told:
-            return _status(hop, why)
-        is_first = why not in (NEXT_KEY, EXCLUDED)  # else its place in the tree says so
-        return _status(hop, both if is_first and len(both := f"{told}; {why}") <= LINE else told)
+        return told
 
-    def _recorded(self, kernel: Hop, around: _Around) -> str:
-        """Whether an autograd kernel recorded a node; "" where neither is certain."""
+    def _recorded(self, kernel: Hop, around: _Around) -> Detail | None:
+        """Whether an autograd kernel recorded a node; None where neither is certain."""
         whole = self.whole_hops.get(kernel.id, kernel)
         nodes = [child for child in of_call(whole) if child.kind == "node" and child.node and child.node.recorded]
         if nodes:
-            return f"records {', '.join(bare(node.name).removesuffix('::apply') for node in nodes)}"
+            return says.RecordsNodes(nodes=tuple(bare(node.name).removesuffix("::apply") for node in nodes))
         is_left = kernel.id in self.left  # before it could record anything
         if kernel.instructions is None or is_left:
-            return ""
+            return None
         if any(child.name in _RECORDS for child in of_call(whole)):
-            return "records a node"  # which the result does not lead to
+            return says.RecordsNode()  # which the result does not lead to
         given = [self.calls[number] for number in (around.binding.evidence if around.binding else ())
                  if number in self.calls]  # fmt: skip
         arguments = [argument for call in given for argument in call.get("arguments", ())]
         needs = [argument.get("requires_grad") for argument in arguments]
         if not around.recording:
-            return "records nothing: grad mode is off in backward"
-        return "records nothing: no input requires grad" if needs and not any(needs) else "records nothing"
+            return says.RecordsNothingInBackward()
+        return says.RecordsNothingNeeded() if needs and not any(needs) else says.RecordsNothing()
 
-    def _what(self, hop: Hop) -> str:
+    def _what(self, hop: Hop) -> Details:
         """What a function of C++ does, where the data tell it."""
-        if hop.kind == "closed":
-            return native.entered(hop)
+        is_kernel = hop.stub_kernel is not None or hop.id in self.kernels
+        told = self._capability(hop) if is_kernel else ""
         if hop.stub_kernel is not None:
-            told, condition = self._capability(hop), hop.stub_kernel.condition
-            hangs = f", as line {condition.line} decides" if condition and hop.status == "predicted" else ""
-            return _status(hop, f"kernel, for {told}" if told else f"kernel of a stub{hangs}")
-        if hop.id in self.kernels:
-            return f"kernel, for {told}" if (told := self._capability(hop)) else "kernel"
+            condition = hop.stub_kernel.condition if hop.status == "predicted" else None
+            line = str(condition.line) if condition is not None else ""
+            return _known(hop, _kernel(told) if told else says.KernelOfStub(line=line))
+        if is_kernel:
+            return (_kernel(told) if told else says.Kernel(),)
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             whole = self.whole_hops.get(hop.id, hop)
             is_new = any(SETS_UP in part.name for part in of_call(whole))  # else the result was given
-            return _status(hop, "sets up the result" if is_new else "works out shapes")
+            return _known(hop, says.SetsUpResult() if is_new else says.WorksOutShapes())
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
-            return _status(hop, "computes")
+            return _known(hop, says.Computes())
         if native.is_range(hop):
-            return f"{native.RANGE}{' begins' if hop.kind == 'python' else ''}"
-        return _status(hop, role_of(hop) if hop.kind == "native" else "")
+            return (says.MarkedRangeBegins() if hop.kind == "python" else says.MarkedRange(),)
+        role = role_of(hop) if hop.kind == "native" else ""
+        return _known(hop, *((says.Role(role=role),) if role else ()))
 
     def _capability(self, kernel: Hop) -> str:
         """What the processor must have for a kernel's own code, as a symbol's namespace or file says; "" for none.
@@ -985,7 +992,7 @@ class _Steps:
             symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
             told = _CAPABILITY.search(symbol) or _UNIT.search(part.native.unit if part.native is not None else "")
             if told is not None:
-                return told[1] if told[1] != "DEFAULT" else "any processor"
+                return told[1]
         return ""
 
     def _own_code(self, kernel: Hop) -> Iterator[Hop]:
@@ -997,9 +1004,9 @@ class _Steps:
             own = (c for c in part.children if c.kind != "op" and c.stub_kernel is None and c.id not in self.kernels)
             pending += reversed(tuple(own))
 
-    def _step(self, hop: Hop, name: str, what: str, around: _Around) -> Unrolling[_Step]:
+    def _step(self, hop: Hop, name: str, details: Details, around: _Around) -> Unrolling[_Step]:
         steps = yield self._all(hop.children, around)
-        made = self._made(self._row(hop, name, what), hop, steps, around)
+        made = self._made(self._row(hop, name, details), hop, steps, around)
         made.is_call = around.op is None and hop.kind in ("python", "binding", "node")
         made.is_outline = made.is_call and (
             hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.inner)
@@ -1034,12 +1041,12 @@ class _Steps:
         made.weight += (made.is_work and not is_nested) * max(0.0, 0.6 - 0.2 * around.depth)
         return made
 
-    def _row(self, hop: Hop, name: str, what: str) -> ScreenRow:
+    def _row(self, hop: Hop, name: str, details: Details) -> ScreenRow:
         shown = name or bare(native.shown_name(hop) if hop.native is not None and hop.native.symbol else hop.name)
         lines = lines_of(hop, full=False) if self.options.verbose else ()
         instructions = hop.instructions if hop.instructions is not None else self.called.get(hop.id) or None
         return ScreenRow(
-            shown, share=self._share(instructions), instructions=instructions, what=what, place=place_of(hop),
+            shown, share=self._share(instructions), instructions=instructions, details=details, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
 
@@ -1059,27 +1066,48 @@ def _outside_in(hop: Hop, around: _Around, operators: int, *, beside: bool) -> f
     return math.ldexp(0.0075, -level - beside)
 
 
-def _holding(kind: str, operators: int, nodes: int) -> str:
-    """What a closed row says: how many operators are called in it, and nodes run."""
-    counted = ((operators, "outermost operator call"), (nodes, "node"))
-    told = " and ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counted if count)
-    return f"{kind}; {told}{IN_IT}" if told else kind
+def _kind_of_function(hop: Hop) -> Detail:
+    """What a row says that a function of Python is."""
+    known = hop.python
+    if known is not None and not (known.called and known.entered):
+        return says.NotEntered() if known.called else says.CannotBeCalled()
+    if known is not None and known.resumed:
+        return says.ResumedFunction()
+    return says.PythonFunction() if hop.source.line is not None else says.CalledByPython()
 
 
-def _operators_kind(hop: Hop) -> str:
+def _several(hops: Iterable[Hop]) -> Detail:
+    """What a row says that stands for several functions of Python and bindings."""
+    kinds = {hop.kind == "binding" for hop in hops}
+    if len(kinds) > 1:
+        return says.FunctionsAndBindings()
+    return says.SeveralBindings() if True in kinds else says.SeveralFunctions()
+
+
+def _holding(operators: int, nodes: int) -> Details:
+    """What a closed row says is inside: how many operators are called in it, and nodes run."""
+    if operators and nodes:
+        return (says.HoldsBoth(operators=operators, nodes=nodes),)
+    if operators:
+        return (says.HoldsOperators(operators=operators),)
+    return (says.HoldsNodes(nodes=nodes),) if nodes else ()
+
+
+def _kernel(capability: str) -> Detail:
+    """What a row says of the kernel behind a stub, by what the processor must have for it."""
+    return says.KernelForAny() if capability == "DEFAULT" else says.KernelFor(capability=capability)
+
+
+def _operators_kind(hop: Hop) -> Detail:
     """What an operator call's row says it is; of one that made an error which was caught, the error's words."""
-    return f"operator, caught error: {hop.caught.message}" if hop.caught is not None else "operator"
+    return says.OperatorFailed(message=hop.caught.message) if hop.caught is not None else says.Operator()
 
 
-def _with(step: _Step, words: str) -> _Step:
+def _with(step: _Step, told: Detail) -> _Step:
     """The step, whose row says this beside its kind."""
-
-    def told(what: str) -> str:
-        kind, mark, more = what.partition(";")
-        return f"{kind}{', ' if kind else ''}{words}{mark}{more}"
-
-    step.row = replace(step.row, what=told(step.row.what))
-    step.opened = told(step.opened) if step.opened is not None else None
+    kind, more = step.row.details[:1], step.row.details[1:]
+    step.row = replace(step.row, details=(*kind, told, *more))
+    step.opened = (*step.opened[:1], told, *step.opened[1:]) if step.opened is not None else None
     return step
 
 
@@ -1093,14 +1121,12 @@ def unknown_key(hop: Hop) -> KeyNotKnown | None:
     return next((reason for reason in hop.why if isinstance(reason, KeyNotKnown)), None)
 
 
-def keys_of(call: Hop) -> str:
+def keys_of(call: Hop) -> tuple[str, ...]:
     """The dispatch keys that a call of an operator went through, in order; "?" behind them where more are not known."""
     parts = list(of_call(call))
     keys = list(dict.fromkeys(key.key or key.name for key in parts if key.kind == "key"))
     is_open = any(unknown_key(part) is not None for part in parts)
-    if keys and is_open:
-        keys.append("?")
-    return " → ".join(keys)
+    return (*keys, says.UNKNOWN_KEY) if keys and is_open else tuple(keys)
 
 
 def _is_body_alone(kernel: Hop) -> bool:
@@ -1127,9 +1153,9 @@ def of_call(hop: Hop) -> Iterator[Hop]:
         pending += [child for child in reversed(part.children) if child.kind != "op"]
 
 
-def _status(hop: Hop, told: str) -> str:
-    """What is told of a step, behind the word for how it is known; an observed one needs no word."""
-    return told if hop.status == "observed" else f"{hop.status}{f': {told}' if told else ''}"
+def _known(hop: Hop, *told: Detail) -> Details:
+    """What is told of a step, with how it is known; of an observed one that needs no word."""
+    return told if hop.status == "observed" else (says.Known(status=hop.status, told=told),)
 
 
 def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
@@ -1153,10 +1179,11 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     rest = [step for step in steps if id(step) not in kept]
     shares = [step.row.share for step in rest if step.row.share is not None]
     names = {step.row.name for step in rest}
-    other = "" if names & {step.row.name for step in steps if id(step) in kept} else "other "
-    what, kernels = f"calls of {len(names)} {other}names, {ANY_ORDER}", list(dict.fromkeys(_kernels(rest)))
+    is_other = not names & {step.row.name for step in steps if id(step) in kept}
+    told: Details = (says.OtherCalls(names=len(names), other=is_other),)
+    kernels = list(dict.fromkeys(_kernels(rest)))
     row = ScreenRow(
-        f"… {sum(step.row.times for step in rest)} more", what=_running(what, kernels) if kernels else what,
+        f"… {sum(step.row.times for step in rest)} more", details=_running(told, kernels) if kernels else told,
         heading=False, share=sum(shares) if shares else None,
     )  # fmt: skip
     more = _Step(

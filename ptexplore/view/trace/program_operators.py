@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.trace import Hop, Trail, walk
@@ -15,9 +17,8 @@ from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import DEVICE, script_name, uncounted_of
 from ptexplore.view.trace.modules import on_device as told_of_device
-from ptexplore.view.trace.operators import kernel_of, of_launches
-from ptexplore.view.trace.page import Options, ScreenRow, TrailView
-from ptexplore.view.trace.path import keys_of
+from ptexplore.view.trace.operators import kernel_of, of_launches, way_of
+from ptexplore.view.trace.page import Options, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.program_parts import (
     LAUNCH,
     NODES,
@@ -30,7 +31,7 @@ from ptexplore.view.trace.program_parts import (
     parts_of,
     time_without_python,
 )
-from ptexplore.view.trace.screen import bare, place_of
+from ptexplore.view.trace.screen import place_of
 
 ROWS = 30  # of operators: those that took longest
 PLACES = 2  # of yours that a row names
@@ -46,7 +47,7 @@ class _Operator:
     """
 
     name: str
-    way: str
+    way: tuple[Detail, ...]
     place: SourceRef | None
     hop: int | None  # the number of the first step that shows it
     calls: int = 0
@@ -77,7 +78,7 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
         ),
         next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
         view="operators",
-        table=rows,
+        table=in_words(rows),
         columns=(*COLUMNS, *((DEVICE,) if on_device else ())),
         legend=legend(trail, rows),
         ending=ending_lines(trail, None),
@@ -128,17 +129,16 @@ def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
     if kind.type in NODES:
         node = next((hop for hop in walk(hops) if hop.kind == "node" and hop.derivative is not None), None)
         if node is None or node.derivative is None:
-            return _Operator(name, "", None, first)
-        return _Operator(name, f"node; {_formulas(node)}", node.derivative.source, first)
+            return _Operator(name, (), None, first)
+        return _Operator(name, (says.Node(), *_formulas(node)), node.derivative.source, first)
     if kind.type == LAUNCH:
-        return _Operator(name, "launched by no operator", None, first)
+        return _Operator(name, (says.LaunchedByNone(),), None, first)
     if is_function(kind):
-        return _Operator(name, "torch.autograd.Function", None, first)
+        return _Operator(name, (says.AutogradFunction(),), None, first)
     call = next((hop for hop in walk(hops) if hop.kind == "op"), None)
     kernel = kernel_of(call) if call is not None else None
-    keys = keys_of(call) if call is not None else ""
-    way = " → ".join(filter(None, [keys, bare(kernel.name) if kernel is not None else ""]))
-    return _Operator(_full_name(hops) or name, way, place_of(kernel) if kernel is not None else None, first)
+    place = place_of(kernel) if kernel is not None else None
+    return _Operator(_full_name(hops) or name, way_of(call, kernel), place, first)
 
 
 def _full_name(hops: Sequence[Hop]) -> str | None:
@@ -169,8 +169,7 @@ def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
     `on_device`: whether there is a column for what was launched.
     """
     places = sorted(operator.places, key=lambda place: -operator.places[place])
-    told = ", ".join(places[:PLACES])
-    told += f" +{len(places) - PLACES}" if len(places) > PLACES else ""
+    told = (says.CalledFrom(places=tuple(places[:PLACES]), more=max(len(places) - PLACES, 0)),) if places else ()
     ran = of_launches([name for name, _ in operator.launched.most_common()])
     device = operator.launched.total()
     cells = (
@@ -182,11 +181,11 @@ def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
     return ScreenRow(
         name=operator.name, share=operator.time / wall if operator.time else None, cells=cells, place=operator.place,
         opens=operator.name,
-        what="; ".join(filter(None, (operator.way, ran, told))), hop=operator.hop,
+        details=(*operator.way, *ran, *told), hop=operator.hop,
     )  # fmt: skip
 
 
-def _formulas(node: Hop) -> str:
+def _formulas(node: Hop) -> tuple[Detail, ...]:
     """Which inputs of the operator that recorded a node have a formula."""
-    inputs = [f.inputs for f in run_formulas(node) if f.text.strip() != "non_differentiable"]
-    return f"formula for {', '.join(inputs)}" if inputs else ""
+    inputs = tuple(f.inputs for f in run_formulas(node) if f.text.strip() != "non_differentiable")
+    return (says.FormulaFor(inputs=inputs),) if inputs else ()

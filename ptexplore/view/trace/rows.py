@@ -29,6 +29,7 @@ from ptexplore.view.trace.lines import (
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 from ptexplore.view.trace.recursion import IN_TURN, levels_folded
+from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 
 TO_READ = 3  # stops that a trace suggests
@@ -239,7 +240,7 @@ def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -
     ending = trail.ending
     if ending is None or innermost is None:
         return tuple(rows)
-    number, line = innermost.hop, Line("warning", left_here(trail, ending))
+    number, line = innermost.hop, Line("warning", described(left_here(trail, ending)))
 
     def with_line(row: TraceRow, children: tuple[TraceRow, ...]) -> TraceRow:
         return replace(row, lines=(*row.lines, line) if row.hop == number else row.lines, children=children)

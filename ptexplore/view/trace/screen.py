@@ -18,7 +18,6 @@ from ptexplore.view.trace.page import NextStep, Options
 from ptexplore.view.trace.rows import facts_of, stops_to_read
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
-ROLE = 26  # characters of what a function does: more would cost its row a second line
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 
 
@@ -45,12 +44,7 @@ def place_of(hop: Hop) -> SourceRef | None:
 def role_of(hop: Hop) -> str:
     """What a frame of C++ does, in a few words, where a rule of the readable tree says so; else ""."""
     rule = rule_for(hop.name, hop.native.library if hop.native is not None else "")
-    if rule is None or not (rule.exact or rule.suffix or rule.part):  # a whole namespace's rule says nothing of one
-        return ""
-    words = rule.why
-    for end in (": ", " (", ", ", "; "):
-        words = words.partition(end)[0]
-    return words if len(words) <= ROLE else ""
+    return rule.role if rule is not None else ""
 
 
 def stepped(trail: Trail, session: Session | None) -> int:

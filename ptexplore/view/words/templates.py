@@ -1,6 +1,7 @@
 """A catalogue's templates: `{name}` is an argument, `[…]` is left out where an argument in it is empty.
 
-A second language is a second catalogue of such templates.
+`{keys: and }` has what stands between several values; `{count#call|calls}` has two forms: the first one stands for one,
+and for what is so or is there. A second language is a second catalogue of such templates.
 """
 
 from __future__ import annotations
@@ -12,15 +13,22 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-_PART = re.compile(r"\[(?P<optional>[^\[\]]*)\]|\{(?P<name>\w+)(?::(?P<join>[^{}]*))?\}")
+_PART = re.compile(
+    r"\[(?P<optional>[^\[\]]*)\]"
+    r"|\{(?P<name>\w+)(?:#(?P<one>[^{}|]*)\|(?P<other>[^{}|]*)|:(?P<join>[^{}]*))?\}"
+)
 
 
 class _Piece(NamedTuple):
-    """A part of a template: fixed words before an argument, the argument's name, what stands between several."""
+    """A part of a template: fixed words before an argument, the argument's name, what stands between several.
+
+    `forms`: which of these two stands there hangs on the argument, which does not stand there itself.
+    """
 
     before: str
     name: str = ""
     join: str = ", "
+    forms: tuple[str, str] | None = None
 
 
 class _Segment(NamedTuple):
@@ -31,18 +39,22 @@ class _Segment(NamedTuple):
 
 
 def filled(template: str, record: Struct, worded: Callable[[Any], str]) -> str:
-    """The template with a record's fields in it; `worded` gives the words of a record that a field holds.
-
-    Several values of a field stand with a comma between them, or with what follows a colon: `{keys: and }`.
-    """
+    """The template with a record's fields in it; `worded` gives the words of a record that a field holds."""
     made = []
     for segment in _parsed(template):
-        values = {piece.name: getattr(record, piece.name) for piece in segment.pieces if piece.name}
-        if not segment.optional or all(value not in ("", None, (), 0) for value in values.values()):
-            made += [
-                f"{piece.before}{_worded(values.get(piece.name, ''), piece.join, worded)}" for piece in segment.pieces
-            ]
+        shown = (getattr(record, piece.name) for piece in segment.pieces if piece.name and piece.forms is None)
+        if not segment.optional or all(value not in ("", None, (), 0) for value in shown):
+            made += [f"{piece.before}{_argument(piece, record, worded)}" for piece in segment.pieces]
     return "".join(made)
+
+
+def _argument(piece: _Piece, record: Struct, worded: Callable[[Any], str]) -> str:
+    """What stands in an argument's place."""
+    value = getattr(record, piece.name) if piece.name else ""
+    if piece.forms is None:
+        return _worded(value, piece.join, worded)
+    is_first = value == 1 if isinstance(value, int) else bool(value)
+    return piece.forms[not is_first]
 
 
 def names(template: str) -> frozenset[str]:
@@ -66,7 +78,9 @@ def _parsed(template: str) -> tuple[_Segment, ...]:
     for part in _PART.finditer(template):
         before, end = template[end : part.start()], part.end()
         if part["name"] is not None:
-            pieces.append(_Piece(before, part["name"], part["join"] if part["join"] is not None else ", "))
+            forms = (part["one"], part["other"]) if part["one"] is not None else None
+            join = part["join"] if part["join"] is not None else ", "
+            pieces.append(_Piece(before, part["name"], join, forms))
             continue
         segments.append(_Segment((*pieces, _Piece(before))))
         pieces = []

@@ -1,12 +1,15 @@
-"""Reasons in words: each code has its template, a template speaks of all that its code holds."""
+"""Reasons and details in words: each code has its template, a template speaks of all that its code holds."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec import Struct
 
+from ptexplore.model import details as says
 from ptexplore.model import reasons
 from ptexplore.model.reasons import Reason
+from ptexplore.view.words import details
+from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import filled, names
 
@@ -17,6 +20,8 @@ class Given(Struct, frozen=True):
     one: str
     several: tuple[str, ...] = ()
     further: str = ""
+    count: int = 0
+    is_so: bool = False
 
 
 CODES = [kind for kind in vars(reasons).values() if isinstance(kind, type) and issubclass(kind, Reason)]
@@ -27,6 +32,12 @@ def test_each_code_has_a_template_that_speaks_of_all_its_arguments() -> None:
         if kind is not Reason:
             assert names(ENGLISH[kind]) == set(kind.__struct_fields__) - {"text"}, kind
     assert len(ENGLISH) == len(CODES) - 1
+
+
+def test_each_detail_has_a_template_that_speaks_of_all_its_arguments() -> None:
+    for kind in says.codes():
+        assert names(details.ENGLISH[kind]) == set(kind.__struct_fields__), kind
+    assert set(details.ENGLISH) == set(says.codes())
 
 
 def test_no_two_codes_say_the_same() -> None:
@@ -44,6 +55,13 @@ def test_no_two_codes_say_the_same() -> None:
         ("{one}[ ({further})]", Given("a"), "a"),
         ("[{further}: ]{one}", Given("a", (), "x"), "x: a"),
         ("no argument", Given("a"), "no argument"),
+        ("{count} call{count#|s}", Given("", count=1), "1 call"),
+        ("{count} call{count#|s}", Given("", count=1200), "1,200 calls"),
+        ("in {is_so#each|it}", Given("", is_so=True), "in each"),
+        ("in {is_so#each|it}", Given(""), "in it"),
+        ("{several}[{several# → |}{one}]", Given("a", ("b",)), "b → a"),
+        ("{several}[{several# → |}{one}]", Given("a"), "a"),  # what is not shown itself leaves nothing out
+        ("{several}[{several# → |}{one}]", Given("", ("b",)), "b"),
         ("{one}", Given("{further} [x]", (), "b"), "{further} [x]"),  # what an argument holds is no template
     ],
 )
@@ -63,6 +81,19 @@ def test_a_reason_stands_in_the_one_that_follows_from_it() -> None:
 
 
 @pytest.mark.words
+def test_what_a_row_says_is_one_phrase_a_detail() -> None:
+    keys = says.Known(status="derived", told=(says.RecordsNodes(nodes=("AddBackward0",)), says.NextKey()))
+    assert described((keys, says.ThenKeys(keys=("A", "B")))) == "derived: records AddBackward0; next key; then A → B"
+    assert described((says.Known(status="inlined"), keys)).startswith("inlined; derived: records")
+    assert described((says.Known(status="derived", of_key=True),)) == "key derived"
+    function = (says.PythonFunction(), says.CallsItself(), says.HoldsBoth(operators=1, nodes=2, each=True))
+    told = "Python, each call inside the one before; 1 outermost operator call and 2 nodes in each"
+    assert described(function) == told
+    assert described((says.InOtherThread(), says.Node())) == "in another thread, order unknown; node"
+    assert described(()) == ""
+
+
+@pytest.mark.words
 def test_what_was_stepped_is_one_sentence() -> None:
     left = (reasons.KindsLeft(2, "called once"), reasons.KindsLeft(1, "too long"))
     told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, "ptexplore trace …", "ones")
@@ -73,8 +104,9 @@ def test_what_was_stepped_is_one_sentence() -> None:
     assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
 
 
-@pytest.mark.parametrize("code", ENGLISH, ids=lambda code: code.__name__)
+@pytest.mark.parametrize("code", [*ENGLISH, *details.ENGLISH], ids=lambda code: code.__name__)
 def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
     """As where a long text was wrapped."""
-    assert "  " not in ENGLISH[code]
-    assert not any(wrong in ENGLISH[code] for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))
+    template = ENGLISH.get(code) or details.ENGLISH[code]
+    assert "  " not in template
+    assert not any(wrong in template for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))

@@ -1,0 +1,141 @@
+"""The words of details: what a row says of its step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from ptexplore.model import details as says
+from ptexplore.model.details import Beside, Detail
+from ptexplore.view.words.templates import Catalogue, filled
+
+ENGLISH: Catalogue = {
+    # --- how it is known ---
+    says.Known: "{of_key#key |}{status}[: {told:; }]",
+    says.OrderUnknown: "order unknown",
+    says.InOtherThread: "in another thread, order unknown",
+    # --- of Python ---
+    says.EvaluatesExpression: "evaluates the expression",
+    says.PythonEvaluates: "Python evaluates the expression",
+    says.CallsBackward: "Python calls backward on {of}",
+    says.PythonFunction: "Python",
+    says.ResumedFunction: "Python, goes on",
+    says.CalledByPython: "called by Python",
+    says.NotEntered: "not entered",
+    says.CannotBeCalled: "cannot be called",
+    says.CallsItself: "each call inside the one before",
+    says.HoldsOperators: "{operators} outermost operator call{operators#|s} in {each#each|it}",
+    says.HoldsNodes: "{nodes} node{nodes#|s} in {each#each|it}",
+    says.HoldsBoth: ("{operators} outermost operator call{operators#|s} and {nodes} node{nodes#|s} in {each#each|it}"),
+    says.NoOperator: "no operator seen in it",
+    says.NoOperators: "no operator seen in them",
+    says.SeveralFunctions: "Python, any order",
+    says.SeveralBindings: "bindings, any order",
+    says.FunctionsAndBindings: "Python and bindings, any order",
+    says.Binding: "binding",
+    says.BindingLeft: "binding, left by an exception",
+    says.Module: "module",
+    # --- operators and their keys ---
+    says.Operator: "operator",
+    says.OperatorFailed: "operator, caught error: {message}",
+    says.KeysUnknown: "keys not known",
+    says.NextKeyUnknown: "next key not known",
+    says.Keys: "keys {keys: → }",
+    says.KeysNextUnknown: "keys {keys: → }, next key not known",
+    says.CallsOperator: "{operator}[: {keys: → }]",
+    says.CallsOperatorNextUnknown: "{operator}[: {keys: → }, next key not known]",
+    says.CallsSeveral: "{operator}, …",
+    says.ThenKeys: "then {keys: → }",
+    says.CallsFirst: "calls {name}{more#, …|}",
+    says.CallsOthers: "calls other operators",
+    says.Runs: "runs {kernels}[ and {more} more]",
+    says.Way: "{keys: → }[{keys# → |}{kernel}]",
+    # Why a key is taken.
+    says.NextKey: "next key",
+    says.AutogradExcluded: "autograd excluded",
+    says.OnlyKey: "its only key",
+    says.OnlyKeyLeft: "the only key left",
+    says.HighestKey: "the highest of {set}",
+    says.HighestOfUnread: "the highest of[ {set} and of] what {arguments} carries",
+    # What the kernel of a key does.
+    says.OneForAllKeys: "one kernel for all keys",
+    says.OneForAnyBackend: "one kernel, any backend",
+    says.OneForAllOperators: "one kernel for all operators",
+    says.TracksViews: "keeps track of views and of in-place writes",
+    says.BatchingRule: "vmap: the operator's batching rule",
+    says.NoBatchingRule: "vmap: the operator has no rule of its own",
+    says.BatchedByParts: "vmap: made of other operators",
+    says.BatchingRefused: "vmap: refuses the operator",
+    says.ToTransform: "to the innermost function transform",
+    says.LeavesTransform: "leaves the function transform",
+    says.OwnOfFunctorch: "functorch's own kernel",
+    says.Functionalizes: "turns in-place writes into functions",
+    says.WrittenInPython: "a tensor subclass or mode written in Python",
+    says.BackendByOptions: "no tensor tells the backend: the options do",
+    says.BackendByBoth: "makes the next set of its options and tensors",
+    says.RecordsNodes: "records {nodes}",
+    says.RecordsNode: "records a node",
+    says.RecordsNothing: "records nothing",
+    says.RecordsNothingInBackward: "records nothing: grad mode is off in backward",
+    says.RecordsNothingNeeded: "records nothing: no input requires grad",
+    # --- functions of C++ ---
+    says.Kernel: "kernel",
+    says.KernelFor: "kernel, for {capability}",
+    says.KernelForAny: "kernel, for any processor",
+    says.KernelOfStub: "kernel of a stub[, as line {line} decides]",
+    says.LoopOverElements: "loop over the elements",
+    says.SetsUpResult: "sets up the result",
+    says.WorksOutShapes: "works out shapes",
+    says.Computes: "computes",
+    says.MarkedRange: "a range marked for the profiler",
+    says.MarkedRangeBegins: "a range marked for the profiler begins",
+    says.Role: "{role}",
+    says.Answer: "{function}() {returned}",
+    says.AnswerNotSeen: "{function}() not seen",
+    says.ChoosesBackend: "chooses the backend for these inputs: {asked}",
+    says.ChoosesBackendUnseen: "chooses the backend for these inputs: by what was not seen",
+    says.AsksWorkspace: "only asks for a workspace's size, as {library} reports",
+    says.LibraryReports: "{problem}[, by {implementation}], as {library} reports",
+    says.OneOfAlike: "which of {count} with the same machine code is not told",
+    says.InLibrary: "{library}",
+    says.RanInLibrary: "{first}[ +{more}][, and {unlike} call{unlike#|s} unlike it]",
+    says.Launched: "launched;[ {took}] on the device",
+    says.Launches: "launches {kernel}[ +{more}]",
+    # --- nodes of the graph ---
+    says.Node: "node",
+    says.RecordedNode: "recorded for backward",
+    says.Formulas: "{formulas}",
+    says.FormulaFor: "formula for {inputs}",
+    says.EngineRuns: "the engine: runs the nodes",
+    says.NodeNotRun: "{node} not run: {reasons:, or }",
+    says.GradientTaken: "its gradient is taken",
+    says.LeadsNowhere: "no input asked for is behind it",
+    says.ErrorFirst: "an error came first",
+    says.AutogradFunction: "torch.autograd.Function",
+    # --- where an error came, or the end ---
+    says.ErrorLeft: "{exception} left it here",
+    says.HandedErrorLeft: "the error left it here",
+    says.KilledHere: "{signal} killed the process in it",
+    says.ExitedHere: "{by} ended the process in it",
+    says.TimeOverHere: "{by} ended it in here",
+    says.EndedBefore: "what C++ called before, and had ended, was not seen",
+    # --- rows for many ---
+    says.OtherCalls: "calls of {names} {other#other |}names, any order",
+    says.OthersCostLess: "calls of {others} others, none of which cost more than those above",
+    says.OthersCalledLess: "calls of {others} others, none of which was called more often than those above",
+    says.Records: "records {node}",
+    says.RecordsSometimes: "records {node} (seen of {seen} of {calls})",
+    says.Names: "{names}{more#, …|}",
+    says.LaunchedByNone: "launched by no operator",
+    says.CalledFrom: "{places}[ +{more}]",
+}
+
+
+def described(details: Iterable[Detail]) -> str:
+    """What a row says, in words: one phrase a detail."""
+    told = [(", " if isinstance(detail, Beside) else "; ", _phrase(detail)) for detail in details]
+    return "".join(chain.from_iterable(told))[2:]
+
+
+def _phrase(detail: Detail) -> str:
+    return filled(ENGLISH[type(detail)], detail, _phrase)
