@@ -126,7 +126,7 @@ def nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def with_tree(arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments of a command; of a trace that names no view, with the tree: what most tests read."""
-    other = ("--view", "-v", "--plain", "--json", "--explain", "--open", "--full", "--depth", "--only", "--native")
+    other = ("--view", "-v", "--plain", "--json", "--explain", "--open", "--full", "--depth", "--only")
     is_trace = arguments[:1] == ("trace",) and not {argument.partition("=")[0] for argument in arguments} & set(other)
     return (*arguments, "--view", "tree") if is_trace else arguments
 

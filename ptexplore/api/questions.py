@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ptexplore.api.recording import PublicRecording, instructions
+from ptexplore.api.options import LIMITS, check_names, request_of, signed
+from ptexplore.api.recording import PublicRecording
 from ptexplore.api.trail import PublicTrail
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
+    from typing_extensions import Unpack
+
+    from ptexplore.api.options import AskedOfTrace
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.view.card import Card
     from ptexplore.view.search.find import FindView
@@ -44,25 +48,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.inner.close()
 
+    @signed
     def trace(
-        self,
-        expression: str | Callable[[], object] | None = None,
-        *,
-        script: str | os.PathLike[str] | None = None,
-        variables: Mapping[str, str] | None = None,
-        setup: Sequence[str] = (),
-        contexts: Sequence[str] = (),
-        grad: bool = False,
-        backward: bool = False,
-        once: bool = False,
-        native: bool = True,
-        native_op: str | None = None,
-        native_budget: int | str = "10M",
-        first: bool = False,
-        twice: bool = False,
-        again: bool = False,
-        vary: bool = False,
-        timeout: float = 60.0,
+        self, expression: str | Callable[[], object] | None = None, **options: Unpack[AskedOfTrace]
     ) -> PublicTrail:
         """As `ptexplore.trace`.
 
@@ -71,43 +59,19 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         ...     workspace.trace("torch.relu(a)", native=False).hops[0].name
         'torch::autograd::THPVariable_relu'
         """
-        from ptexplore.capture.probing import TraceRequest
         from ptexplore.workspace.typed import typed
 
+        check_names(options)
         if callable(expression):
-            asked = {
-                "script": script, "variables": variables, "setup": setup, "contexts": contexts, "grad": grad,
-                "backward": backward, "once": once, "native_op": native_op, "first": first, "twice": twice,
-                "again": again, "vary": vary,
-            }  # fmt: skip
-            _check_alone(asked)
+            _check_alone(options)
             return self.record().call(expression)
         _check_text("expression", expression)
-        if (expression is None) == (script is None):
+        if (expression is None) == (options.get("script") is None):
             why = "a trace is of one thing"
             raise PtexploreError("one of expression and script is needed", why, 'trace("torch.add(a, b)")', USAGE)
-        for name, value in (variables or {}).items():
+        for name, value in (options.get("variables") or {}).items():
             _check_text(f"the variable {name}", value)
-        request = TraceRequest(
-            expression=expression,
-            script=os.fspath(script) if script is not None else None,
-            variables=tuple((variables or {}).items()),
-            setup=tuple(setup),
-            contexts=tuple(contexts),
-            grad=grad or backward,
-            backward=backward,
-            once=once,
-            timeout=timeout,
-            cwd=os.getcwd(),
-            native=native,
-            native_op=native_op,
-            native_most=instructions(native_budget),
-            first=first,
-            twice=twice,
-            again=again,
-            vary=vary,
-        )
-        return PublicTrail(*self.inner.trace(typed(request)))
+        return PublicTrail(*self.inner.trace(typed(request_of(expression, options))))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.
@@ -179,25 +143,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         return self.inner.refs(_check_text("the symbol", symbol), kind=kind, limit=limit)
 
 
+@signed
 def trace(
-    expression: str | Callable[[], object] | None = None,
-    *,
-    script: str | os.PathLike[str] | None = None,
-    variables: Mapping[str, str] | None = None,
-    setup: Sequence[str] = (),
-    contexts: Sequence[str] = (),
-    grad: bool = False,
-    backward: bool = False,
-    once: bool = False,
-    native: bool = True,
-    native_op: str | None = None,
-    native_budget: int | str = "10M",
-    first: bool = False,
-    twice: bool = False,
-    again: bool = False,
-    vary: bool = False,
-    timeout: float = 60.0,
-    python: str | None = None,
+    expression: str | Callable[[], object] | None = None, *, python: str | None = None, **options: Unpack[AskedOfTrace]
 ) -> PublicTrail:
     """What runs for an expression, a script or a function of yours, and where it is.
 
@@ -224,12 +172,7 @@ def trace(
     'aten::add.Tensor'
     """
     with PublicWorkspace(python) as workspace:
-        return workspace.trace(
-            expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
-            backward=backward, once=once, native=native, native_op=native_op,
-            native_budget=native_budget, first=first, twice=twice, again=again, vary=vary,
-            timeout=timeout,
-        )  # fmt: skip
+        return workspace.trace(expression, **options)
 
 
 def op(name: str, *, python: str | None = None) -> Card:
@@ -340,9 +283,9 @@ def load(file: str | os.PathLike[str]) -> PublicTrail:
     return PublicTrail(*load_trace(os.fspath(file)))
 
 
-def _check_alone(asked: Mapping[str, object]) -> None:
+def _check_alone(options: AskedOfTrace) -> None:
     """Raises PtexploreError where a function is traced with options that only a text can have."""
-    given = [name for name, value in asked.items() if value]
+    given = [name for name, value in options.items() if value and name not in LIMITS]
     if given:
         why = f"it runs here, as it is; {', '.join(given)} would be for a text"
         raise PtexploreError("a function is traced without options", why, "trace(lambda: f(x))", USAGE)

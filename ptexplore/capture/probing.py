@@ -10,17 +10,17 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from ptexplore import processes
 from ptexplore.capture.left_running import left_running
-from ptexplore.errors import FAILED, MISSING, PtexploreError
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.observed import LeftProcess
+from ptexplore.model.options import TraceOptions, asked_options, given, refused
 from ptexplore.model.places import Runtime
-from ptexplore.model.trace import TraceOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,23 +36,53 @@ class TraceRequest(TraceOptions):
     script_sha256: str | None = None
 
 
+def check_options(asked: Collection[str], *, is_script: bool, typed: bool) -> None:
+    """Raises PtexploreError (usage) for options, by field, that do not go together, or that are for something else.
+
+    `typed`: on a command line; else they are named as in Python.
+    """
+    refusal = refused(asked, is_script=is_script)
+    if refusal is None:
+        return
+    name = _spelled(refusal.first, typed=typed)
+    if refusal.second:
+        message = f"{name} and {_spelled(refusal.second, typed=typed)} do not go together"
+        raise PtexploreError(message, refusal.why, "ptexplore trace --help" if typed else "", USAGE)
+    if refusal.only == "script":
+        hint = f"ptexplore trace --script FILE {name}" if typed else f'trace(script="FILE", {name}=…)'
+        raise PtexploreError(f"{name} is for a script", refusal.why, hint, USAGE)
+    hint = f'ptexplore trace "a + b" {name}' if typed else f'trace("a + b", {name}=…)'
+    raise PtexploreError(f"{name} is for an expression", refusal.why, hint, USAGE)
+
+
+def _spelled(name: str, *, typed: bool) -> str:
+    """An option, as it is asked for."""
+    known = asked_options()[name]
+    return known.flag if typed else f"{known.python or name}{'=False' * known.off}"
+
+
+NOT_REPEATED = frozenset(("script", "timeout", "native_most"))  # it stands first; what these limit is no other trace
+
+
 def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
     """The words of a command line that ask for the same trace once more; of its time limit they say nothing."""
     words = ["--script", str(options.script)]
     if options.script is None and expression is not None:
         words = [f"({expression})" if expression.startswith("-") else expression]  # else it would be an option
-    values = [("--var", f"{name}={value}") for name, value in options.variables]
-    values += [*(("--setup", code) for code in options.setup), *(("--with", context) for context in options.contexts)]
-    values += [("--native-op", options.native_op)] if options.native_op is not None else []
-    flags = {"--grad": options.grad and not options.backward, "--backward": options.backward, "--once": options.once}
-    flags |= {
-        "--twice": options.twice,
-        "--first": options.first,
-        "--again": options.again,
-        "--vary": options.vary,
-        "--no-native": not options.native and options.script is None,
-    }
-    return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
+    left = NOT_REPEATED | ({"native"} if options.script is not None else set())  # of a script one call of each kind
+    left |= {"grad"} if options.backward else set()  # which --backward has in it
+    names = given(options) - left
+    asked = [(known, getattr(options, name)) for name, known in asked_options().items() if name in names]
+    flags = [known.flag for known, _ in asked if not known.metavar]
+    for known, value in asked:
+        values = value if isinstance(value, tuple) else (value,) if known.metavar else ()
+        words += [word for part in values for word in (known.flag, _text(part))]
+    return (*words, *flags)
+
+
+def _text(value: object) -> str:
+    """A value of an option as it is typed."""
+    return "=".join(value) if isinstance(value, tuple) else str(value)
 
 
 _BUDGET = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMG]?)")

@@ -17,22 +17,14 @@ from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.failures import failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import sentences
-from ptexplore.capture.probing import Stopped, TimeOver, TraceRequest, ask, ask_of_program
+from ptexplore.capture.probing import Stopped, TimeOver, TraceRequest, ask, ask_of_program, check_options
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model.observed import LeftProcess
+from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
-from ptexplore.model.trace import (
-    BoundName,
-    Captured,
-    FirstCall,
-    Observation,
-    ResultInfo,
-    Session,
-    TorchInfo,
-    TraceOptions,
-)
+from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo
 
 DEPTH = "at Python's recursion limit, for which its own frames count"
 TOGETHER = "once"  # all recorders in one run
@@ -111,12 +103,6 @@ NOT_TOLD = {  # by pass: what is missing where it was stopped
 }
 NOT_ASKED = "the native pass was not asked for"
 NO_BUDGET = "--native-budget 0 leaves it nothing to step"
-FIRST_AND = {
-    "--script": "a script is never stepped whole",
-    "--native-op": "--native-op steps one call, and runs it before",
-    "--once": "--once steps nothing",
-    "--no-native": "--no-native steps nothing",
-}
 ONCE = "--once runs it a single time, and the native pass runs it again"
 
 
@@ -428,22 +414,7 @@ def check(request: TraceRequest) -> None:
         raise PtexploreError(
             "there is nothing to trace", "no expression and no script", 'ptexplore trace "a + b"', USAGE
         )
-    others = {"--script": request.script, "--native-op": request.native_op, "--once": request.once}
-    if not request.native:
-        others["--no-native"] = True
-    against = next((option for option, given in others.items() if given), None)
-    if request.first and against is not None:
-        why = f"--first steps the whole first call of an expression; {FIRST_AND[against]}"
-        raise PtexploreError(f"--first and {against} do not go together", why, "ptexplore trace --help", USAGE)
-    if request.twice and request.script is None:
-        why = "the passes of an expression are compared anyway: what they saw otherwise is told"
-        raise PtexploreError("--twice is for --script", why, "ptexplore trace --script FILE --twice", USAGE)
-    if request.again and request.script is None:
-        why = "an expression that fails over a saved tensor is watched anyway"
-        raise PtexploreError("--again is for a script", why, "ptexplore trace --script FILE --again", USAGE)
-    if request.vary and request.script is not None:
-        why = "a script runs as it would without ptexplore: its addresses and hashes are always drawn at random"
-        raise PtexploreError("--vary is for an expression", why, 'ptexplore trace "a + b" --vary', USAGE)
+    check_options(given(request), is_script=request.script is not None, typed=False)
     if request.script is not None and not Path(request.script).is_file():
         hint = "ptexplore trace --script FILE"
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import os
 import shlex
 from dataclasses import replace
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from ptexplore.cli.asked import RUN, given, read, with_trace_options
 from ptexplore.cli.options import linking, open_console, open_workspace, print_json
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.model.options import asked_options
 
 if TYPE_CHECKING:
     from ptexplore.capture.allowed import AllowedRun
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.page import Options
     from ptexplore.workspace.workspace import Workspace
 
-DAY = 86400  # seconds
 INTERRUPTED = 130  # as a shell tells of Ctrl-C
 DIGITS = 10  # of a hop's number
-RUN = "What is run"
+CODE = asked_options().keys() - {"script", "timeout", "native", "native_op", "native_most"}  # what would run, and how
 SHOWN = "What is shown"
 LEGEND = "legend"  # what `--explain` takes for the signs of a view
 
@@ -41,79 +41,10 @@ values become seeded 3 x 3 float tensors; anything else must come from --var or 
 """
 
 
+@with_trace_options
 def trace(
     expression: Annotated[str | None, Argument(metavar="[EXPR]", help="one Python expression")] = None,
-    var: Annotated[list[str] | None, Option(metavar="NAME=EXPR", help="bind a name", rich_help_panel=RUN)] = None,
-    setup: Annotated[
-        list[str] | None, Option(metavar="CODE", help="statements to run first", rich_help_panel=RUN)
-    ] = None,
-    contexts: Annotated[
-        list[str] | None,
-        Option(
-            "--with",
-            metavar="CONTEXT",
-            help='a context manager to run it in, as "torch.inference_mode()"',
-            rich_help_panel=RUN,
-        ),
-    ] = None,
-    script: Annotated[
-        str | None, Option(metavar="FILE", help="trace a script instead of an expression", rich_help_panel=RUN)
-    ] = None,
-    grad: Annotated[bool, Option("--grad", help="tensors that are bound require grad", rich_help_panel=RUN)] = False,
-    backward: Annotated[
-        bool,
-        Option("--backward", help="run backward too, with --grad (a non-scalar result is summed)", rich_help_panel=RUN),
-    ] = False,
-    once: Annotated[
-        bool, Option("--once", help="run once only: for code with side effects", rich_help_panel=RUN)
-    ] = False,
-    no_native: Annotated[
-        bool, Option("--no-native", help="don't step through its machine code", rich_help_panel=RUN)
-    ] = False,
-    native_op: Annotated[
-        str | None,
-        Option(metavar="NAME[#N]", help="step this operator call of it alone: add.Tensor#2", rich_help_panel=RUN),
-    ] = None,
-    native_budget: Annotated[
-        str | None,
-        Option(
-            metavar="N",
-            help="of a script: instructions to step, of one call of each kind (10M; 0: none)",
-            rich_help_panel=RUN,
-        ),
-    ] = None,
-    first: Annotated[
-        bool,
-        Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
-    ] = False,
-    twice: Annotated[
-        bool,
-        Option(
-            "--twice",
-            help="of a script: run it again, unrecorded, and say whether both did the same",
-            rich_help_panel=RUN,
-        ),
-    ] = False,
-    again: Annotated[
-        bool,
-        Option("--again", help="run a script that fails over a saved tensor twice: who wrote", rich_help_panel=RUN),
-    ] = False,
-    vary: Annotated[
-        bool,
-        Option(
-            "--vary",
-            help="draw addresses and Python's hashes at random: which counts depend on them",
-            rich_help_panel=RUN,
-        ),
-    ] = False,
-    timeout: Annotated[
-        str,
-        Option(
-            metavar="S",
-            help="seconds that all runs of it together may take (60); looking up its source comes on top",
-            rich_help_panel=RUN,
-        ),
-    ] = "60",
+    *,
     python: Annotated[
         str | None, Option(metavar="PATH", help="trace the torch of another Python", rich_help_panel=RUN)
     ] = None,
@@ -128,7 +59,6 @@ def trace(
     opened: Annotated[
         str | None,
         Option(
-            "--native",
             "--open",
             metavar="NAME[#N]",
             help="open what ran whose name holds NAME, with all it called; add.Tensor#2: the second call",
@@ -192,15 +122,13 @@ def trace(
         str | None,
         Option(metavar="SHA256", help="with --rerun: yes to code of this hash, unasked", rich_help_panel=RUN),
     ] = None,
+    **asked: object,
 ) -> int:
     """Run a PyTorch expression; show the binding, operators, dispatch keys and kernels it went through."""
-    _check_one({"expression": expression, "script": script, "load": load})
-    own = {"--var": var, "--setup": setup, "--with": contexts, "--grad": grad, "--backward": backward}
-    own |= {"--once": once, "--first": first, "--twice": twice, "--again": again, "--vary": vary}
-    _check_rerun(rerun=rerun, trust=trust, load=load, own=next((name for name, given in own.items() if given), None))
+    _check_one({"expression": expression, "script": asked["script"], "load": load})
+    _check_rerun(rerun=rerun, trust=trust, load=load, asked=given(asked))
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
-    _check_native(no_native=no_native, op=native_op, budget=native_budget, script=script)
     for file in filter(None, (save, svg, _export_to(export))):
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
@@ -229,25 +157,9 @@ def trace(
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.workspace.typed import typed
 
-    request = TraceRequest(
-        expression=expression,
-        script=script,
-        variables=tuple(_variable(text) for text in var or ()),
-        setup=tuple(setup or ()),
-        contexts=tuple(contexts or ()),
-        grad=grad or backward,
-        backward=backward,
-        once=once,
-        timeout=_seconds(timeout),
-        cwd=os.getcwd(),
-        native=not no_native,
-        native_op=native_op,
-        native_most=_budget(native_budget),
-        first=first,
-        twice=twice,
-        again=again,
-        vary=vary,
-    )
+    values = {"native": True, **read(asked)}
+    values["grad"] = bool(values.get("grad") or values.get("backward"))
+    request = TraceRequest(expression=expression, cwd=os.getcwd(), **values)
     if load is not None:
         run = _again(load, request, trust)
         command: tuple[str, ...] = ("ptexplore", "trace", "--load", load, "--rerun")
@@ -255,7 +167,7 @@ def trace(
         run, command = typed(request), _command(request, python)
     with open_workspace(python) as workspace:
         traced = workspace.trace(run)
-        if opened is not None and native_op is None and run.request.script is None:
+        if opened is not None and run.request.native_op is None and run.request.script is None:
             traced = _stepped(workspace, run, opened, *traced)
         return tell(*traced, linking(workspace.place_of), command)
 
@@ -332,7 +244,7 @@ def _exit_code(trail: Trail) -> int:
     return FAILED if trail.ending is not None or any(f.kind == "stopped" for f in trail.findings) else 0
 
 
-def _check_one(sources: dict[str, str | None]) -> None:
+def _check_one(sources: dict[str, object]) -> None:
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
         message = "one of EXPR, --script FILE and --load FILE is needed" + (", not several" if given else "")
@@ -340,59 +252,22 @@ def _check_one(sources: dict[str, str | None]) -> None:
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
 
 
-def _check_rerun(*, rerun: bool, trust: str | None, load: str | None, own: str | None) -> None:
-    """Raise PtexploreError for options of --rerun that do not go together; `own` is one that changes what would run."""
+def _check_rerun(*, rerun: bool, trust: str | None, load: str | None, asked: frozenset[str]) -> None:
+    """Raise PtexploreError for options that do not go together; `asked` are those of what is to run, by field."""
+    if load is None:
+        from ptexplore.capture.probing import check_options
+
+        check_options(asked, is_script="script" in asked, typed=True)
     if rerun and load is None:
         why = "it runs what a saved trace holds, and no file is given"
         raise PtexploreError("--rerun needs --load FILE", why, "ptexplore trace --load FILE --rerun", USAGE)
     if trust is not None and not rerun:
         why = "it allows the code of a saved trace to run"
         raise PtexploreError("--trust needs --rerun", why, "ptexplore trace --load FILE --rerun", USAGE)
-    if load is not None and own is not None:
-        why = f"a saved trace is shown, or run again, as it was asked for; {own} asks for something else"
-        raise PtexploreError(f"--load and {own} do not go together", why, "ptexplore trace --help", USAGE)
-
-
-def _check_native(*, no_native: bool, op: str | None, budget: str | None, script: str | None) -> None:
-    """Raise PtexploreError for options of the native pass that do not go together."""
-    if no_native and op is not None:
-        why = f"--no-native steps nothing, --native-op {op} steps one call"
-        raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
-    if budget is not None and script is None:
-        why = "an expression is stepped whole, or one call of it; a budget is for a script's many calls"
-        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= DAY:
-        raise PtexploreError(f"--timeout {text} is no time", f"seconds above 0, up to {DAY}", "--timeout 60", USAGE)
-    return value
-
-
-def _budget(text: str | None) -> int:
-    """The instructions of --native-budget; where it is not given, those of every script."""
-    from ptexplore.capture.probing import BUDGET, native_budget
-    from ptexplore.model.trace import STEPPED_OF_A_SCRIPT
-
-    wanted = STEPPED_OF_A_SCRIPT if text is None else native_budget(text)
-    if wanted is None:
-        message = f"--native-budget {text} cannot be stepped"
-        raise PtexploreError(message, f"it takes {BUDGET}", "--native-budget 10M", USAGE)
-    return wanted
-
-
-def _variable(text: str) -> tuple[str, str]:
-    """The name and the expression of `--var NAME=EXPR`."""
-    name, equals, value = text.partition("=")
-    name = name.strip()
-    if not equals or not name.isidentifier() or keyword.iskeyword(name):
-        why = "before the first = must stand a name that Python allows"
-        raise PtexploreError(f"--var {text!r} is not NAME=EXPR", why, '--var a="torch.randn(3, 4)"', USAGE)
-    return name, value
+    other = next((known.flag for name, known in asked_options().items() if name in asked & CODE), None)
+    if load is not None and other is not None:
+        why = f"a saved trace is shown, or run again, as it was asked for; {other} asks for something else"
+        raise PtexploreError(f"--load and {other} do not go together", why, "ptexplore trace --help", USAGE)
 
 
 def _show(

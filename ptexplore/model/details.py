@@ -27,7 +27,7 @@ class Beside(Detail, frozen=True):
 # --- how it is known ---
 
 
-class Known(Detail, frozen=True):
+class KnownAs(Detail, frozen=True):
     """How the step is known that was not seen to run, and what is said of it."""
 
     status: Status
@@ -129,11 +129,11 @@ class FunctionsAndBindings(PythonFunction, frozen=True):
     """Several functions of Python and bindings as one row, which ran in any order."""
 
 
-class Binding(Detail, frozen=True):
+class CalledBinding(Detail, frozen=True):
     """A function of C that Python calls, and that calls operators."""
 
 
-class BindingLeft(Binding, frozen=True):
+class BindingLeft(CalledBinding, frozen=True):
     """A binding that an exception left."""
 
 
@@ -144,11 +144,11 @@ class Module(Detail, frozen=True):
 # --- operators and their keys ---
 
 
-class Operator(Detail, frozen=True):
+class CalledOperator(Detail, frozen=True):
     """A call of an operator."""
 
 
-class OperatorFailed(Operator, frozen=True):
+class OperatorFailed(CalledOperator, frozen=True):
     """A call of an operator that made an error, which was caught."""
 
     message: str
@@ -168,7 +168,7 @@ class WithKeys(Detail, frozen=True):
     keys: tuple[str, ...] = ()
 
 
-class Keys(WithKeys, frozen=True):
+class ThroughKeys(WithKeys, frozen=True):
     """The dispatch keys that a call of an operator went through."""
 
 
@@ -220,7 +220,7 @@ class Runs(Detail, frozen=True):
     more: int = 0  # that are not named
 
 
-class Way(WithKeys, frozen=True):
+class WayOfCall(WithKeys, frozen=True):
     """The way of a call: its keys, and the kernel behind them."""
 
     kernel: str = ""
@@ -245,7 +245,7 @@ class OnlyKeyLeft(Detail, frozen=True):
     """What arguments carry besides, if anything, the thread's own sets leave out."""
 
 
-class HighestKey(Detail, frozen=True):
+class HighestOfSet(Detail, frozen=True):
     """It is the highest of a set."""
 
     set: str
@@ -346,21 +346,21 @@ class RecordsNothingNeeded(Detail, frozen=True):
 # --- functions of C++ ---
 
 
-class Kernel(Detail, frozen=True):
+class KernelBehindStub(Detail, frozen=True):
     """The kernel behind a dispatch stub."""
 
 
-class KernelFor(Kernel, frozen=True):
+class KernelFor(KernelBehindStub, frozen=True):
     """The kernel behind a dispatch stub, and what the processor must have for it."""
 
     capability: str
 
 
-class KernelForAny(Kernel, frozen=True):
+class KernelForAny(KernelBehindStub, frozen=True):
     """The kernel behind a dispatch stub, compiled for any processor."""
 
 
-class KernelOfStub(Kernel, frozen=True):
+class KernelOfStub(KernelBehindStub, frozen=True):
     """The kernel of a dispatch stub, of which it is not known what the processor must have."""
 
     line: str = ""  # that decides whether it runs, where it was not seen to
@@ -396,7 +396,7 @@ class Role(Detail, frozen=True):
     role: str
 
 
-class Answer(Detail, frozen=True):
+class AnswerSeen(Detail, frozen=True):
     """What a function asked by calling another one, and what that returned."""
 
     function: str
@@ -469,7 +469,7 @@ class Launches(Detail, frozen=True):
 # --- nodes of the graph ---
 
 
-class Node(Detail, frozen=True):
+class RunNode(Detail, frozen=True):
     """A node that backward runs."""
 
 

@@ -12,13 +12,13 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.operators import KernelRef
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
-STEPPED_OF_A_SCRIPT = 10_000_000  # instructions, where nothing else was asked for
 TRAIL_FORMAT = 3  # of saved sessions and Trails; within a format keys are only added
 
 
@@ -94,28 +94,6 @@ class ResultInfo:
     description: str = ""  # in words, as for a bound name
     backward: str | None = None  # what backward ran from, in words
     fingerprint: str | None = None  # a hash of the value, where a survey asked for it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceOptions:
-    """What a trace was asked for."""
-
-    script: str | None = None  # the file of `--script`
-    variables: tuple[tuple[str, str], ...] = ()  # names and texts of `--var`
-    setup: tuple[str, ...] = ()  # statements of `--setup`
-    contexts: tuple[str, ...] = ()  # context managers of `--with`
-    grad: bool = False  # `--grad`
-    backward: bool = False  # `--backward`
-    once: bool = False  # `--once`
-    timeout: float = 60.0  # seconds that all runs together may take
-    seed: int = 0  # of the random numbers
-    native: bool = False  # whether the native pass was asked for
-    native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
-    native_most: int = STEPPED_OF_A_SCRIPT  # of a script: how many instructions are stepped, of one call of each kind
-    first: bool = False  # `--first`: what is seen is the very first call, not a warm one
-    twice: bool = False  # `--twice`: of a script, whether a second run is compared with the recorded one
-    again: bool = False  # `--again`: a script that fails over a saved tensor runs once more, watched
-    vary: bool = False  # `--vary`: addresses and Python's hashes are drawn at random, as in any process
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, LeftRunning, Remark, SecondRun, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program, StepBudget
 from ptexplore.model.reasons import (
     CallsInAll,
@@ -27,7 +28,7 @@ from ptexplore.model.reasons import (
     RegistrationsChanged,
     Said,
 )
-from ptexplore.model.trace import Finding, Hop, Session, TraceOptions, Trail, walk
+from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
 from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning

@@ -22,7 +22,7 @@ from ptexplore.annotations.trust import may_run, remember, trusted
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model.trace import TraceOptions
+from ptexplore.model.options import TraceOptions
 from ptexplore.safe_text import revealed
 
 if TYPE_CHECKING:

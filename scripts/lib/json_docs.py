@@ -1,4 +1,7 @@
-"""Tables of JSON keys, made from records: a key is a field, what it means is the comment on the field's line."""
+"""Tables of JSON keys, made from records: a key is a field, what it means is the comment on the field's line.
+
+An option of a trace says itself what it is for.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import ast
 import inspect
 import tokenize
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from io import StringIO
 from textwrap import dedent
 from types import NoneType, UnionType
@@ -77,7 +80,7 @@ def _table(record: type) -> str:
 
     if record is Reason:
         return _reasons()
-    said, hints = comments(record), get_type_hints(record)
+    said, hints = {**_asked(record), **comments(record)}, get_type_hints(record)
     # An observation's id is beside its data.
     names = [name for name in hints if name != "observation" or not issubclass(record, Recorded)]
     missing = [name for name in names if name not in said]
@@ -101,6 +104,12 @@ def _reasons() -> str:
     texts = {kind.__struct_config__.tag: text.replace("|", "\\|") for kind, text in ENGLISH.items()}
     rows = [f"| `{code}` | {text} |" for code, text in texts.items()]
     return "\n".join(["### Reason", "", about, "", "| `code` | `text` |", "| --- | --- |", *rows, ""])
+
+
+def _asked(record: type) -> Mapping[str, str]:
+    """What the options among the fields of a record are for."""
+    known = {field.name: field.metadata.get("asked") for field in fields(record)} if is_dataclass(record) else {}
+    return {name: f"`{asked.flag}`: {asked.help}" for name, asked in known.items() if asked is not None}
 
 
 def comments(record: type) -> Mapping[str, str]:

@@ -117,7 +117,7 @@ def test_what_is_left_out_is_said_and_to_be_had(saved: dict[str, tuple[InProcess
 
 
 def test_one_subtree_is_opened_whole(saved: dict[str, tuple[InProcess, str]]) -> None:
-    opened = shown(saved, "add", "--native", "collect_next_edges").out
+    opened = shown(saved, "add", "--open", "collect_next_edges").out
     assert "MakeNextFunctionList::operator()" in opened or "AccumulateGrad::AccumulateGrad" in opened  # inlined in 2.6
     assert "at::_ops::add_Tensor::call" in opened  # what leads to it
     assert "structured_add_Tensor" not in opened
@@ -127,7 +127,7 @@ def test_one_subtree_is_opened_whole(saved: dict[str, tuple[InProcess, str]]) ->
 
 def test_native_of_nothing_is_a_clear_error(saved: dict[str, tuple[InProcess, str]]) -> None:
     command, file = saved["add"]
-    error = command("trace", "--load", file, "--native", "collect_next_edge_s").three_parts(2)
+    error = command("trace", "--load", file, "--open", "collect_next_edge_s").three_parts(2)
     assert "collect_next_edges" in error.err
     command("trace", "a + b", "--no-native", "--native", "add_kernl").three_parts(2)
 
@@ -158,7 +158,7 @@ def test_only_what_was_not_seen_is_marked(saved: dict[str, tuple[InProcess, str]
 
 @pytest.mark.parametrize("columns", ["60", "100", "120"])
 def test_no_line_is_wider_than_the_terminal(saved: dict[str, tuple[InProcess, str]], columns: str) -> None:
-    for options in ((), ("--full",), ("--native", "build")):
+    for options in ((), ("--full",), ("--open", "build")):
         if options and columns == "60":
             continue  # 25 levels of guides alone are that wide
         out = shown(saved, "add", *options, env={"COLUMNS": columns}).out

@@ -18,8 +18,8 @@ from ptexplore.annotations.records import Lab, See, Unreadable, Where
 from ptexplore.capture.probing import TraceRequest, words_of
 from ptexplore.cli.app import report
 from ptexplore.errors import PtexploreError
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import Checkout
-from ptexplore.model.trace import TraceOptions
 from ptexplore.render.terminal.tour import _command
 from ptexplore.source.fetch import install
 from ptexplore.view.notes.labs import trace_command

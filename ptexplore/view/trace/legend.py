@@ -13,17 +13,17 @@ _HOLD_OPERATORS = (says.HoldsOperators, says.HoldsBoth)
 # By what rows say: the words of it that are explained, and what they mean.
 _OF_ROWS: tuple[tuple[tuple[type[Detail], ...], str, str], ...] = (
     (
-        (says.Binding, says.SeveralBindings, says.FunctionsAndBindings),
+        (says.CalledBinding, says.SeveralBindings, says.FunctionsAndBindings),
         "binding",
         "the C function that Python calls: it reads the arguments and calls the operator",
     ),
     (
-        (says.Operator, says.NoOperator, says.NoOperators, says.CallsOthers, *_HOLD_OPERATORS),
+        (says.CalledOperator, says.NoOperator, says.NoOperators, says.CallsOthers, *_HOLD_OPERATORS),
         "operator",
         "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
     ),
     (
-        (says.Node, says.RecordsNode, says.EngineRuns, says.HoldsNodes, says.HoldsBoth),
+        (says.RunNode, says.RecordsNode, says.EngineRuns, says.HoldsNodes, says.HoldsBoth),
         "node",
         "a node of the graph that backward runs",
     ),
@@ -53,7 +53,7 @@ _OF_ROWS: tuple[tuple[tuple[type[Detail], ...], str, str], ...] = (
         ),
     ),
     (
-        (says.Kernel, says.Runs),
+        (says.KernelBehindStub, says.Runs),
         "kernel",
         "the function behind a dispatch stub, compiled for what this processor can",
     ),
@@ -134,7 +134,7 @@ _OF_ROWS: tuple[tuple[tuple[type[Detail], ...], str, str], ...] = (
         ),
     ),
     (
-        (says.HighestKey, says.HighestOfUnread),
+        (says.HighestOfSet, says.HighestOfUnread),
         "highest of …",
         (
             "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
@@ -219,7 +219,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
-    said = tuple(every(detail for row in page.table for detail in row.details))
+    told = tuple(every(detail for row in page.table for detail in row.details))
     if page.told.startswith(OWN):
         yield from _of_expression(page)
     elif page.columns[:1] == ("time",):
@@ -232,9 +232,9 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
                   "modules": "in the order of their first calls"}  # fmt: skip
         order = orders.get(page.view, "in the order in which they ran, but for those whose order is unknown")
         yield "└ ├", f"inside of the row that the line comes from; rows stand {order}"
-    if any(isinstance(detail, says.WithKeys) and detail.keys[-1:] == (says.UNKNOWN_KEY,) for detail in said):
+    if any(isinstance(detail, says.WithKeys) and detail.keys[-1:] == (says.UNKNOWN_KEY,) for detail in told):
         yield f"→ {says.UNKNOWN_KEY}", "which key the call goes on to is not known"
-    yield from ((word, means) for kinds, word, means in _OF_ROWS if any(isinstance(detail, kinds) for detail in said))
+    yield from ((word, means) for kinds, word, means in _OF_ROWS if any(isinstance(detail, kinds) for detail in told))
     seen = {row.status for row in page.table} | {row.status for row in page.rows}
     for status, means in STATUS_MEANS.items():
         if status in seen or page.view == "tree":

@@ -178,8 +178,8 @@ def of_launches(names: Sequence[str]) -> tuple[Detail, ...]:
 def way_of(call: Hop | None, kernel: Hop | None) -> tuple[Detail, ...]:
     """The way of a call: its keys, and the kernel behind them; () where neither is known."""
     keys = keys_of(call) if call is not None else ()
-    way = says.Way(keys=keys, kernel=bare(kernel.name) if kernel is not None else "")
-    return (way,) if way != says.Way() else ()
+    way = says.WayOfCall(keys=keys, kernel=bare(kernel.name) if kernel is not None else "")
+    return (way,) if way != says.WayOfCall() else ()
 
 
 def _recorded(call: Hop) -> dict[str, Hop]:
@@ -209,7 +209,7 @@ def _row(calls: _Calls, options: Options, whole: int, unit: Unit, columns: tuple
     kernel = kernel_of(hop)
     way = way_of(hop, kernel)
     if kernel is not None and kernel.status != "observed":
-        way = (says.Known(status=kernel.status, told=way),)
+        way = (says.KnownAs(status=kernel.status, told=way),)
     details = (*way, *_in_libraries(calls), *of_launches(list(calls.launched)), *_recorded_by(calls))
     around = list(calls.around)
     more = f" and {len(around) - FUNCTIONS} more" if len(around) > FUNCTIONS else ""

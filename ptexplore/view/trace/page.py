@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Literal, get_args
 
-from ptexplore.model.details import AnyDetail, Known, Operator
+from ptexplore.model.details import AnyDetail, CalledOperator, KnownAs
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Status
 from ptexplore.view.line import Line, Span
@@ -159,13 +159,13 @@ class ScreenRow:
     @property
     def is_operator(self) -> bool:
         """Whether it is the row of an operator call."""
-        return isinstance(next(iter(self.details), None), Operator)
+        return isinstance(next(iter(self.details), None), CalledOperator)
 
     @property
     def known(self) -> Status | None:
         """How its step is known, where its words begin with that."""
         first = next(iter(self.details), None)
-        return first.status if isinstance(first, Known) and not first.of_key else None
+        return first.status if isinstance(first, KnownAs) and not first.of_key else None
 
 
 def in_words(rows: Iterable[ScreenRow]) -> tuple[ScreenRow, ...]:

@@ -355,7 +355,7 @@ def _named(step: _Step) -> Sequence[int]:
 def _and_begins(told: Details, begins: Details) -> Details:
     """What a closed row says, with what comes first inside of it; that it calls other operators is said by that."""
     last = told[-1] if begins and told else None
-    if isinstance(last, says.Known) and last.told[-1:] == (says.CallsOthers(),):
+    if isinstance(last, says.KnownAs) and last.told[-1:] == (says.CallsOthers(),):
         return (*told[:-1], structs.replace(last, told=(*last.told[:-1], *begins)))
     return (*(told[:-1] if last == says.CallsOthers() else told), *begins)
 
@@ -398,7 +398,7 @@ def _highest(dispatch: Dispatch) -> Detail:
     if left_out(dispatch):
         return says.HighestOfUnread(arguments=left_out(dispatch), set=dispatch.set)
     if ", " in dispatch.set:
-        return says.HighestKey(set=dispatch.set)
+        return says.HighestOfSet(set=dispatch.set)
     if dispatch.tls_exclude:
         return says.AutogradExcluded() if "Autograd" in dispatch.tls_exclude else says.OnlyKey()
     return says.OnlyKeyLeft()  # what the thread's own sets left out is not known: that is the set that was seen
@@ -771,7 +771,7 @@ class _Steps:
             if _ASKS.match(name):
                 returned = part.native.returned if part.native is not None else None
                 told[name] = (
-                    says.Answer(function=name, returned=str(returned).lower()) if returned is not None
+                    says.AnswerSeen(function=name, returned=str(returned).lower()) if returned is not None
                     else says.AnswerNotSeen(function=name)
                 )  # fmt: skip
         return says.ChoosesBackend(asked=tuple(told.values())) if told else says.ChoosesBackendUnseen()
@@ -809,7 +809,7 @@ class _Steps:
     def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """The row of a binding; closed, it says which operator it calls and the keys that went through."""
         python = native.called_in_python(hop) or bare(hop.name)
-        kind: Details = (says.BindingLeft() if hop.caught is not None else says.Binding(),)
+        kind: Details = (says.BindingLeft() if hop.caught is not None else says.CalledBinding(),)
         made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
         self._tell_called(made, hop, python)
         made.opened = kind
@@ -822,7 +822,7 @@ class _Steps:
     def _keys(self, call: Hop) -> Details:
         """What a row says of the keys that an operator call went through; () where none is known."""
         keys = keys_of(call)
-        kind = says.KeysNextUnknown if self._ends_unknown(call) else says.Keys
+        kind = says.KeysNextUnknown if self._ends_unknown(call) else says.ThroughKeys
         return (kind(keys=keys),) if keys else ()
 
     def _tell_called(self, made: _Step, hop: Hop, python: str) -> None:
@@ -878,7 +878,7 @@ class _Steps:
             told = _known(kernel) if kernel.status != hop.status and body is kernel else ()
             why = row.details
             if body.status == "observed":  # as C++'s stack has it where an error was thrown
-                why = tuple(structs.replace(d, of_key=True) if isinstance(d, says.Known) else d for d in why)
+                why = tuple(structs.replace(d, of_key=True) if isinstance(d, says.KnownAs) else d for d in why)
             lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # which has its record
             name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
             row = replace(row, name=name, place=of_body.place, lines=lines, details=(*told, *why))
@@ -896,7 +896,7 @@ class _Steps:
     def _node(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         formulas = formulas_of(hop)
         shown = (says.Formulas(formulas=formulas),) if formulas and len(formulas) <= LINE - 6 else ()  # -v has it
-        kind = says.RecordedNode() if _is_recorded(hop) else says.Node()
+        kind = says.RecordedNode() if _is_recorded(hop) else says.RunNode()
         within = replace(around, node=True)
         return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), (kind, *shown), within))
 
@@ -971,7 +971,7 @@ class _Steps:
             line = str(condition.line) if condition is not None else ""
             return _known(hop, _kernel(told) if told else says.KernelOfStub(line=line))
         if is_kernel:
-            return (_kernel(told) if told else says.Kernel(),)
+            return (_kernel(told) if told else says.KernelBehindStub(),)
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             whole = self.whole_hops.get(hop.id, hop)
             is_new = any(SETS_UP in part.name for part in of_call(whole))  # else the result was given
@@ -1100,7 +1100,7 @@ def _kernel(capability: str) -> Detail:
 
 def _operators_kind(hop: Hop) -> Detail:
     """What an operator call's row says it is; of one that made an error which was caught, the error's words."""
-    return says.OperatorFailed(message=hop.caught.message) if hop.caught is not None else says.Operator()
+    return says.OperatorFailed(message=hop.caught.message) if hop.caught is not None else says.CalledOperator()
 
 
 def _with(step: _Step, told: Detail) -> _Step:
@@ -1155,7 +1155,7 @@ def of_call(hop: Hop) -> Iterator[Hop]:
 
 def _known(hop: Hop, *told: Detail) -> Details:
     """What is told of a step, with how it is known; of an observed one that needs no word."""
-    return told if hop.status == "observed" else (says.Known(status=hop.status, told=told),)
+    return told if hop.status == "observed" else (says.KnownAs(status=hop.status, told=told),)
 
 
 def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:

@@ -130,7 +130,7 @@ def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> _Operator:
         node = next((hop for hop in walk(hops) if hop.kind == "node" and hop.derivative is not None), None)
         if node is None or node.derivative is None:
             return _Operator(name, (), None, first)
-        return _Operator(name, (says.Node(), *_formulas(node)), node.derivative.source, first)
+        return _Operator(name, (says.RunNode(), *_formulas(node)), node.derivative.source, first)
     if kind.type == LAUNCH:
         return _Operator(name, (says.LaunchedByNone(),), None, first)
     if is_function(kind):

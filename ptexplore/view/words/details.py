@@ -11,7 +11,7 @@ from ptexplore.view.words.templates import Catalogue, filled
 
 ENGLISH: Catalogue = {
     # --- how it is known ---
-    says.Known: "{of_key#key |}{status}[: {told:; }]",
+    says.KnownAs: "{of_key#key |}{status}[: {told:; }]",
     says.OrderUnknown: "order unknown",
     says.InOtherThread: "in another thread, order unknown",
     # --- of Python ---
@@ -32,15 +32,15 @@ ENGLISH: Catalogue = {
     says.SeveralFunctions: "Python, any order",
     says.SeveralBindings: "bindings, any order",
     says.FunctionsAndBindings: "Python and bindings, any order",
-    says.Binding: "binding",
+    says.CalledBinding: "binding",
     says.BindingLeft: "binding, left by an exception",
     says.Module: "module",
     # --- operators and their keys ---
-    says.Operator: "operator",
+    says.CalledOperator: "operator",
     says.OperatorFailed: "operator, caught error: {message}",
     says.KeysUnknown: "keys not known",
     says.NextKeyUnknown: "next key not known",
-    says.Keys: "keys {keys: → }",
+    says.ThroughKeys: "keys {keys: → }",
     says.KeysNextUnknown: "keys {keys: → }, next key not known",
     says.CallsOperator: "{operator}[: {keys: → }]",
     says.CallsOperatorNextUnknown: "{operator}[: {keys: → }, next key not known]",
@@ -49,13 +49,13 @@ ENGLISH: Catalogue = {
     says.CallsFirst: "calls {name}{more#, …|}",
     says.CallsOthers: "calls other operators",
     says.Runs: "runs {kernels}[ and {more} more]",
-    says.Way: "{keys: → }[{keys# → |}{kernel}]",
+    says.WayOfCall: "{keys: → }[{keys# → |}{kernel}]",
     # Why a key is taken.
     says.NextKey: "next key",
     says.AutogradExcluded: "autograd excluded",
     says.OnlyKey: "its only key",
     says.OnlyKeyLeft: "the only key left",
-    says.HighestKey: "the highest of {set}",
+    says.HighestOfSet: "the highest of {set}",
     says.HighestOfUnread: "the highest of[ {set} and of] what {arguments} carries",
     # What the kernel of a key does.
     says.OneForAllKeys: "one kernel for all keys",
@@ -79,7 +79,7 @@ ENGLISH: Catalogue = {
     says.RecordsNothingInBackward: "records nothing: grad mode is off in backward",
     says.RecordsNothingNeeded: "records nothing: no input requires grad",
     # --- functions of C++ ---
-    says.Kernel: "kernel",
+    says.KernelBehindStub: "kernel",
     says.KernelFor: "kernel, for {capability}",
     says.KernelForAny: "kernel, for any processor",
     says.KernelOfStub: "kernel of a stub[, as line {line} decides]",
@@ -90,7 +90,7 @@ ENGLISH: Catalogue = {
     says.MarkedRange: "a range marked for the profiler",
     says.MarkedRangeBegins: "a range marked for the profiler begins",
     says.Role: "{role}",
-    says.Answer: "{function}() {returned}",
+    says.AnswerSeen: "{function}() {returned}",
     says.AnswerNotSeen: "{function}() not seen",
     says.ChoosesBackend: "chooses the backend for these inputs: {asked}",
     says.ChoosesBackendUnseen: "chooses the backend for these inputs: by what was not seen",
@@ -102,7 +102,7 @@ ENGLISH: Catalogue = {
     says.Launched: "launched;[ {took}] on the device",
     says.Launches: "launches {kernel}[ +{more}]",
     # --- nodes of the graph ---
-    says.Node: "node",
+    says.RunNode: "node",
     says.RecordedNode: "recorded for backward",
     says.Formulas: "{formulas}",
     says.FormulaFor: "formula for {inputs}",

@@ -12,7 +12,8 @@ import pytest
 
 from ptexplore.capture.session import checked, from_json, portable, to_json
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model.trace import BoundName, Captured, Observation, ResultInfo, Session, TorchInfo, TraceOptions
+from ptexplore.model.options import TraceOptions
+from ptexplore.model.trace import BoundName, Captured, Observation, ResultInfo, Session, TorchInfo
 
 SITE = "/someone/env/lib/python3.11/site-packages"
 SET = {"raw": 65537, "keys": ["CPU"]}

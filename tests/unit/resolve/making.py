@@ -23,18 +23,9 @@ from ptexplore.model.operators import (
     Registration,
     TableEntry,
 )
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import Checkout, SourceRef
-from ptexplore.model.trace import (
-    Captured,
-    Dispatch,
-    Hop,
-    Observation,
-    OperatorRef,
-    ResultInfo,
-    Session,
-    TorchInfo,
-    TraceOptions,
-)
+from ptexplore.model.trace import Captured, Dispatch, Hop, Observation, OperatorRef, ResultInfo, Session, TorchInfo
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.places.lookup import Lookup

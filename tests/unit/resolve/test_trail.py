@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ptexplore.model import reasons
-from ptexplore.model.trace import Session, TraceOptions
+from ptexplore.model.options import TraceOptions
+from ptexplore.model.trace import Session
 from ptexplore.resolve.trail import copied, report, resolve
 from tests.unit.resolve.making import Rows, Small, claim, op, operator, session
 

@@ -17,19 +17,10 @@ from ptexplore.annotations.folders import parse
 from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import load
 from ptexplore.capture.probing import TraceRequest
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import Said
-from ptexplore.model.trace import (
-    BoundName,
-    Captured,
-    Finding,
-    Hop,
-    ResultInfo,
-    Session,
-    TorchInfo,
-    TraceOptions,
-    Trail,
-)
+from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, Session, TorchInfo, Trail
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, Links

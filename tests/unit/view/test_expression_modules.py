@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ptexplore.errors import PtexploreError
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import (
     Captured,
@@ -18,7 +19,6 @@ from ptexplore.model.trace import (
     ResultInfo,
     Session,
     TorchInfo,
-    TraceOptions,
     Trail,
 )
 from ptexplore.view.trace.expression_parts import expression_parts, unit_of

@@ -18,6 +18,7 @@ import pytest
 from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.operators import KernelRef
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import (
     ArgumentSets,
@@ -67,7 +68,6 @@ from ptexplore.model.trace import (
     StubKernelRef,
     StubRef,
     TorchInfo,
-    TraceOptions,
     Trail,
     TransformLayer,
     walk,

@@ -82,14 +82,14 @@ def test_a_reason_stands_in_the_one_that_follows_from_it() -> None:
 
 @pytest.mark.words
 def test_what_a_row_says_is_one_phrase_a_detail() -> None:
-    keys = says.Known(status="derived", told=(says.RecordsNodes(nodes=("AddBackward0",)), says.NextKey()))
+    keys = says.KnownAs(status="derived", told=(says.RecordsNodes(nodes=("AddBackward0",)), says.NextKey()))
     assert described((keys, says.ThenKeys(keys=("A", "B")))) == "derived: records AddBackward0; next key; then A → B"
-    assert described((says.Known(status="inlined"), keys)).startswith("inlined; derived: records")
-    assert described((says.Known(status="derived", of_key=True),)) == "key derived"
+    assert described((says.KnownAs(status="inlined"), keys)).startswith("inlined; derived: records")
+    assert described((says.KnownAs(status="derived", of_key=True),)) == "key derived"
     function = (says.PythonFunction(), says.CallsItself(), says.HoldsBoth(operators=1, nodes=2, each=True))
     told = "Python, each call inside the one before; 1 outermost operator call and 2 nodes in each"
     assert described(function) == told
-    assert described((says.InOtherThread(), says.Node())) == "in another thread, order unknown; node"
+    assert described((says.InOtherThread(), says.RunNode())) == "in another thread, order unknown; node"
     assert described(()) == ""
 
 

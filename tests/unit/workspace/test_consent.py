@@ -16,8 +16,9 @@ from ptexplore.annotations.folders import parse
 from ptexplore.capture.probing import TraceRequest, words_of
 from ptexplore.errors import PtexploreError
 from ptexplore.locations import cache_root, trust_file
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program
-from ptexplore.model.trace import Captured, ResultInfo, Session, TorchInfo, TraceOptions
+from ptexplore.model.trace import Captured, ResultInfo, Session, TorchInfo
 from ptexplore.safe_text import revealed
 from ptexplore.workspace.consent import NotYours, allowed_labs, of_page, of_trace, shown_name
 from ptexplore.workspace.opening import check_cache

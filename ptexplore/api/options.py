@@ -1,0 +1,96 @@
+"""The options of a trace in Python: their types; names and defaults are those of `model/options.py`."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, get_type_hints
+
+from ptexplore.api.recording import instructions
+from ptexplore.model.options import asked_options, defaults
+
+if TYPE_CHECKING:
+    from ptexplore.capture.probing import TraceRequest
+
+Traces = TypeVar("Traces", bound=Callable[..., Any])
+LIMITS = frozenset(("native", "native_budget", "timeout"))  # of what is done with a text: no function is stepped
+
+
+class AskedOfTrace(TypedDict, total=False):
+    """What `trace` takes beside the expression."""
+
+    script: str | os.PathLike[str] | None
+    variables: Mapping[str, str] | None
+    setup: Sequence[str]
+    contexts: Sequence[str]
+    grad: bool
+    backward: bool
+    once: bool
+    timeout: float
+    native: bool
+    native_op: str | None
+    native_budget: int | str
+    first: bool
+    twice: bool
+    again: bool
+    vary: bool
+
+
+def _fields() -> dict[str, str]:
+    """By its name in Python: the field of an option."""
+    return {known.python or name: name for name, known in asked_options().items()}
+
+
+def signed(function: Traces) -> Traces:
+    """The function with every option of a trace in the signature that `help` shows."""
+    own = list(inspect.signature(function).parameters.values())[:-1]
+    kinds = get_type_hints(AskedOfTrace)
+    asked = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=_shown(name, defaults()[field]),
+            annotation=inspect.formatannotation(kinds[name]).replace("collections.abc.", ""),
+        )
+        for name, field in _fields().items()
+    ]  # fmt: skip
+    first = [parameter for parameter in own if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
+    signature = inspect.signature(function).replace(parameters=[*first, *asked, *own[len(first) :]])
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+def _shown(name: str, default: Any) -> Any:
+    """A default as Python's reader writes it."""
+    return {"native_budget": "10M", "variables": None}.get(name, default)
+
+
+def check_names(options: AskedOfTrace) -> None:
+    """Raises TypeError, as Python does, for an option that there is not."""
+    unknown = next((name for name in options if name not in _fields()), None)
+    if unknown is not None:
+        raise TypeError(f"trace() got an unexpected keyword argument {unknown!r}")
+
+
+def request_of(expression: str | None, options: AskedOfTrace) -> TraceRequest:
+    """What is asked for, as a request. Raises PtexploreError (usage) for options that do not go together."""
+    from ptexplore.capture.probing import TraceRequest, check_options
+
+    values = {_fields()[name]: _value(name, value) for name, value in options.items()}
+    values.setdefault("native", True)
+    values["grad"] = bool(values.get("grad") or values.get("backward"))
+    asked = {name for name, value in values.items() if value != defaults()[name]}
+    check_options(asked, is_script=values.get("script") is not None, typed=False)
+    return TraceRequest(expression=expression, cwd=os.getcwd(), **values)
+
+
+def _value(name: str, value: Any) -> Any:
+    """An option's value as its field holds it."""
+    if name == "variables":
+        return tuple((cast("Mapping[str, str] | None", value) or {}).items())
+    if name in ("setup", "contexts"):
+        return tuple(value)
+    if name == "native_budget":
+        return instructions(value)
+    if name == "script" and value is not None:
+        return os.fspath(value)
+    return value

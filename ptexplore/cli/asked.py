@@ -1,0 +1,97 @@
+"""The options of a trace on the command line: parameters, and what was typed, by the one table of them.
+
+A row of `model/options.py` becomes a parameter of the command; here stands only how a text of one is read.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from typer import Option
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.options import AskedFor, asked_options, defaults
+
+DAY = 86400  # seconds
+RUN = "What is run"
+
+
+def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The command with all options of a trace behind its own first argument; it gets them by field, as typed."""
+    first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
+    asked = [_parameter(name, known) for name, known in asked_options().items()]
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*asked, *own)]
+    signature = inspect.Signature([first, *keyword_only], return_annotation=int)
+
+    def with_options(*arguments: Any, **options: Any) -> int:
+        return command(*arguments, **options)
+
+    with_options.__doc__, with_options.__name__ = command.__doc__, command.__name__
+    with_options.__signature__ = signature  # type: ignore[attr-defined]  # what typer asks for
+    with_options.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()}
+    return with_options
+
+
+def _parameter(name: str, known: AskedFor) -> inspect.Parameter:
+    """The parameter of one option: on or off, a text, or a list of texts."""
+    default = defaults()[name]
+    kind: Any = bool if not known.metavar else list[str] | None if isinstance(default, tuple) else str | None
+    option = Option(known.flag, metavar=known.metavar or None, help=known.help, rich_help_panel=RUN)
+    value = False if not known.metavar else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=Annotated[kind, option])
+
+
+def given(asked: Mapping[str, Any]) -> frozenset[str]:
+    """The options that were typed."""
+    return frozenset(name for name, value in asked.items() if value not in (None, False, []))
+
+
+def read(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the options that were typed. Raises PtexploreError for a text that is no such value."""
+    return {name: _value(name, asked[name]) for name in asked_options() if name in given(asked)}
+
+
+def _value(name: str, text: Any) -> Any:
+    known = asked_options()[name]
+    if not known.metavar:
+        return not known.off
+    if isinstance(defaults()[name], tuple):
+        return tuple(_READ[name](part) if name in _READ else part for part in text)
+    return _READ[name](text) if name in _READ else text
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= DAY:
+        raise PtexploreError(f"--timeout {text} is no time", f"seconds above 0, up to {DAY}", "--timeout 60", USAGE)
+    return value
+
+
+def _budget(text: str) -> int:
+    """The instructions of --native-budget."""
+    from ptexplore.capture.probing import BUDGET, native_budget
+
+    wanted = native_budget(text)
+    if wanted is None:
+        message = f"--native-budget {text} cannot be stepped"
+        raise PtexploreError(message, f"it takes {BUDGET}", "--native-budget 10M", USAGE)
+    return wanted
+
+
+def _variable(text: str) -> tuple[str, str]:
+    """The name and the expression of `--var NAME=EXPR`."""
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not name.isidentifier() or keyword.iskeyword(name):
+        why = "before the first = must stand a name that Python allows"
+        raise PtexploreError(f"--var {text!r} is not NAME=EXPR", why, '--var a="torch.randn(3, 4)"', USAGE)
+    return name, value
+
+
+_READ: dict[str, Callable[[str], Any]] = {"timeout": _seconds, "native_most": _budget, "variables": _variable}

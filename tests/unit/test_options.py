@@ -1,0 +1,84 @@
+"""The options of a trace: one table of them, which the command line, Python and the documents follow."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import ptexplore
+from ptexplore.api.options import AskedOfTrace, request_of
+from ptexplore.capture.probing import TraceRequest, check_options, words_of
+from ptexplore.cli import asked as typed
+from ptexplore.cli.trace import trace
+from ptexplore.errors import PtexploreError
+from ptexplore.model.options import EXCLUDED, TraceOptions, asked_options, defaults, given, refused
+
+COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
+PYTHON = [known.python or name for name, known in asked_options().items()]
+NOTHING = dict.fromkeys(asked_options())
+
+
+def test_python_takes_each_option_by_its_name() -> None:
+    assert set(get_type_hints(AskedOfTrace)) == set(PYTHON)
+    for function in (ptexplore.trace, ptexplore.Workspace.trace):
+        assert [name for name in inspect.signature(function).parameters if name in PYTHON] == PYTHON
+
+
+def test_the_command_line_takes_each_option() -> None:
+    parameters = inspect.signature(trace).parameters
+    assert [name for name in parameters if name in asked_options()] == list(asked_options())
+
+
+def test_the_documents_have_each_option() -> None:
+    text = COMMANDS.read_text(encoding="utf-8")
+    for known in asked_options().values():
+        assert f"| `{known.flag} {known.metavar}".rstrip() + "` |" in text, known.flag
+
+
+def test_what_nobody_asked_for_is_no_option() -> None:
+    assert given(TraceOptions(native=True)) == frozenset()
+    assert typed.read(NOTHING) == {}
+    assert request_of("a", {}) == TraceRequest(expression="a", native=True, cwd=str(Path.cwd()))
+
+
+def test_typed_texts_are_read() -> None:
+    told = {"variables": ["a=1"], "timeout": "7", "native_most": "3M", "native": True, "setup": ["x = 1"], "once": True}
+    assert typed.read(NOTHING | told) == {
+        "variables": (("a", "1"),), "timeout": 7.0, "native_most": 3_000_000, "native": False, "setup": ("x = 1",),
+        "once": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", EXCLUDED)
+def test_options_that_do_not_go_together(pair: tuple[str, str, str]) -> None:
+    one, other, why = pair
+    refusal = refused({one, other}, is_script=other == "script")
+    assert refusal is not None
+    assert (refusal.first, refusal.second, refusal.why) == (one, other, why)
+    assert refused({one}, is_script=False) is None
+    names = asked_options()[one].flag, asked_options()[other].flag
+    with pytest.raises(PtexploreError, match=f"{names[0]} and {names[1]} do not go together"):
+        check_options({one, other}, is_script=other == "script", typed=True)
+
+
+def test_each_option_is_of_what_it_says() -> None:
+    for name, known in asked_options().items():
+        for is_script in (True, False):
+            fits = known.only is None or (known.only[0] == "script") == is_script
+            assert (refused({name}, is_script=is_script) is None) == fits, name
+    with pytest.raises(PtexploreError, match=r"^native_budget is for a script"):
+        request_of("a", {"native_budget": "3M"})
+    with pytest.raises(PtexploreError, match=r"^native=False and native_op do not go together"):
+        request_of("a", {"native": False, "native_op": "add"})
+
+
+def test_words_ask_for_the_same_once_more() -> None:
+    values = {"variables": (("x", "1"),), "setup": ("y = 2",), "native_op": "add#2", "grad": True, "backward": True}
+    words = words_of("f(x)", TraceOptions(native=True, first=False, **values))
+    assert words == ("f(x)", "--var", "x=1", "--setup", "y = 2", "--native-op", "add#2", "--backward")
+    assert words_of("-a", TraceOptions(native=False)) == ("(-a)", "--no-native")
+    assert words_of(None, TraceOptions(script="f.py", native=False, twice=True)) == ("--script", "f.py", "--twice")
+    assert defaults()["native"] is True
