@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 STEPPED_OF_A_SCRIPT = 10_000_000  # instructions
-Source = Literal["expression", "script"]
+TracedSource = Literal["expression", "script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class AskedFor:
     metavar: str = ""
     off: bool = False
     python: str = ""
-    only: tuple[Source, str] | None = None
+    only: tuple[TracedSource, str] | None = None
 
 
 def option(asked: AskedFor, default: Any) -> Any:
@@ -139,7 +139,7 @@ class Refusal(NamedTuple):
 
     first: str
     second: str = ""  # that it does not go with
-    only: Source | None = None  # what alone it is for
+    only: TracedSource | None = None  # what alone it is for
     why: str = ""
 
 

@@ -383,11 +383,13 @@ class CauseCase:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why an error is raised, and what mends it: plain sentences."""
+    """Why an error is raised, and what mends it: a code, with its words where it was written as JSON."""
 
-    why: str  # what the program did that cannot be
-    remedy: str = ""  # empty where there is none to name
-    cases: tuple[CauseCase, ...] = ()  # where the mend depends on what only the program tells
+    why: str = ""  # what the program did that cannot be, in words; what is read back has these made anew of the code
+    remedy: str = ""  # what mends it, in words; empty where there is nothing to name
+    cases: tuple[CauseCase, ...] = ()  # the same where the mend depends on what only the program tells
+    code: str = ""  # which cause it is; empty of a trace that was saved before causes had codes
+    arguments: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # what the words are said of
 
 
 @dataclass(frozen=True, slots=True)

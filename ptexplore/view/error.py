@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ptexplore.resolve.error_message import ErrorMessage
 from ptexplore.view.line import Line
 from ptexplore.view.trace.ending import cause_lines, first_words, missing_lines, modified_lines, named, place_of_yours
+from ptexplore.view.words.causes import worded_cause
 
 _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
 ERROR_FORMAT = 1  # of `explain-error --json`
@@ -59,7 +60,7 @@ def error_to_document(message: ErrorMessage) -> dict[str, object]:
     """The document that `explain-error --json` prints."""
     from msgspec import to_builtins
 
-    cause = message.cause
+    cause = worded_cause(message.cause) if message.cause is not None else None
     return {
         "format": ERROR_FORMAT,
         "message": heading(message),

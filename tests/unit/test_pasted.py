@@ -34,8 +34,10 @@ _ID = "an id of a tour or a stop: small letters, digits and hyphens (annotations
 _NAME = "a checkout's name: letters, digits and ._+- (source/fetch/checkouts.py: is_name)"
 _TYPED = "no command: it repeats an option that you typed"
 _OURS = "a text or a number of ours"
+_FLAG = "an option's own name (model/options.py)"
 PLAIN = {
     ("annotations/layers.py", "OWN"): _OURS,
+    ("capture/probing.py", "name"): _FLAG,
     ("capture/session.py", "TRAIL_FORMAT"): _OURS,
     ("cli/browse.py", "load"): _TYPED,
     ("cli/browse.py", "target"): _TYPED,
@@ -45,8 +47,7 @@ PLAIN = {
     ("cli/tour.py", "file"): "quoted a line before",
     ("cli/tour.py", "left.id"): _ID,
     ("cli/tour.py", "tour.id"): _ID,
-    ("cli/trace.py", "op"): _TYPED,
-    ("cli/trace.py", "own"): _TYPED,
+    ("cli/trace.py", "other"): _FLAG,
     ("probe/native.py", "name"): _TYPED,
     ("probe/native.py", "wanted"): _TYPED,
     ("render/terminal/folder.py", "row.first"): _OURS,

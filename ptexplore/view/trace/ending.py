@@ -26,6 +26,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
+from ptexplore.view.words.causes import explained
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 STAGES = {
@@ -197,12 +198,13 @@ def _advice(ending: Ending) -> Iterator[Line]:
 def cause_lines(cause: Cause | None) -> Iterator[Line]:
     """What a usual message means, and what mends it."""
     if cause is not None:
-        yield Line("text", f"why           {cause.why}", indent=1)
-        if cause.remedy:
-            yield Line("text", f"to mend it    {cause.remedy}", indent=1)
-        for case in cause.cases:
-            yield Line("text", f"if            {case.sign}", indent=1)
-            yield Line("text", f"  to mend it  {case.remedy}", indent=1)
+        told = explained(cause)
+        yield Line("text", f"why           {told.why}", indent=1)
+        if told.remedy:
+            yield Line("text", f"to mend it    {told.remedy}", indent=1)
+        for sign, remedy in told.cases:
+            yield Line("text", f"if            {sign}", indent=1)
+            yield Line("text", f"  to mend it  {remedy}", indent=1)
 
 
 def _is_yours(left: LeftFunction) -> bool:

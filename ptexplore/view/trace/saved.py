@@ -109,6 +109,8 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
         ending = replace(ending, why=tuple(_code_alone(name, reason) for reason in ending.why))
+        if ending.cause is not None and ending.cause.code:
+            ending = replace(ending, cause=replace(ending.cause, why="", remedy="", cases=()))
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
         trail = replace(trail, program=_checked_program(trail.program, links, name))

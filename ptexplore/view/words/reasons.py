@@ -10,6 +10,7 @@ from msgspec import structs
 from ptexplore.model import reasons as why
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import Ending, Finding
+from ptexplore.view.words.causes import worded_cause
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
@@ -269,8 +270,9 @@ def sentence(reason: Reason) -> str:
 
 
 def worded_ending(ending: Ending) -> Ending:
-    """An ending whose reasons have their sentences."""
-    return replace(ending, why=tuple(map(worded, ending.why)))
+    """An ending whose reasons and cause have their sentences."""
+    cause = worded_cause(ending.cause) if ending.cause is not None else None
+    return replace(ending, why=tuple(map(worded, ending.why)), cause=cause)
 
 
 def worded_finding(finding: Finding) -> Finding:

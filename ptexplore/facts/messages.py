@@ -1,0 +1,422 @@
+"""The messages of errors: what tells them, which cause each has, and the file of PyTorch's that has its words.
+
+A cause is a code; `view/words/causes.py` says what it means and what mends it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ptexplore.facts.source import FactSource
+
+
+class Message(NamedTuple):
+    """A message: what recognises it in an error's class and text, what it comes of, and where its words stand."""
+
+    cause: str
+    pattern: re.Pattern[str]
+    sources: tuple[FactSource, ...]  # none of what is not PyTorch's
+
+
+# What a shell says of a program that a signal ended, and what faulthandler does (faulthandler_handlers of its source).
+_KILLED = re.compile(
+    r"\b(?:Segmentation fault|Bus error|Aborted|Illegal instruction) +\(core dumped\)"
+    r"|^(?:: )?(?:zsh: )?(?:[Ss]egmentation fault|[Bb]us error|Aborted)$"
+    r"|^(?:: )?Fatal Python error: (?:Segmentation fault|Bus error|Aborted|Illegal instruction)$",
+    re.MULTILINE,
+)
+# What has no code, by the kind of dtype: a kernel for numbers of one kind is for no others.
+_NO_CODE = r'"[\w:<>]+" not implemented for '
+_OF_INTEGERS = r"(?:Bool|Byte|Char|U?Int\d*|Short|Long|Half|BFloat16|Float[48]\w+)"
+MESSAGES = (
+    Message(
+        "unused-in-graph",
+        re.compile(r"differentiated Tensors? (?:at index \d+ )?appears to not have been used in the graph"),
+        (FactSource("torch/csrc/autograd/python_engine.cpp", "appears to not have been used in the graph"),),
+    ),
+    Message(
+        "input-without-grad",
+        re.compile(r"One of the differentiated Tensors does not require grad"),
+        (
+            FactSource(
+                "torch/csrc/autograd/python_engine.cpp", "One of the differentiated Tensors does not require grad"
+            ),
+        ),
+    ),
+    Message(
+        "leaf-written",
+        re.compile(r"(?<!view of )a leaf Variable that requires grad is being used in an in-place operation"),
+        (
+            FactSource(
+                "torch/csrc/autograd/VariableTypeUtils.h",
+                "a leaf Variable that requires grad is being used in an in-place operation",
+            ),
+        ),
+    ),
+    Message(
+        "view-of-leaf-written",
+        re.compile(r"a view of a leaf Variable that requires grad is being used in an in-place operation"),
+        (
+            FactSource(
+                "torch/csrc/autograd/VariableTypeUtils.h",
+                "a view of a leaf Variable that requires grad is being used in an in-place operation",
+            ),
+        ),
+    ),
+    Message(
+        "freed",
+        re.compile("Trying to backward through the graph a second time|after they have already been freed"),
+        (FactSource("torch/csrc/autograd/saved_variable.cpp", "Trying to backward through the graph a second time"),),
+    ),
+    Message(
+        "no-formula",
+        re.compile(r"[Dd]erivative for '.{1,300}' is not implemented"),
+        (FactSource("torch/csrc/autograd/FunctionsManual.cpp", "derivative for '"),),
+    ),
+    Message(
+        "no-derivative",
+        re.compile(r"[Dd]erivative for .{1,300} is not implemented"),
+        (FactSource("torch/csrc/autograd/functions/basic_ops.h", "derivative for "),),
+    ),
+    Message(
+        "nothing-recorded",
+        re.compile(r"does not require grad and does not have a grad_fn"),
+        (FactSource("torch/csrc/autograd/python_engine.cpp", "does not require grad and does not have a grad_fn"),),
+    ),
+    Message(
+        "backward-from-many",
+        re.compile(r"grad can be implicitly created only for scalar outputs"),
+        (FactSource("torch/autograd/__init__.py", "grad can be implicitly created only for scalar outputs"),),
+    ),
+    Message(
+        "saved-then-written",
+        re.compile(r"has been modified by an inplace operation"),
+        (FactSource("torch/csrc/autograd/saved_variable.cpp", "has been modified by an inplace operation"),),
+    ),
+    Message(
+        "inference-tensor",
+        re.compile(r"Inference tensors cannot be saved for backward|Inplace update to inference tensor outside"),
+        (
+            FactSource("torch/csrc/autograd/saved_variable.cpp", "Inference tensors cannot be saved for backward"),
+            FactSource("c10/core/TensorImpl.h", "Inplace update to inference tensor outside"),
+        ),
+    ),
+    Message(
+        "vmap-needs-value",
+        re.compile(
+            r"vmap: It looks like you're (?:calling \.item\(\)|attempting to use a Tensor in some)|vmap: We do"
+            r" not support batching operators that can output dynamic shape"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/functorch/BatchRulesDynamic.cpp",
+                "We do not support batching operators that can output dynamic shape",
+            ),
+        ),
+    ),
+    Message(
+        "no-batching-rule",
+        re.compile(
+            r"[Bb]atching rule not implemented|vmap: .{0,300} not supported|fallback path .{0,300} doesn't work on"
+        ),
+        (FactSource("aten/src/ATen/functorch/BatchedFallback.cpp", "atching rule not implemented"),),
+    ),
+    Message(
+        "no-storage",
+        re.compile(r"Cannot access data pointer of Tensor that doesn't have storage"),
+        (FactSource("c10/core/TensorImpl.cpp", "Cannot access data pointer of Tensor that doesn't have storage"),),
+    ),
+    Message(
+        "meta-without-values",
+        re.compile(r"Cannot copy out of meta tensor"),
+        (FactSource("aten/src/ATen/native/Copy.cpp", "Cannot copy out of meta tensor"),),
+    ),
+    Message(
+        "fake-without-values",
+        re.compile(r"DataDependentOutputException|DynamicOutputShapeException"),
+        (
+            FactSource("torch/_subclasses/fake_tensor.py", "DataDependentOutputException"),
+            FactSource("torch/_subclasses/fake_tensor.py", "DynamicOutputShapeException"),
+        ),
+    ),
+    Message(
+        "fake-beside-real",
+        re.compile(r"Please convert all Tensors to FakeTensors first"),
+        (FactSource("torch/_subclasses/fake_tensor.py", "Please convert all Tensors to FakeTensors first"),),
+    ),
+    Message(
+        "no-code-for-floating",
+        re.compile(_NO_CODE + r"'(?:Float|Double)'"),
+        (FactSource("aten/src/ATen/Dispatch.h", "not implemented for '"),),
+    ),
+    Message(
+        "no-code-for-complex",
+        re.compile(_NO_CODE + r"'Complex\w+'"),
+        (FactSource("aten/src/ATen/Dispatch.h", "not implemented for '"),),
+    ),
+    Message(
+        "no-code-for-integers",
+        re.compile(rf"{_NO_CODE}'{_OF_INTEGERS}'"),
+        (FactSource("aten/src/ATen/Dispatch.h", "not implemented for '"),),
+    ),
+    Message(
+        "no-code",
+        re.compile(_NO_CODE + r"'\w+'"),
+        (FactSource("aten/src/ATen/Dispatch.h", "not implemented for '"),),
+    ),
+    Message(
+        "out-not-differentiable",
+        re.compile(r"functions with out=\.\.\. arguments don't support automatic differentiation"),
+        (FactSource("torch/csrc/autograd/VariableTypeUtils.h", "arguments don't support automatic differentiation"),),
+    ),
+    Message(
+        "built-without-cuda",
+        re.compile(r"Torch not compiled with CUDA enabled|PyTorch is not linked with support for cuda devices"),
+        (
+            FactSource("torch/cuda/__init__.py", "Torch not compiled with CUDA enabled"),
+            FactSource("c10/core/impl/DeviceGuardImplInterface.h", "PyTorch is not linked with support for "),
+        ),
+    ),
+    Message(
+        "no-driver",
+        re.compile(r"Found no NVIDIA driver on your system|CUDA driver version is insufficient for CUDA runtime"),
+        (FactSource("c10/cuda/CUDAFunctions.cpp", "Found no NVIDIA driver on your system"),),
+    ),
+    Message(
+        "cuda-not-loaded",
+        re.compile(r"without ATen_cuda library|torch\.cuda\.\w+ requires CUDA support"),
+        (FactSource("aten/src/ATen/detail/CUDAHooksInterface.h", "without ATen_cuda library"),),
+    ),
+    Message(
+        "broadcast",
+        re.compile(r"size of tensor a \(\d+\) must match the size of tensor b \(\d+\)"),
+        (FactSource("aten/src/ATen/ExpandUtils.cpp", "must match the size of tensor b"),),
+    ),
+    Message(
+        "output-too-small",
+        re.compile(r"output with shape \[[\d, ]*\] doesn't match the broadcast shape \[[\d, ]*\]"),
+        (FactSource("aten/src/ATen/TensorIterator.cpp", "doesn't match the broadcast shape"),),
+    ),
+    Message(
+        "expanded",
+        re.compile(r"expanded size of the tensor \(-?\d+\) must match the existing size \(\d+\)"),
+        (FactSource("aten/src/ATen/ExpandUtils.cpp", "must match the existing size"),),
+    ),
+    Message(
+        "matrix-by-vector",
+        re.compile(r"size mismatch, got input \(\d+\), mat \(\d+x\d+\), vec \(\d+\)"),
+        (FactSource("aten/src/ATen/native/Blas.cpp", "size mismatch, got input"),),
+    ),
+    Message(
+        "result-not-cast",
+        re.compile(r"result type \w+ can't be cast to the desired output type \w+"),
+        (FactSource("aten/src/ATen/TensorIterator.cpp", "can't be cast to the desired output type"),),
+    ),
+    Message(
+        "index-out-of-bounds",
+        re.compile(r"index -?\d+ is out of bounds for dimension \d+ with size \d+"),
+        (FactSource("aten/src/ATen/native/cpu/IndexKernelUtils.h", "is out of bounds for dimension"),),
+    ),
+    Message(
+        "inferred-size",
+        re.compile(r"shape '\[(?:\d+, )*-1(?:, \d+)*\]' is invalid for input of size \d+"),
+        (FactSource("aten/src/ATen/InferSize.h", "is invalid for input of size"),),
+    ),
+    Message(
+        "size-of-view",
+        re.compile(r"shape '\[[-\d, ]*\]' is invalid for input of size \d+"),
+        (FactSource("aten/src/ATen/InferSize.h", "is invalid for input of size"),),
+    ),
+    Message(
+        "dimension-out-of-range",
+        re.compile(r"Dimension out of range \(expected to be in range of"),
+        (FactSource("c10/core/WrapDimMinimal.cpp", "Dimension out of range (expected to be in range of"),),
+    ),
+    Message(
+        "matrix-shapes",
+        re.compile(r"mat1 and mat2 shapes cannot be multiplied"),
+        (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "mat1 and mat2 shapes cannot be multiplied"),),
+    ),
+    Message(
+        "transposed-channels",
+        re.compile(r"transposed=1, .{1,300}expected input\[[\d, ]{1,300}\] to have \d+ channels, but got \d+ channels"),
+        (FactSource("aten/src/ATen/native/Convolution.cpp", "channels, but got"),),
+    ),
+    Message(
+        "channels",
+        re.compile(r"expected input\[[\d, ]{1,300}\] to have \d+ channels, but got \d+ channels"),
+        (FactSource("aten/src/ATen/native/Convolution.cpp", "channels, but got"),),
+    ),
+    Message(
+        "indices-dtype",
+        re.compile(r"Expected tensor for argument #1 'indices' to have one of the following scalar types"),
+        (FactSource("aten/src/ATen/TensorUtils.cpp", " to have one of the following "),),
+    ),
+    Message(
+        "index-out-of-range",
+        re.compile(r"index out of range in self"),
+        (FactSource("aten/src/ATen/native/TensorAdvancedIndexing.cpp", "index out of range in self"),),
+    ),
+    Message(
+        "target-out-of-bounds",
+        re.compile(r"Target -?\d+ is out of bounds"),
+        (FactSource("aten/src/ATen/native/LossNLL.cpp", " is out of bounds"),),
+    ),
+    Message(
+        "target-dtype",
+        re.compile(r"expected target dtype to be Long or Byte"),
+        (FactSource("aten/src/ATen/native/LossNLL.cpp", "expected target dtype to be Long or Byte", since="2.13"),),
+    ),
+    Message(
+        "long-expected",
+        re.compile(r"expected scalar type Long but found"),
+        (FactSource("aten/src/ATen/templates/TensorMethods.cpp", "expected scalar type "),),
+    ),
+    Message(
+        "batch-sizes",
+        re.compile(r"Expected input batch_size \(\d+\) to match target batch_size"),
+        (FactSource("aten/src/ATen/native/LossNLL.cpp", "to match target batch_size"),),
+    ),
+    Message(
+        "dtypes-differ",
+        re.compile(
+            r"mat1 and mat2 must have the same dtype|expected m1 and m2 to have the same dtype|Input type"
+            r" \((torch\.(?:cuda\.)?)(\w+Tensor)\) and (?:weight|bias) type \(\1(?!\2)\w+Tensor\)|Input type"
+            r" \(([a-z]\w+)\) and (?:weight|bias) type \((?!\3\))[a-z]\w+\)|Found dtype \w+ but expected \w+"
+        ),
+        (
+            FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "expected m1 and m2 to have the same dtype"),
+            FactSource("aten/src/ATen/native/Convolution.cpp", "Input type ("),
+        ),
+    ),
+    Message(
+        "scalar-types-differ",
+        re.compile(r"expected scalar type (?:Float|Double|Half|BFloat16) but found (?:Float|Double|Half|BFloat16)"),
+        (FactSource("aten/src/ATen/templates/TensorMethods.cpp", "expected scalar type "),),
+    ),
+    Message(
+        "numpy-given",
+        re.compile(r"must be Tensor, not numpy\.ndarray"),
+        (FactSource("torch/csrc/utils/python_arg_parser.cpp", " must be "),),
+    ),
+    Message(
+        "batch-norm-of-one",
+        re.compile(r"Expected more than 1 value per channel when training"),
+        (FactSource("torch/nn/functional.py", "Expected more than 1 value per channel when training"),),
+    ),
+    Message(
+        "stacked-shapes",
+        re.compile(r"stack expects each tensor to be equal size"),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "stack expects each tensor to be equal size"),),
+    ),
+    Message(
+        "devices-differ",
+        re.compile(
+            r"found at least two devices|is not on the expected device|Input type \(torch\.cuda\.\w+\) and"
+            r" (?:weight|bias) type \(torch\.[A-Z]\w+\)|Input type \(torch\.[A-Z]\w+\) and (?:weight|bias) type"
+            r" \(torch\.cuda\.\w+\)"
+        ),
+        (FactSource("aten/src/ATen/TensorIterator.cpp", "found at least two devices"),),
+    ),
+    Message(
+        "device-assert",
+        re.compile(r"CUDA error: device-side assert triggered"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-memory",
+        re.compile(r"CUDA out of memory"),
+        (FactSource("c10/cuda/CUDACachingAllocator.cpp", "CUDA out of memory"),),
+    ),
+    Message(
+        "state-dict",
+        re.compile(
+            r"Error\(s\) in loading state_dict for \w+:\s{1,20}(?:Missing key|Unexpected key|size mismatch for)"
+        ),
+        (FactSource("torch/nn/modules/module.py", "Error(s) in loading state_dict for"),),
+    ),
+    Message(
+        "mean-of-integers",
+        re.compile(r"mean\(\): could not infer output dtype"),
+        (FactSource("aten/src/ATen/native/ReduceOps.cpp", "mean(): could not infer output dtype"),),
+    ),
+    Message(
+        "grad-of-integers",
+        re.compile(r"Only Tensors of floating point and complex dtype can require gradients"),
+        (
+            FactSource(
+                "torch/csrc/autograd/variable.h",
+                "Only Tensors of floating point and complex dtype can require gradients",
+            ),
+        ),
+    ),
+    Message(
+        "not-one-number",
+        re.compile(r"with \d+ elements cannot be converted to Scalar"),
+        (FactSource("aten/src/ATen/native/Scalar.cpp", "elements cannot be converted to Scalar"),),
+    ),
+    Message(
+        "truth-of-many",
+        re.compile(r"Boolean value of Tensor with more than one value is ambiguous"),
+        (
+            FactSource(
+                "aten/src/ATen/native/prim_native_functions.cpp",
+                "Boolean value of Tensor with more than one value is ambiguous",
+            ),
+        ),
+    ),
+    Message(
+        "no-parameters",
+        re.compile(r"optimizer got an empty parameter list"),
+        (FactSource("torch/optim/optimizer.py", "optimizer got an empty parameter list"),),
+    ),
+    Message(
+        "recomputed-otherwise",
+        re.compile(r"Recomputed values for the following tensors have different metadata"),
+        (
+            FactSource(
+                "torch/utils/checkpoint.py", "Recomputed values for the following tensors have different metadata"
+            ),
+        ),
+    ),
+    Message(
+        "saved-another-number",
+        re.compile(
+            r"A different number of tensors was saved during the original forward|trying to save more tensors"
+            r" during recomputation than during the original forward"
+        ),
+        (
+            FactSource(
+                "torch/utils/checkpoint.py", "A different number of tensors was saved during the original forward"
+            ),
+        ),
+    ),
+    Message(
+        "static-graph",
+        re.compile(r"your training graph has changed in this iteration.{1,300}static_graph set to True"),
+        (FactSource("torch/csrc/distributed/c10d/reducer.cpp", "static_graph set to True"),),
+    ),
+    Message(
+        "unused-with-search",
+        re.compile(r"that were not used in producing loss\. Since `find_unused_parameters=True` is enabled"),
+        (FactSource("torch/csrc/distributed/c10d/reducer.cpp", "that were not used in producing loss"),),
+    ),
+    Message(
+        "unused-parameters",
+        re.compile(r"Expected to have finished reduction in the prior iteration"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/reducer.cpp", "Expected to have finished reduction in the prior iteration"
+            ),
+        ),
+    ),
+    Message("killed", _KILLED, ()),
+    Message("signal-to-itself", re.compile(r"^SIGKILL: in \S+\(\)"), ()),
+    Message("sigkill", re.compile(r"^SIGKILL: "), ()),
+    Message(
+        "pre-hook-without-dict",
+        re.compile(r"SIGSEGV: (torch::autograd::)?PyFunctionTensorPreHook::PyFunctionTensorPreHook"),
+        (FactSource("torch/csrc/autograd/python_hook.h", "PyFunctionTensorPreHook"),),
+    ),
+)
