@@ -26,8 +26,12 @@ class Report:
 
 def every_fact() -> Iterator[tuple[str, FactSource]]:
     """Each place where a fact stands, with the fact's name."""
+    from ptexplore.facts.compared import COMPARED, DTYPES_IN
     from ptexplore.facts.messages import MESSAGES
 
+    yield from (("scalar types", source) for source in DTYPES_IN)
+    for number, compared in enumerate(COMPARED):
+        yield f"compared {number} ({compared.reader})", compared.source
     for message in MESSAGES:
         yield from ((f"message {message.cause}", source) for source in message.sources)
 
