@@ -48,8 +48,12 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torc
 UNKNOWN = "(it cannot be read)"
 
 
-# Attributes that torch sets on functions of yours, which stay as an evaluation leaves them.
+# Attributes that torch sets on functions and tensors of yours, which stay as an evaluation leaves them.
 CACHES = {
+    **dict.fromkeys(
+        ("_sizes_capsule", "_strides_capsule", "_sym_sizes_capsule", "_sym_strides_capsule"),
+        "torch/csrc/PyInterpreter.cpp keeps there what a tensor's class says of its sizes or strides",
+    ),
     "__dynamo_disable": "torch/_compile.py keeps there what Dynamo makes of a function of yours, once",
     "_torchdynamo_": "Dynamo's marks on a function that it was given",
 }

@@ -408,3 +408,10 @@ def test_what_the_expression_leaves_on_and_torch_cannot_take_back_is_run_once(cl
     expression = "(torch.autograd.forward_ad.enter_dual_level(), torch.add(a, 1))[1]"
     captured = cli("trace", expression, "--json").data["captured"]
     assert "left on (a transform or a level of forward-mode differentiation)" in captured["first"]["why"]
+
+
+def test_what_torch_keeps_on_a_tensor_of_its_sizes_is_no_change(command: InProcess) -> None:
+    """A nested tensor's class says its sizes in Python; C++ keeps them on the tensor when they are first asked for."""
+    setup = "n = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)"
+    result = command("trace", "n.size(0)", "--no-native", "--setup", setup, "--json")
+    assert result.data["captured"]["put_back"] == []
