@@ -107,6 +107,7 @@ class _Step:
     key: str = ""  # of a dispatch key its name
     op: str = ""  # of an operator its name
     unsaid: KeyNotKnown | None = None  # why no key, or no further one, is named
+    unsaid_inside: tuple[str, KeyNotKnown] | None = None  # while it is closed: the call whose keys end openly, and why
     only_asks: bool = False  # an operator that another one asked for a number: it has no row where nothing was counted
     is_choice: bool = False  # it decides what computes: shown however little it cost
     is_unseen: bool = False  # a call of Python's whose function no recorder saw: what it did itself was not counted
@@ -189,6 +190,9 @@ def _unsaid(steps: Iterable[_Step]) -> Iterator[str]:
             around.append((row.level, step.op))
         if step.unsaid is not None and around and (step.op or not step.leads_to_key):
             operators.setdefault(step.unsaid, {}).setdefault(around[-1][1])
+        elif step.unsaid_inside is not None and not (step.is_open and step.inner):
+            name, why = step.unsaid_inside
+            operators.setdefault(why, {}).setdefault(name)
     for why, names in itertools.islice(operators.items(), REASONS):
         first = ", ".join(itertools.islice(names, REASONS))
         yield f"{first}{', …' if len(names) > REASONS else ''}: {sentence(why)}"
@@ -841,6 +845,7 @@ class _Steps:
             if name.partition("::")[2].partition(".")[0] != python.rpartition(".")[2]:
                 kind = says.CallsOperatorNextUnknown if self._ends_unknown(call) else says.CallsOperator
                 told = (kind(operator=name, keys=keys_of(call)),)
+            made.unsaid_inside = _ends_openly(call)
         made.opened = made.row.details
         made.row = replace(made.row, details=(*made.row.details, *told))
 
@@ -854,6 +859,7 @@ class _Steps:
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
         made.op, made.opened, made.unsaid = hop.op or hop.name, kind, unsaid
+        made.unsaid_inside = _ends_openly(hop)
         schema = hop.operator.schema if hop.operator is not None else ""
         made.only_asks = (
             not self.whole and around.op is not None and only_asks(schema) and self.inside[hop.id].call is None
@@ -1127,6 +1133,12 @@ def keys_of(call: Hop) -> tuple[str, ...]:
     keys = list(dict.fromkeys(key.key or key.name for key in parts if key.kind == "key"))
     is_open = any(unknown_key(part) is not None for part in parts)
     return (*keys, says.UNKNOWN_KEY) if keys and is_open else tuple(keys)
+
+
+def _ends_openly(call: Hop) -> tuple[str, KeyNotKnown] | None:
+    """The name of a call whose keys are told and end openly, with why that is so; None of any other."""
+    why = next(filter(None, (unknown_key(part) for part in (call, *of_call(call)))), None)
+    return (call.op or call.name, why) if why is not None and keys_of(call) else None
 
 
 def _is_body_alone(kernel: Hop) -> bool:

@@ -585,6 +585,19 @@ def test_keys_after_which_more_are_not_known_end_openly() -> None:
     assert keys_of(replace(cut, children=())) == ()
 
 
+def test_of_keys_that_end_openly_in_a_closed_row_the_reason_is_told() -> None:
+    """Whether the row is the call's own, or the binding's that names the call."""
+    whole = an_operator(2)
+    kernel = replace(whole.children[0].children[0], why=(OPEN,))
+    call = replace(whole, children=(replace(whole.children[0], children=(kernel,)),))
+    binding = Hop(1, "binding", "f", "observed", ref(1), children=(call,), binding=BindingRef("torch.f"))
+    dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]
+    for told in (binding, call):
+        page = view(a_trail(told, *dear), Options(view="path"))
+        assert any(row.what.endswith("AutogradCPU → ?") for row in page.table)
+        assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
+
+
 def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
     call = Hop(2, "op", "aten::matmul", "observed", ref(2), op="aten::matmul")
     binding = Hop(1, "binding", "THPVariable_matmul", "observed", ref(1), children=(call,),
