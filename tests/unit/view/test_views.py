@@ -593,7 +593,7 @@ def test_of_keys_that_end_openly_in_a_closed_row_the_reason_is_told() -> None:
     binding = Hop(1, "binding", "f", "observed", ref(1), children=(call,), binding=BindingRef("torch.f"))
     dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]
     for told in (binding, call):
-        page = view(a_trail(told, *dear), Options(view="path"))
+        page = view(a_trail(replace(told, instructions=5000), *dear), Options(view="path"))
         assert any(row.what.endswith("AutogradCPU → ?") for row in page.table)
         assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
 
