@@ -15,6 +15,7 @@ from itertools import groupby, takewhile
 
 from msgspec import structs
 
+from ptexplore.facts.kernels_of_keys import REFUSES, When, kernel_does
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
@@ -70,22 +71,6 @@ _ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a file's copy, compiled for that alone
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
-# What the kernel of a key does: by what the table says of its entry, and by the key.
-_ENTRIES: dict[str, Detail] = {
-    "math kernel": says.OneForAllKeys(),
-    "default backend kernel": says.OneForAnyBackend(),
-    "backend fallback": says.OneForAllOperators(),
-}
-_KEYS: dict[str, Detail] = {
-    "ADInplaceOrView": says.TracksViews(),
-    "FuncTorchBatched": says.BatchingRule(),
-    "FuncTorchDynamicLayerFrontMode": says.ToTransform(),
-    "FuncTorchDynamicLayerBackMode": says.LeavesTransform(),
-    "Functionalize": says.Functionalizes(),
-    "Python": says.WrittenInPython(),
-    "BackendSelect": says.BackendByOptions(),  # of an operator that takes tensors, by these too
-}
-_REFUSES = "at::functorch::unsupported"  # kernels that only raise (functorch/BatchRulesDynamic.cpp)
 
 Details = tuple[Detail, ...]
 
@@ -930,24 +915,14 @@ class _Steps:
 
         A kernel of autograd is told of by what it recorded, where that is known.
         """
-        name = hop.key or hop.name
-        told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
-        if name == "BackendSelect" and _takes_tensors(around.op):
-            told = says.BackendByBoth()
-        calls_others = any(outermost_operators(hop.children))
-        if dispatch.entry == "math kernel" and calls_others:
-            told = says.CallsOthers()
-        if name == "FuncTorchDynamicLayerFrontMode" and dispatch.entry != "backend fallback":
-            told = says.OwnOfFunctorch() if calls_others else None  # of linear, dropout
-        if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
-            told = says.NoBatchingRule()
-        if name == "FuncTorchBatched" and dispatch.entry == "batched kernel":  # by FuncTorchBatchedDecomposition
-            told = says.BatchedByParts()
-        if name == "FuncTorchBatched" and kernel is not None and kernel.name.startswith(_REFUSES):
-            told = says.BatchingRefused()
         if dispatch.entry == "autograd kernel" and kernel is not None:
-            told = self._recorded(kernel, around)
-        return told
+            return self._recorded(kernel, around)
+        holds: dict[When, bool] = {
+            "calls others": any(outermost_operators(hop.children)),
+            "takes tensors": _takes_tensors(around.op),
+            "refuses": kernel is not None and kernel.name.startswith(REFUSES),
+        }
+        return kernel_does(hop.key or hop.name, dispatch.entry, frozenset(name for name in holds if holds[name]))
 
     def _recorded(self, kernel: Hop, around: _Around) -> Detail | None:
         """Whether an autograd kernel recorded a node; None where neither is certain."""
