@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from ptexplore.capture.program import flaw_of, portable_program
 from ptexplore.capture.session import (
@@ -25,10 +26,24 @@ from ptexplore.capture.session import (
     unpacked,
 )
 from ptexplore.lazy import uncollected
+from ptexplore.model.observed import reasons_of
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import CallPath, Program
-from ptexplore.model.reasons import Reason
-from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
+from ptexplore.model.reasons import Reason, reason_of
+from ptexplore.model.trace import (
+    TRAIL_FORMAT,
+    Captured,
+    Ending,
+    Hop,
+    HopFacts,
+    HopRow,
+    Observation,
+    ResultInfo,
+    SavedTrail,
+    Session,
+    Trail,
+    TrailFacts,
+)
 from ptexplore.source.permalink import permalink
 from ptexplore.view.words.reasons import worded, worded_ending, worded_finding
 
@@ -52,10 +67,63 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
     facts["findings"] = tuple(map(worded_finding, trail.findings))
     facts["ending"] = worded_ending(trail.ending) if trail.ending is not None else None
+    facts["captured"] = _captured_with(trail.captured, worded)
+    facts["result"] = _result_with(trail.result, worded)
     if trail.program is not None:
-        facts["program"] = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
+        program = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
+        facts["program"] = _program_with(program, worded)
     hops = tuple(rows(trail.hops))
-    return to_json(SavedTrail(**facts, hops=hops, session=portable(session) if session is not None else None))
+    kept = _session_with(portable(session), worded) if session is not None else None
+    return to_json(SavedTrail(**facts, hops=hops, session=kept))
+
+
+def _captured_with(captured: Captured, change: Callable[[Reason], Reason]) -> Captured:
+    """Which passes there are, with each reason changed."""
+    reason, first = captured.reason, captured.first
+    return replace(
+        captured,
+        reason=change(reason) if reason is not None else None,
+        first=replace(first, why=change(first.why)) if first is not None else None,
+    )
+
+
+def _result_with(result: ResultInfo, change: Callable[[Reason], Reason]) -> ResultInfo:
+    """What the expression gave, with each reason changed."""
+    return replace(result, backward=change(result.backward)) if result.backward is not None else result
+
+
+def _program_with(program: Program, change: Callable[[Reason], Reason]) -> Program:
+    """A program with each of its reasons changed."""
+    stepping = program.stepping
+    if stepping is not None and stepping.reason is not None:
+        stepping = structs.replace(stepping, reason=change(stepping.reason))
+    routes = tuple(
+        structs.replace(route, unstepped=change(route.unstepped)) if route.unstepped is not None else route
+        for route in program.routes
+    )
+    return structs.replace(program, stepping=stepping, routes=routes, cuts=tuple(map(change, program.cuts)))
+
+
+def _session_with(session: Session, change: Callable[[Reason], Reason]) -> Session:
+    """A session with each of its reasons changed. What a recorder says has its sentence as its text, too."""
+    observations = tuple(_observation_with(seen, change) for seen in session.observations)
+    return replace(
+        session,
+        captured=_captured_with(session.captured, change),
+        result=_result_with(session.result, change),
+        observations=observations,
+    )
+
+
+def _observation_with(seen: Observation, change: Callable[[Reason], Reason]) -> Observation:
+    keys = reasons_of(seen.kind)
+    held = {key: change(reason_of(seen.data[key])) for key in keys if seen.data.get(key) is not None}
+    if not held:
+        return seen
+    data = {**seen.data, **{key: to_builtins(reason) for key, reason in held.items()}}
+    if "told" in held:
+        data["text"] = held["told"].text
+    return replace(seen, data=data)
 
 
 def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
@@ -100,20 +168,25 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     else:
         document = from_json(text, dict[str, Any], name)
         document = _upgraded(document, name) if written == 1 else document
-        saved = from_document(_with_codes(document, name), SavedTrail, name)
+        document = _with_codes(document, name) if written < 3 else document
+        saved = from_document(_with_told(document, name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
-    facts["findings"] = tuple(replace(f, told=_code_alone(name, f.told), text="") for f in saved.findings)
+    bare = partial(_code_alone, name)
+    facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
+    facts["captured"], facts["result"] = _captured_with(saved.captured, bare), _result_with(saved.result, bare)
     links = _Links(saved.trees)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
-        ending = replace(ending, why=tuple(_code_alone(name, reason) for reason in ending.why))
+        ending = replace(ending, why=tuple(map(bare, ending.why)))
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
-        trail = replace(trail, program=_checked_program(trail.program, links, name))
-    session = replace(saved.session, program=trail.program) if saved.session is not None else None
-    return trail, checked(session, name) if session is not None else None
+        trail = replace(trail, program=_program_with(_checked_program(trail.program, links, name), bare))
+    if saved.session is None:
+        return trail, None
+    session = checked(replace(saved.session, program=trail.program), name)
+    return trail, _session_with(session, bare)
 
 
 class _Links:
@@ -299,14 +372,12 @@ def _row_of_format_1(hop: Mapping[str, Any]) -> dict[str, Any]:
 def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
     """A Trail of format 2, whose reasons are sentences, as one of format 3."""
     try:
-        session, ending = document.get("session"), document.get("ending")
+        ending = document.get("ending")
         return {
             **document,
-            "format": TRAIL_FORMAT,
             "hops": [_row_of_format_2(hop) for hop in document["hops"]],
             "findings": [{**finding, "told": _told_of(finding["text"])} for finding in document["findings"]],
             "ending": {**ending, "why": list(map(_reason_of, ending.get("why", ())))} if ending is not None else None,
-            "session": {**session, "format": TRAIL_FORMAT} if session is not None else None,
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
@@ -340,6 +411,99 @@ def _reason_of(text: str) -> dict[str, Any]:
         return {"code": "said", "sentence": text}
     because = {"code": "said", "sentence": not_known["why"]}
     return {"code": "key-not-known", "because": because, "after": not_known["after"] or ""}
+
+
+# The codes that later stages ask for, by the sentences of format 3, and where format 3 had sentences as arguments.
+_ASKED_FOR = {"the budget was spent": {"code": "budget-spent"}}
+_HAD_SENTENCES = ("kinds-left", "tree-ends", "frames-unordered")
+# How format 3 said what backward began at, behind the tensor in words.
+_BEGAN = {
+    ", its real part, summed": "began-at-real-sum",
+    ", summed": "began-at-sum",
+    ", its real part": "began-at-real",
+    "": "began-at",
+}
+
+
+def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A Trail of format 3, whose recorders speak in sentences, as one of format 4."""
+    try:
+        session, program = document.get("session"), document.get("program")
+        findings = [{**finding, "told": _without_sentences(finding["told"])} for finding in document["findings"]]
+        return {
+            **document,
+            **_captured_of_format_3(document),
+            "format": TRAIL_FORMAT,
+            "findings": findings,
+            "program": _program_of_format_3(program) if program is not None else None,
+            "session": _session_of_format_3(session) if session is not None else None,
+        }
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+
+
+def _said(text: str | None) -> dict[str, Any] | None:
+    return _ASKED_FOR.get(text) or {"code": "said", "sentence": text} if text is not None else None
+
+
+def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a finding of format 3 tells, with reasons in place of the sentences that are its arguments."""
+    made = dict(told)
+    if made.get("code") in _HAD_SENTENCES:
+        made["because"] = _said(made.pop("why"))
+    if made.get("left"):
+        made["left"] = list(map(_without_sentences, made["left"]))
+    if made.get("command"):
+        words = shlex.split(made.pop("command"))
+        script, op = (words[words.index(option) + 1] for option in ("--script", "--native-op"))
+        made["then"] = {"verb": "step-call", "script": script, "op": op}
+    return made
+
+
+def _captured_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a Trail, or a session, of format 3 says of its passes and of its result."""
+    captured, result = record["captured"], record["result"]
+    first, began = captured.get("first"), result.get("backward")
+    return {
+        "captured": {
+            **captured,
+            "reason": _said(captured.get("reason")),
+            "first": {**first, "why": _said(first["why"])} if first is not None else None,
+        },
+        "result": {**result, "backward": _backward_of_format_3(began) if began is not None else None},
+    }
+
+
+def _backward_of_format_3(text: str) -> dict[str, Any]:
+    """What backward ran from: `from Tensor[3] float32 cpu, summed and Tensor[2] float32 cpu and more`."""
+    tensors = text.removeprefix("from ").removesuffix(" and more").split(" and ")
+    starts = []
+    for tensor in tensors:
+        end = next(end for end in _BEGAN if tensor.endswith(end))
+        starts.append({"code": _BEGAN[end], "tensor": tensor.removesuffix(end)})
+    return {"code": "backward-from", "starts": starts, "more": int(text.endswith(" and more"))}
+
+
+def _program_of_format_3(program: Mapping[str, Any]) -> dict[str, Any]:
+    stepping = program.get("stepping")
+    routes = [{**route, "unstepped": _said(route.get("unstepped"))} for route in program["routes"]]
+    return {
+        **program,
+        "routes": routes,
+        "cuts": list(map(_said, program.get("cuts", ()))),
+        "stepping": {**stepping, "reason": _said(stepping.get("reason"))} if stepping is not None else None,
+    }
+
+
+def _session_of_format_3(session: Mapping[str, Any]) -> dict[str, Any]:
+    observations = [{**seen, "data": _data_of_format_3(seen)} for seen in session["observations"]]
+    return {**session, **_captured_of_format_3(session), "format": TRAIL_FORMAT, "observations": observations}
+
+
+def _data_of_format_3(seen: Mapping[str, Any]) -> dict[str, Any]:
+    keys, data = reasons_of(seen["kind"]), seen["data"]
+    said = {key: _said(data.get("text" if key == "told" else key)) for key in keys}
+    return {**data, **{key: told for key, told in said.items() if told is not None}} if keys else data
 
 
 def _place(place: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,9 @@ import pytest
 from msgspec import Struct
 
 from ptexplore.model import reasons
+from ptexplore.model.actions import Action, StepCall
 from ptexplore.model.reasons import Reason
+from ptexplore.view.words.actions import AS_COMMANDS
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import filled, names
 
@@ -27,6 +29,12 @@ def test_each_code_has_a_template_that_speaks_of_all_its_arguments() -> None:
         if kind is not Reason:
             assert names(ENGLISH[kind]) == set(kind.__struct_fields__) - {"text"}, kind
     assert len(ENGLISH) == len(CODES) - 1
+
+
+def test_each_verb_is_spelled_with_all_its_arguments() -> None:
+    assert {kind: names(text) for kind, text in AS_COMMANDS.items()} == {
+        kind: set(kind.__struct_fields__) for kind in Action.__subclasses__()
+    }
 
 
 def test_no_two_codes_say_the_same() -> None:
@@ -64,11 +72,12 @@ def test_a_reason_stands_in_the_one_that_follows_from_it() -> None:
 
 @pytest.mark.words
 def test_what_was_stepped_is_one_sentence() -> None:
-    left = (reasons.KindsLeft(2, "called once"), reasons.KindsLeft(1, "too long"))
-    told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, "ptexplore trace …", "ones")
+    left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
+    told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepCall("a b.py", "ones"), "ones")
     assert sentence(told) == (
         "1 of 4 kinds of operator calls and nodes were stepped, one call of each, 6,243 instructions; of 2 others none:"
-        " called once; of 1 others none: too long; ptexplore trace … steps the first call of ones"
+        " it was called once, and a first call is not stepped; of 1 others none: its fork did not end in time; "
+        "ptexplore trace --script 'a b.py' --native-op ones steps the first call of ones"
     )
     assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
 

@@ -1,0 +1,57 @@
+"""How an action is spelled: as what is typed on a command line, or in Python."""
+
+from __future__ import annotations
+
+import shlex
+
+from ptexplore.model import actions as to
+from ptexplore.model.actions import Action
+from ptexplore.view.words.templates import Catalogue, filled
+
+AS_COMMANDS: Catalogue = {
+    to.GiveLonger: "--timeout S gives it longer",
+    to.ShowOutput: "PTEXPLORE_DEBUG=1 shows what it printed",
+    to.TraceExpression: 'ptexplore trace "torch.add(a, b)"',
+    to.TraceScript: "ptexplore trace --script FILE",
+    to.GiveStatements: "put statements into --setup, or a whole program into --script FILE",
+    to.BindName: '--var NAME="torch.randn(3, 4)" binds a name',
+    to.BindValue: '--var a="torch.randn(3, 4)"',
+    to.Prepare: '--setup "m = nn.LSTM(3, 4)"',
+    to.EnterContext: '--with "torch.inference_mode()"',
+    to.LookUpOperator: "ptexplore op NAME knows torch's operators",
+    to.UseNearName: "did you mean {names: or }?",
+    to.ComputeFromInputs: (
+        "a result computed from a floating-point input's values: no comparison, index, detach() or torch.no_grad()"
+    ),
+    to.UseSmallerTensors: "trace it with smaller tensors",
+    to.RunAlone: "run it in Python alone to see whether it raises there too",
+    to.RunAloneOrOtherwise: (
+        "run it in Python alone to see whether it raises there too; --var and --setup give it other values"
+    ),
+    to.RunAloneToEnd: (
+        "run it in Python alone to see whether it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
+    ),
+    to.ImportFaster: "is the disk that holds it slow?",
+    to.Diagnose: "ptexplore doctor",
+    to.InstallTorch: "{python} -m pip install torch",
+    to.CheckSearchPath: "look at PYTHONPATH",
+    to.StepCall: "ptexplore trace --script {script} --native-op {op}",
+}
+# Those that are spelled otherwise in a call of `ptexplore.trace`.
+IN_PYTHON: Catalogue = {
+    to.GiveLonger: "timeout=S gives it longer",
+    to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
+    to.TraceScript: 'ptexplore.trace(script="FILE")',
+    to.GiveStatements: "put statements into setup=, or a whole program into script=",
+    to.BindName: 'variables={{"NAME": "torch.randn(3, 4)"}} binds a name',
+}
+
+
+def spelled(action: Action) -> str:
+    """An action as it is typed on a command line."""
+    quoted = action
+    if isinstance(action, to.InstallTorch):
+        quoted = to.InstallTorch(shlex.quote(action.python))
+    if isinstance(action, to.StepCall):
+        quoted = to.StepCall(shlex.quote(action.script), shlex.quote(action.op))
+    return filled(AS_COMMANDS[type(action)], quoted, str)
