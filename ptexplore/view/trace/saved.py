@@ -11,7 +11,7 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
-from msgspec import structs, to_builtins
+from msgspec import structs
 
 from ptexplore.capture.program import flaw_of, portable_program
 from ptexplore.capture.session import (
@@ -29,16 +29,13 @@ from ptexplore.lazy import uncollected
 from ptexplore.model.observed import reasons_of
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import CallPath, Program
-from ptexplore.model.reasons import Reason, reason_of
+from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import (
     TRAIL_FORMAT,
-    Captured,
     Ending,
     Hop,
     HopFacts,
     HopRow,
-    Observation,
-    ResultInfo,
     SavedTrail,
     Session,
     Trail,
@@ -46,6 +43,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.source.permalink import permalink
 from ptexplore.view.words.reasons import worded, worded_ending, worded_finding
+from ptexplore.view.words.records import captured_with, program_with, result_with, session_with
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
@@ -67,63 +65,14 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
     facts["findings"] = tuple(map(worded_finding, trail.findings))
     facts["ending"] = worded_ending(trail.ending) if trail.ending is not None else None
-    facts["captured"] = _captured_with(trail.captured, worded)
-    facts["result"] = _result_with(trail.result, worded)
+    facts["captured"] = captured_with(trail.captured, worded)
+    facts["result"] = result_with(trail.result, worded)
     if trail.program is not None:
         program = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
-        facts["program"] = _program_with(program, worded)
+        facts["program"] = program_with(program, worded)
     hops = tuple(rows(trail.hops))
-    kept = _session_with(portable(session), worded) if session is not None else None
+    kept = session_with(portable(session), worded) if session is not None else None
     return to_json(SavedTrail(**facts, hops=hops, session=kept))
-
-
-def _captured_with(captured: Captured, change: Callable[[Reason], Reason]) -> Captured:
-    """Which passes there are, with each reason changed."""
-    reason, first = captured.reason, captured.first
-    return replace(
-        captured,
-        reason=change(reason) if reason is not None else None,
-        first=replace(first, why=change(first.why)) if first is not None else None,
-    )
-
-
-def _result_with(result: ResultInfo, change: Callable[[Reason], Reason]) -> ResultInfo:
-    """What the expression gave, with each reason changed."""
-    return replace(result, backward=change(result.backward)) if result.backward is not None else result
-
-
-def _program_with(program: Program, change: Callable[[Reason], Reason]) -> Program:
-    """A program with each of its reasons changed."""
-    stepping = program.stepping
-    if stepping is not None and stepping.reason is not None:
-        stepping = structs.replace(stepping, reason=change(stepping.reason))
-    routes = tuple(
-        structs.replace(route, unstepped=change(route.unstepped)) if route.unstepped is not None else route
-        for route in program.routes
-    )
-    return structs.replace(program, stepping=stepping, routes=routes, cuts=tuple(map(change, program.cuts)))
-
-
-def _session_with(session: Session, change: Callable[[Reason], Reason]) -> Session:
-    """A session with each of its reasons changed. What a recorder says has its sentence as its text, too."""
-    observations = tuple(_observation_with(seen, change) for seen in session.observations)
-    return replace(
-        session,
-        captured=_captured_with(session.captured, change),
-        result=_result_with(session.result, change),
-        observations=observations,
-    )
-
-
-def _observation_with(seen: Observation, change: Callable[[Reason], Reason]) -> Observation:
-    keys = reasons_of(seen.kind)
-    held = {key: change(reason_of(seen.data[key])) for key in keys if seen.data.get(key) is not None}
-    if not held:
-        return seen
-    data = {**seen.data, **{key: to_builtins(reason) for key, reason in held.items()}}
-    if "told" in held:
-        data["text"] = held["told"].text
-    return replace(seen, data=data)
 
 
 def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
@@ -175,18 +124,18 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
     bare = partial(_code_alone, name)
     facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
-    facts["captured"], facts["result"] = _captured_with(saved.captured, bare), _result_with(saved.result, bare)
+    facts["captured"], facts["result"] = captured_with(saved.captured, bare), result_with(saved.result, bare)
     links = _Links(saved.trees)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
         ending = replace(ending, why=tuple(map(bare, ending.why)))
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
-        trail = replace(trail, program=_program_with(_checked_program(trail.program, links, name), bare))
+        trail = replace(trail, program=program_with(_checked_program(trail.program, links, name), bare))
     if saved.session is None:
         return trail, None
     session = checked(replace(saved.session, program=trail.program), name)
-    return trail, _session_with(session, bare)
+    return trail, session_with(session, bare)
 
 
 class _Links:
