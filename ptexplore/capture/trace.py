@@ -338,7 +338,7 @@ class _Heard:
     def _ended_by_time(self, recorder: str, ended: dict[str, Any]) -> None:
         """Say of a run that was ended how long it had; what it called is known, and no later pass ran."""
         self.late = False  # the probe said that the time was over
-        ended["message"] = f"the {self.request.timeout:g} s of all runs were over; --timeout S gives it longer"
+        ended["over"] = to_builtins(why.AllRunsOver(self.request.timeout, GiveLonger()))
         if recorder != PROGRAM:
             self.no_native = why.TimeWasOver(tuple(MISSING.values()) if recorder != "once" else ())
 

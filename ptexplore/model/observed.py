@@ -437,6 +437,7 @@ class RaisedError(Recorded, frozen=True):
     unused: UnusedInput | None = None  # where autograd has no gradient for a tensor, because it is not in the graph
     before: tuple[ErrorBefore, ...] = ()  # the errors that led to it, the nearest first
     getter: FailedGetter | None = None  # where an attribute was not found because its getter raised
+    over: AnyReason | None = None  # of a run whose time was over: that
 
 
 class ThrownError(Recorded, frozen=True):

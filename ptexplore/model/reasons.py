@@ -2259,6 +2259,13 @@ class NoCatalogueGiven(Reason, frozen=True):
     """The probe gave no catalogue."""
 
 
+class AllRunsOver(Reason, frozen=True):
+    """The time that all runs share was over."""
+
+    seconds: float
+    then: AnyAction
+
+
 # --- errors ---
 
 

@@ -59,7 +59,7 @@ class BoundName:
 
     name: str  # as the expression has it
     description: str  # `Tensor[3, 3] float32 cpu`
-    how: str = ""  # `seeded`, `--var` or `--setup`
+    how: str = ""  # `seeded`, `variable` or `setup`; of a survey `OpInfo`
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,6 +496,7 @@ class Ending:
     how: str = ""  # how `function` raised it, where torch keeps no line with it: `by PyErr_SetString`
     freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
     before: tuple[EarlierError, ...] = ()  # the errors that led to it, the nearest first
+    over: AnyReason | None = None  # of a run whose time was over: that
 
 
 @dataclass(frozen=True, slots=True)

@@ -443,7 +443,7 @@ class Namespace:
         given = {name for name, _, _ in variables}
         for name in dict.fromkeys(name for names, _ in needs for name in names):
             if name not in given and name in self.values and before.get(name, self) is not self.values[name]:
-                self._bind(name, self.values[name], "--setup")
+                self._bind(name, self.values[name], "setup")
         for names, called in needs:
             self._seeded(names, called, given)
         for name, _, text in variables:
@@ -531,7 +531,7 @@ class Namespace:
             value = eval(code_of(text, variable(name), f"<--var {name}>"), self.values)
         except BaseException as error:
             raise Refused("variable", raised(variable(name), error)) from error
-        self._bind(name, value, "--var")
+        self._bind(name, value, "variable")
 
     def _bind(self, name: str, value: Any, how: str) -> None:
         self.values[name] = value
@@ -543,7 +543,7 @@ class Namespace:
             name = entry["name"]
             value: Any = self.values.get(name)
             is_tensor = issubclass(type(value), torch.Tensor)
-            if entry["how"] == "--setup" or not is_tensor or not (value.is_floating_point() or value.is_complex()):
+            if entry["how"] == "setup" or not is_tensor or not (value.is_floating_point() or value.is_complex()):
                 continue
             value = value if value.requires_grad else value.detach().requires_grad_()
             entry["description"] = describe(value)

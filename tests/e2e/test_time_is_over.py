@@ -52,8 +52,9 @@ def ended(result: Result) -> dict[str, Any]:
     assert result.code == 1, result
     trace: dict[str, Any] = json.loads(result.out)
     ending = trace["ending"]
-    assert (ending["exception"], ending["by"]) == ("--timeout", "timeout")
-    assert ending["message"].startswith(f"the {SECONDS} s of all runs were over")
+    assert (ending["exception"], ending["by"]) == ("timeout", "timeout")
+    assert ending["over"]["code"] == "all-runs-over"
+    assert ending["over"]["seconds"] == float(SECONDS)
     return trace
 
 

@@ -177,7 +177,7 @@ def test_names_random_numbers_and_inputs_are_the_same_each_time() -> None:
     second = [names.values[name].tolist() for name in ("a", "v", "w")] + [torch.rand(1).item(), random.random()]
     assert first == second
     assert (names.values["n"], "new" in names.values) == (0, False)
-    assert [entry["how"] for entry in names.bound] == ["seeded", "--var"]
+    assert [entry["how"] for entry in names.bound] == ["seeded", "variable"]
 
 
 def test_setup_is_run_again_only_where_it_does_nothing_to_the_process() -> None:

@@ -24,6 +24,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
+from ptexplore.view.words.reasons import sentence
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 STAGES = {
@@ -33,12 +34,12 @@ STAGES = {
     "block": "what was recorded",
 }
 # By what ended the run: how it did, and what is said where it did.
-ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}", "timeout": "was ended by {}"}
+ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}", "timeout": "was ended by --timeout"}
 LEFT_HERE = {
     "error": "{} left it here",
     "signal": "{} killed the process in it",
     "exit": "{} ended the process in it",
-    "timeout": "{} ended it in here",
+    "timeout": "--timeout ended it in here",
 }
 ENDED_BEFORE = "what C++ called before, and had ended, was not seen"
 CPP = 4  # functions of C++ that are shown where a signal came
@@ -50,6 +51,11 @@ RAISED_INSIDE = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
 CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
+
+
+def message_of(ending: Ending) -> str:
+    """An error's own words; of a run whose time was over, what is said of that."""
+    return sentence(ending.over) if ending.over is not None else ending.message
 
 
 def first_words(message: str) -> str:
@@ -74,7 +80,8 @@ def hints(message: str) -> tuple[str, ...]:
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
     if ending.by != "error":
-        told = f": {ending.message}" if ending.message else ""
+        words = message_of(ending)
+        told = f": {words}" if words else ""
         return f"{STAGES[ending.stage]} {ENDED[ending.by].format(ending.exception)}{told}"
     handed = ending.handed
     words = first_words(handed.message if handed is not None else ending.message)

@@ -128,7 +128,8 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     links = _Links(saved.trees)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
-        ending = replace(ending, why=tuple(map(bare, ending.why)))
+        over = bare(ending.over) if ending.over is not None else None
+        ending = replace(ending, why=tuple(map(bare, ending.why)), over=over)
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
         trail = replace(trail, program=program_with(_checked_program(trail.program, links, name), bare))
@@ -365,6 +366,7 @@ def _reason_of(text: str) -> dict[str, Any]:
 # The codes that later stages ask for, by the sentences of format 3, and where format 3 had sentences as arguments.
 _ASKED_FOR = {"the budget was spent": {"code": "budget-spent"}}
 _HAD_SENTENCES = ("kinds-left", "tree-ends", "frames-unordered")
+_HOW = {"--var": "variable", "--setup": "setup"}  # how format 3 said how a name was bound
 # How format 3 said what backward began at, behind the tensor in words.
 _BEGAN = {
     ", its real part, summed": "began-at-real-sum",
@@ -381,7 +383,7 @@ def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
         findings = [{**finding, "told": _without_sentences(finding["told"])} for finding in document["findings"]]
         return {
             **document,
-            **_captured_of_format_3(document),
+            **_facts_of_format_3(document),
             "format": TRAIL_FORMAT,
             "findings": findings,
             "program": _program_of_format_3(program) if program is not None else None,
@@ -409,8 +411,8 @@ def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _captured_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a Trail, or a session, of format 3 says of its passes and of its result."""
+def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a Trail, or a session, of format 3 says of its names, its passes and its result."""
     captured, result = record["captured"], record["result"]
     first, began = captured.get("first"), result.get("backward")
     return {
@@ -420,6 +422,7 @@ def _captured_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
             "first": {**first, "why": _said(first["why"])} if first is not None else None,
         },
         "result": {**result, "backward": _backward_of_format_3(began) if began is not None else None},
+        "bound": [{**bound, "how": _HOW.get(bound.get("how", ""), bound.get("how", ""))} for bound in record["bound"]],
     }
 
 
@@ -446,7 +449,7 @@ def _program_of_format_3(program: Mapping[str, Any]) -> dict[str, Any]:
 
 def _session_of_format_3(session: Mapping[str, Any]) -> dict[str, Any]:
     observations = [{**seen, "data": _data_of_format_3(seen)} for seen in session["observations"]]
-    return {**session, **_captured_of_format_3(session), "format": TRAIL_FORMAT, "observations": observations}
+    return {**session, **_facts_of_format_3(session), "format": TRAIL_FORMAT, "observations": observations}
 
 
 def _data_of_format_3(seen: Mapping[str, Any]) -> dict[str, Any]:

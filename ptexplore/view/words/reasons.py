@@ -577,6 +577,7 @@ ENGLISH: Catalogue = {
     why.FailedSo: "{told}: {because}",
     why.NoOperatorsNamed: "the probe named no operators",
     why.NoCatalogueGiven: "the probe gave no catalogue",
+    why.AllRunsOver: "the {seconds} s of all runs were over; {then}",
     # --- errors ---
     why.OnStack: "C++'s stack held it when the error was thrown",
     why.FunctorNames: "the type of the functor that calls it names it",
@@ -619,7 +620,8 @@ def _worded(held: Reason | Action) -> str:
 
 def worded_ending(ending: Ending) -> Ending:
     """An ending whose reasons have their sentences."""
-    return replace(ending, why=tuple(map(worded, ending.why)))
+    over = worded(ending.over) if ending.over is not None else None
+    return replace(ending, why=tuple(map(worded, ending.why)), over=over)
 
 
 def worded_finding(finding: Finding) -> Finding:

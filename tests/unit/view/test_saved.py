@@ -486,8 +486,10 @@ def of_format_3(**changed: Any) -> Document:
 def test_what_recorders_said_in_format_3_is_kept() -> None:
     first = {"imported": 2, "why": "raises ValueError: x"}
     captured = {"ops": True, "reason": "the native pass was not asked for", "first": first}
-    trail = read(of_format_3(captured=captured))
+    bound = [{"name": "a", "description": "1", "how": how} for how in ("seeded", "--var", "--setup")]
+    trail = read(of_format_3(captured=captured, bound=bound))
     assert trail.format == TRAIL_FORMAT
+    assert [name.how for name in trail.bound] == ["seeded", "variable", "setup"]
     assert trail.captured.reason == Said("the native pass was not asked for")
     assert trail.captured.first is not None
     assert trail.captured.first.why == Said("raises ValueError: x")
