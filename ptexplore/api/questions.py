@@ -72,6 +72,8 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         'torch::autograd::THPVariable_relu'
         """
         from ptexplore.capture.probing import TraceRequest
+        from ptexplore.view.words.actions import in_python
+        from ptexplore.view.words.errors import in_words
         from ptexplore.workspace.typed import typed
 
         if callable(expression):
@@ -107,7 +109,8 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             again=again,
             vary=vary,
         )
-        return PublicTrail(*self.inner.trace(typed(request)))
+        with in_words(in_python):
+            return PublicTrail(*self.inner.trace(typed(request)))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 
 from ptexplore.model import actions as to
 from ptexplore.model.actions import Action
@@ -37,21 +38,37 @@ AS_COMMANDS: Catalogue = {
     to.CheckSearchPath: "look at PYTHONPATH",
     to.StepCall: "ptexplore trace --script {script} --native-op {op}",
 }
-# Those that are spelled otherwise in a call of `ptexplore.trace`.
+# In a call of `ptexplore.trace`: those that are spelled in another way than on a command line.
 IN_PYTHON: Catalogue = {
     to.GiveLonger: "timeout=S gives it longer",
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
     to.TraceScript: 'ptexplore.trace(script="FILE")',
     to.GiveStatements: "put statements into setup=, or a whole program into script=",
-    to.BindName: 'variables={{"NAME": "torch.randn(3, 4)"}} binds a name',
+    to.BindName: 'variables={"NAME": "torch.randn(3, 4)"} binds a name',
+    to.BindValue: 'variables={"a": "torch.randn(3, 4)"}',
+    to.Prepare: 'setup=("m = nn.LSTM(3, 4)",)',
+    to.EnterContext: 'contexts=("torch.inference_mode()",)',
+    to.LookUpOperator: "ptexplore.op(NAME) knows torch's operators",
+    to.RunAloneOrOtherwise: (
+        "run it in Python alone to see whether it raises there too; variables= and setup= give it other values"
+    ),
+    to.StepCall: "ptexplore.trace(script={script}, native_op={op})",
 }
 
 
-def spelled(action: Action) -> str:
+def as_command(action: Action) -> str:
     """An action as it is typed on a command line."""
-    quoted = action
+    return filled(AS_COMMANDS[type(action)], _quoted(action, shlex.quote), str)
+
+
+def in_python(action: Action) -> str:
+    """An action as it is typed in Python."""
+    template = IN_PYTHON.get(type(action))
+    return filled(template, _quoted(action, repr), str) if template is not None else as_command(action)
+
+
+def _quoted(action: Action, quote: Callable[[str], str]) -> Action:
+    """The action, whose arguments are a part of what is typed."""
     if isinstance(action, to.InstallTorch):
-        quoted = to.InstallTorch(shlex.quote(action.python))
-    if isinstance(action, to.StepCall):
-        quoted = to.StepCall(shlex.quote(action.script), shlex.quote(action.op))
-    return filled(AS_COMMANDS[type(action)], quoted, str)
+        return to.InstallTorch(quote(action.python))
+    return to.StepCall(quote(action.script), quote(action.op)) if isinstance(action, to.StepCall) else action

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model.actions import Action
-from ptexplore.view.words.actions import spelled
+from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.reasons import sentence
 
 
 @contextmanager
-def in_words(spell: Callable[[Action], str] = spelled) -> Iterator[None]:
+def in_words(spell: Callable[[Action], str] = as_command) -> Iterator[None]:
     """Give the error that leaves a block its words, if it has codes; `spell` says how what would help is typed."""
     try:
         yield
@@ -21,7 +21,7 @@ def in_words(spell: Callable[[Action], str] = spelled) -> Iterator[None]:
         raise
 
 
-def give_words(error: NotCaptured, spell: Callable[[Action], str] = spelled) -> None:
+def give_words(error: NotCaptured, spell: Callable[[Action], str] = as_command) -> None:
     """Give an error its words."""
     error.message, error.why, error.hint = sentence(error.told), sentence(error.because), spell(error.then)
     error.args = (error.message,)

@@ -11,7 +11,7 @@ from ptexplore.model import reasons as why
 from ptexplore.model.actions import Action
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import Ending, Finding
-from ptexplore.view.words.actions import spelled
+from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
@@ -615,7 +615,7 @@ def sentence(reason: Reason) -> str:
 
 
 def _worded(held: Reason | Action) -> str:
-    return spelled(held) if isinstance(held, Action) else sentence(held)
+    return as_command(held) if isinstance(held, Action) else sentence(held)
 
 
 def worded_ending(ending: Ending) -> Ending:

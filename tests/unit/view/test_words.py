@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec import Struct
 
+from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import reasons
-from ptexplore.model.actions import Action, StepCall
+from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepCall
 from ptexplore.model.reasons import Reason
-from ptexplore.view.words.actions import AS_COMMANDS
+from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
+from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import filled, names
 
@@ -35,6 +37,24 @@ def test_each_verb_is_spelled_with_all_its_arguments() -> None:
     assert {kind: names(text) for kind, text in AS_COMMANDS.items()} == {
         kind: set(kind.__struct_fields__) for kind in Action.__subclasses__()
     }
+
+
+def test_an_action_is_spelled_by_who_shows_it() -> None:
+    step = StepCall("a b.py", "add.Tensor")
+    assert as_command(step) == "ptexplore trace --script 'a b.py' --native-op add.Tensor"
+    assert in_python(step) == "ptexplore.trace(script='a b.py', native_op='add.Tensor')"
+    assert in_python(GiveLonger()) != as_command(GiveLonger())
+    assert in_python(Diagnose()) == as_command(Diagnose())
+    assert all("--" not in text for text in IN_PYTHON.values())
+
+
+def test_an_error_gets_its_words_where_it_is_shown() -> None:
+    """The workspace words it for a command line; Python's own interface, around that, in its own words."""
+    with pytest.raises(NotCaptured) as caught, in_words(in_python), in_words():
+        raise NotCaptured(reasons.NotEndedInTime(2.0), reasons.RunsTimeOver(GiveLonger()), GiveLonger())
+    assert caught.value.message == str(caught.value) == sentence(reasons.NotEndedInTime(2.0))
+    assert caught.value.why
+    assert caught.value.hint == in_python(GiveLonger())
 
 
 def test_no_two_codes_say_the_same() -> None:
