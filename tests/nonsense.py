@@ -1,4 +1,4 @@
-"""A plugin of pytest: every sentence of the catalogue is nonsense. What passes nevertheless reads no sentence.
+"""A plugin of pytest: every sentence of the catalogues is nonsense. What passes nevertheless reads no sentence.
 
 `scripts/nonsense` loads it. Commands that a test starts as processes of their own keep the true sentences.
 """
@@ -11,6 +11,7 @@ from typing import cast
 from msgspec import Struct
 
 from ptexplore.view.words import details, reasons
+from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
 
 
@@ -19,8 +20,8 @@ def pytest_configure() -> None:
 
     What has no words of its own, as a sentence of an older file, stays.
     """
-    for english in (reasons.ENGLISH, details.ENGLISH):
-        catalogue = cast("dict[type[Struct], str]", english)
+    catalogues = (reasons.ENGLISH, details.ENGLISH, AS_COMMANDS, IN_PYTHON)
+    for catalogue in (cast("dict[type[Struct], str]", given) for given in catalogues):
         for number, (code, template) in enumerate(list(catalogue.items())):
             if re.search(r"\w", re.sub(r"\{[^{}]*\}", "", template)):
                 catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))

@@ -59,6 +59,8 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         ...     workspace.trace("torch.relu(a)", native=False).hops[0].name
         'torch::autograd::THPVariable_relu'
         """
+        from ptexplore.view.words.actions import in_python
+        from ptexplore.view.words.errors import in_words
         from ptexplore.workspace.typed import typed
 
         check_names(options)
@@ -71,7 +73,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             raise PtexploreError("one of expression and script is needed", why, 'trace("torch.add(a, b)")', USAGE)
         for name, value in (options.get("variables") or {}).items():
             _check_text(f"the variable {name}", value)
-        return PublicTrail(*self.inner.trace(typed(request_of(expression, options))))
+        request = request_of(expression, options)
+        with in_words(in_python):
+            return PublicTrail(*self.inner.trace(typed(request)))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.

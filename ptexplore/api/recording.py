@@ -317,7 +317,7 @@ def record(*, native_budget: int | str = 0) -> PublicRecording:
     With `native_budget`, in instructions (3_000_000 or "3M"), one call of each kind is stepped in a fork of your
     process, right before your own call is made: your process waits meanwhile, and no line of yours runs twice. Nothing
     is forked once CUDA is in use or threads run, as those of a notebook do:
-    `recording.trail.program.stepping.reason` says so.
+    `recording.trail.program.stepping.reason.text` says so.
 
     Raises PtexploreError where nothing can be recorded: in a thread that is not the main one, inside of another
     recording, while another profiler is at work, without a torch that is supported. Where something else fails as it

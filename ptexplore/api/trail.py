@@ -11,7 +11,8 @@ from ptexplore.model.program import Program
 from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
 from ptexplore.view.trace.page import Options, ViewName
 from ptexplore.view.trace.views import view
-from ptexplore.view.words.reasons import worded_finding
+from ptexplore.view.words.reasons import worded, worded_finding
+from ptexplore.view.words.records import program_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +118,8 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         >>> program.overhead < program.wall
         True
         """
-        return self.record.program
+        program = self.record.program
+        return program_with(program, worded) if program is not None else None
 
     @property
     def ending(self) -> Ending | None:

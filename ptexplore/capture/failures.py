@@ -2,89 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import TraceRequest
-from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.errors import FAILED, USAGE
+from ptexplore.model import actions as to
+from ptexplore.model import reasons as why
+from ptexplore.model.actions import Action
+from ptexplore.model.reasons import Reason, reason_of
 
-EXAMPLE = 'ptexplore trace "torch.add(a, b)"'
-NAMES = "names of one letter (or a letter and digits) used as values become tensors; others must be bound"
-
-# Of each kind of refusal: why, and what to type.
-REFUSED = {
-    "empty": ("there is nothing to run", EXAMPLE),
-    "syntax": ("Python's own parser refuses it", EXAMPLE),
-    "statements": (
-        "a trace is of one expression",
-        "put statements into --setup, or a whole program into --script FILE",
-    ),
-    "name": (NAMES, '--var NAME="torch.randn(3, 4)" binds a name'),
-    "attribute": ("it was looked for before anything ran", "ptexplore op NAME knows torch's operators"),
-    "variable": ("a --var is evaluated once, before the expression", '--var a="torch.randn(3, 4)"'),
-    "setup": ("--setup is run before the expression, in each run anew", '--setup "m = nn.LSTM(3, 4)"'),
-    "script": ("Python's own parser refuses it", "ptexplore trace --script FILE"),
-    "context": ("--with takes an expression that gives a context manager", '--with "torch.inference_mode()"'),
-    "profiler": ("torch has one profiler at a time, and a trace runs under it", "ptexplore trace --script FILE"),
-    "backward": (
-        "backward needs a floating-point result that depends on a tensor that requires grad",
-        "a result computed from a floating-point input's values: no comparison, index, detach() or torch.no_grad()",
-    ),
+# Of each kind of refusal: why, and what would help.
+REFUSED: Mapping[str, tuple[Reason, Action]] = {
+    "empty": (why.NothingToRun(), to.TraceExpression()),
+    "syntax": (why.ParserRefuses(), to.TraceExpression()),
+    "statements": (why.OneExpression(), to.GiveStatements()),
+    "name": (why.NamesBecomeTensors(), to.BindName()),
+    "attribute": (why.LookedForBefore(), to.LookUpOperator()),
+    "variable": (why.VariablesRunOnce(), to.BindValue()),
+    "setup": (why.SetupRunsFirst(), to.Prepare()),
+    "script": (why.ParserRefuses(), to.TraceScript()),
+    "context": (why.ContextsAreExpressions(), to.EnterContext()),
+    "profiler": (why.OneProfiler(), to.TraceScript()),
+    "backward": (why.BackwardNeeds(), to.ComputeFromInputs()),
 }
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "bad_alloc", "Cannot allocate memory")
 TYPED = ("<--", "<expression")  # how the probe names the files of what was typed
 TEXT_LIMIT = 1000  # characters shown of an error's own message
 
 
-def failure(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
+def failure(message: dict[str, Any], request: TraceRequest) -> NotCaptured:
     """The error for a message of type "refused", "raised" or "died"."""
     if message["type"] == "refused":
-        why, hint = REFUSED.get(message["kind"], ("it cannot be run", EXAMPLE))
-        text = str(message["message"])[:TEXT_LIMIT]
-        return PtexploreError(text, _caret(message) or why, _near(message) or hint, USAGE)
+        because, then = REFUSED.get(message["kind"], (why.CannotRun(), to.TraceExpression()))
+        return NotCaptured(told_by(message), _caret(message) or because, _near(message) or then, USAGE)
     return _raised(message, request) if message["type"] == "raised" else _died(message, request)
 
 
-def _near(message: dict[str, Any]) -> str:
-    return f"did you mean {' or '.join(message['close'])}?" if message["close"] else ""
+def told_by(message: Mapping[str, Any]) -> Reason:
+    """The reason that a probe's message gives, with no text longer than is shown."""
+    return reason_of(_shortened(message["told"]))
 
 
-def _caret(message: dict[str, Any]) -> str:
+def _shortened(told: Any) -> Any:
+    if isinstance(told, dict):
+        return {name: _shortened(value) for name, value in told.items()}
+    return told[:TEXT_LIMIT] if isinstance(told, str) else told
+
+
+def _near(message: dict[str, Any]) -> Action | None:
+    return to.UseNearName(tuple(message["close"])) if message["close"] else None
+
+
+def _caret(message: dict[str, Any]) -> Reason | None:
     """The offending line with a caret under the place, where there is one."""
     lines, (line, column) = str(message["source"]).split("\n"), message["where"] or (0, 0)
     if not 1 <= line <= len(lines):
-        return ""
+        return None
     shown, column = lines[line - 1], max(column, 1)
     start = max(column - 60, 0)  # a long line is shown around the place
-    return f"{shown[start : start + 100]}\n       {' ' * (column - start - 1)}^"
+    return why.Excerpt(shown[start : start + 100], f"\n       {' ' * (column - start - 1)}^")
 
 
-def no_native(message: dict[str, Any]) -> str:
+def no_native(message: dict[str, Any]) -> Reason:
     """Why there is no native call tree, for a message of the native pass that is not its answer."""
     kind, signal = message["type"], message.get("signal")
     if kind == "raised":
-        return f"under the stepper it raised {message['exception']}: {_first_line(message)}"
+        return why.RaisedUnderStepper(str(message["exception"]), _first_line(message))
     if signal == "SIGTRAP":
-        return "its process was killed by SIGTRAP, by which it is stepped: something blocked or took over that signal"
+        return why.TrapTaken()
+    if kind == "died":
+        return why.EndedBySignal(str(signal)) if signal else why.EndedByItself()
+    if "told" not in message:
+        return _first_line(message)
+    told = told_by(message)
     if kind == "refused" and message.get("kind") == "repeat":
-        return f"a further run in its process {_first_line(message)}"
-    if kind == "refused" and message.get("kind") == "setup":  # other passes had none of it: they run it once a process
-        return _first_line(message).replace("--setup raised", "--setup, run a second time in one process, raised", 1)
-    return f"its process ended by {signal or 'itself'} in the native pass" if kind == "died" else _first_line(message)
+        return why.FurtherRun(told)
+    # Other passes had none of it: they run the setup once a process.
+    if isinstance(told, why.GivenRaised) and isinstance(told.given, why.GivenSetup):
+        return why.SetupRaisedAgain(told.exception, told.message.partition("\n")[0])
+    return told
 
 
-def unwatched(message: dict[str, Any]) -> str:
+def unwatched(message: dict[str, Any]) -> Reason:
     """Why a run that watches saved tensors told nothing, for its message; of an answer, that it saw no such write."""
-    kind = message["type"]
-    why = _first_line(message)
-    if kind == "pass":
-        why = "that error was not raised in it"
-    elif kind == "died":
-        why = f"its process ended by {message.get('signal') or 'itself'}"
-    return f"a run of its own that watches saved tensors told nothing of who wrote to it: {why}"
+    if message["type"] == "pass":
+        return why.WritesNotTold(why.ErrorNotRaised())
+    if message["type"] == "died":
+        signal = message.get("signal")
+        return why.WritesNotTold(why.RunEndedBySignal(str(signal)) if signal else why.RunEndedByItself())
+    return why.WritesNotTold(told_by(message) if "told" in message else _first_line(message))
 
 
-def _first_line(message: dict[str, Any]) -> str:
-    return (str(message.get("message") or "").strip().split("\n")[0] or "it says nothing more")[:TEXT_LIMIT]
+def _first_line(message: dict[str, Any]) -> Reason:
+    text = str(message.get("message") or "").strip().split("\n")[0]
+    return why.Said(text[:TEXT_LIMIT]) if text else why.SaysNothing()
 
 
 def _source(request: TraceRequest) -> str:
@@ -113,69 +126,72 @@ def _out_of_memory(name: str, text: str) -> bool:
     return name in ("MemoryError", "OutOfMemoryError") or any(phrase in text for phrase in OUT_OF_MEMORY)
 
 
-def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
+def _raised(message: dict[str, Any], request: TraceRequest) -> NotCaptured:
     if message.get("by") == "timeout":
-        why = f"the {request.timeout:g} s of all runs were over in the {message.get('recorder')} pass{_where(message)}"
-        who = "script" if request.script else "expression"
-        ended = f"the {who} did not end within {request.timeout:g} s"
-        return PtexploreError(ended, why, "--timeout S gives it longer", FAILED)
+        ended = why.ScriptNotEnded if request.script else why.NotEndedInTime
+        over = why.RunsOver(request.timeout, str(message.get("recorder")), _where(message))
+        return NotCaptured(ended(request.timeout), over, to.GiveLonger(), FAILED)
     if message.get("by", "error") != "error":
         what = {"signal" if message["by"] == "signal" else "called": message["exception"]}
         told = {**what, "recorder": message.get("recorder"), "status": message.get("message")}
-        return _died({**told, "where": _where(message)}, request)
-    stage, name = message["stage"], message["exception"]
-    part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
+        return _died(told, request, _where(message))
+    stage, name = str(message["stage"]), str(message["exception"])
+    part = PARTS.get(stage) or why.PartOfRun(stage)
     text = str(message.get("message") or "").strip()
     # torch's own message without the C++ stack that may follow.
-    why = without_stack(text).strip()[:TEXT_LIMIT] or f"{name} says nothing more"
+    words = without_stack(text).strip()[:TEXT_LIMIT]
+    because = why.Said(words) if words else why.ErrorSilent(name)
     if _out_of_memory(name, text):
-        why, hint = why.split("\n")[0], "trace it with smaller tensors"
-        return PtexploreError(f"{part} needs more memory than there is", why, hint, FAILED)
-    others = "" if request.script else "; --var and --setup give it other values"
-    hint = _near(message) or f"run it in Python alone to see whether it raises there too{others}"
-    return PtexploreError(f"{part} raised {name}: {_source(request)}", why, hint, FAILED)
+        because = why.Said(words.split("\n")[0]) if words else because
+        return NotCaptured(why.PartNeedsMemory(part), because, to.UseSmallerTensors(), FAILED)
+    then = _near(message) or (to.RunAlone() if request.script else to.RunAloneOrOtherwise())
+    return NotCaptured(why.PartRaised(part, name, _source(request)), because, then, FAILED)
 
 
-def _where(message: dict[str, Any]) -> str:
-    """Where Python was, in words that follow others: a function, and the innermost line of what was typed."""
+PARTS: Mapping[str, Reason] = {"backward": why.PartBackward(), "context": why.PartContext()}
+
+
+def _where(message: dict[str, Any]) -> Reason | None:
+    """Where Python was: a function, and the innermost line of what was typed."""
     frames: list[dict[str, Any]] = message.get("frames") or []
     typed = next((frame for frame in reversed(frames) if frame["file"].startswith(TYPED)), None)
     if typed is None:
-        return ""
-    where = f"in {frames[-1]['function']}(), called at" if frames[-1] is not typed else "at"
-    return f", {where} line {typed['line']} of {typed['file'].strip('<>')}"
+        return None
+    line, file = int(typed["line"] or 0), str(typed["file"]).strip("<>")
+    if frames[-1] is not typed:
+        return why.InFunction(str(frames[-1]["function"]), line, file)
+    return why.AtLine(line, file)
 
 
-def _who_kills() -> str:
+def _who_kills() -> Reason:
     """What kills a process without being asked to: the limit on its processor time where there is one, or memory."""
     import resource
 
     if resource.getrlimit(resource.RLIMIT_CPU)[1] != resource.RLIM_INFINITY:
-        return "; the system kills a process so when its limit of processor time (ulimit -t) or memory runs out"
-    return "; the system kills a process so when memory runs out"
+        return why.SystemKillsForTime()
+    return why.SystemKillsForMemory()
 
 
-def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
-    signal, recorder = message.get("signal"), message.get("recorder")
-    how = f"it was killed by {signal}" if signal else f"it ended by itself with status {message.get('exit')}"
+LIMITS: Mapping[str, Reason] = {"SIGXCPU": why.ProcessorTimeLimit(), "SIGXFSZ": why.FileSizeLimit()}
+
+
+def _died(message: dict[str, Any], request: TraceRequest, where: Reason | None = None) -> NotCaptured:
+    signal, recorder, alone = message.get("signal"), message.get("recorder"), message.get("alone")
+    how: Reason = why.KilledBy(str(signal)) if signal else why.EndedWithStatus(int(message.get("exit") or 0))
     if "called" in message:
-        how = f"it called {message['called']}{' with ' * bool(message['status'])}{message['status']}"
-    why = f"{how} in the {recorder} pass" if recorder is not None else how
-    why += message.get("where", "")
-    if signal == "SIGKILL":
-        why += _who_kills()
-    elif signal == "SIGXCPU":
-        why += ": the limit on processor time is reached (ulimit -t)"
-    elif signal == "SIGXFSZ":
-        why += ": the limit on the size of a file is reached (ulimit -f)"
-    who = "script" if request.script else "expression"
-    debug = "PTEXPLORE_DEBUG=1 shows what it printed"
-    alone = message.get("alone")
+        how = why.CalledToEnd(str(message["called"]), str(message["status"] or ""))
+    same = alone == (signal or f"status {message.get('exit')}")
+    without = why.AloneGoesOn() if alone == "answered" else why.AloneAlike() if same else why.AloneOtherwise(str(alone))
+    ended = why.ProcessEnded(
+        how,
+        str(recorder or ""),
+        where,
+        killer=_who_kills() if signal == "SIGKILL" else None,
+        limit=LIMITS.get(str(signal)),
+        alone=without if alone is not None else None,
+    )
+    given: Reason = why.GivenScript() if request.script else why.GivenExpression()
     if alone == "answered":
-        why += "; without recorders it did not end its process: ptexplore is in its way"
-        return PtexploreError(f"the {who} cannot be traced: {_source(request)}", why, debug, FAILED)
-    if alone is not None:
-        same = alone == (signal or f"status {message.get('exit')}")
-        why += "; without recorders it ends the same way" if same else f"; without recorders it ends by {alone}"
-    hint = debug if alone is not None else f"run it in Python alone to see whether it ends there too; {debug}"
-    return PtexploreError(f"the {who} killed its process: {_source(request)}", why, hint, FAILED)
+        return NotCaptured(why.CannotBeTraced(given, _source(request)), ended, to.ShowOutput(), FAILED)
+    then = to.ShowOutput() if alone is not None else to.RunAloneToEnd()
+    return NotCaptured(why.KilledProcess(given, _source(request)), ended, then, FAILED)

@@ -9,7 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from ptexplore.model import reasons as why
 from ptexplore.model.observed import LeftProcess
+from ptexplore.model.reasons import Reason
 from ptexplore.processes import Descendant
 
 PATIENCE = 1.0  # seconds that a process may need to end behind the last run
@@ -19,7 +21,6 @@ HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", "_i
 COMMAND = 60  # characters shown of a command line
 COMMANDS = 4  # command lines that are shown
 NUMBERS = 3  # processes that are numbered of each
-FORK = "a fork of the run's own process"
 
 
 class Starter(Protocol):
@@ -49,33 +50,38 @@ def _left(child: Starter, *, ended: bool) -> list[LeftProcess]:
     ]
 
 
-def sentences(processes: Sequence[LeftProcess], *, is_script: bool) -> Iterator[str]:
-    """What a reader must know of them, one sentence for those that live on and one for those that do not."""
-    what = "script" if is_script else "expression"
+def told_of(processes: Sequence[LeftProcess], *, is_script: bool) -> Iterator[Reason]:
+    """What a reader must know of them: of those that live on, and of those that do not."""
+    given: Reason = why.GivenScript() if is_script else why.GivenExpression()
     alive = [process for process in processes if not process.ended]
-    if alive:
-        still_run = "1 process still runs" if len(alive) == 1 else f"{len(alive):,} processes still run"
-        text = f"{still_run} that the {what} started: {_listed(alive)}; left alone"
-        often = len(alive) > 1 and not is_script
-        yield text + (". A trace runs its expression several times, with --once a single time" if often else "")
+    if len(alive) == 1:
+        yield why.LeftAlone(given, *_listed(alive)[:1])
+    elif alive:
+        often = None if is_script else why.RunsSeveralTimes()
+        yield why.SeveralLeftAlone(len(alive), given, *_listed(alive), often=often)
     ended = [process for process in processes if process.ended]
-    if ended:
-        still_ran = "1 process" if len(ended) == 1 else f"{len(ended):,} processes"
-        yield f"{still_ran} that the {what} started still ran at its end, and ended with the trace: {_listed(ended)}"
+    if len(ended) == 1:
+        yield why.EndedWithTrace(given, *_listed(ended)[:1])
+    elif ended:
+        yield why.SeveralEndedWithTrace(len(ended), given, *_listed(ended))
 
 
-def _listed(processes: Sequence[LeftProcess]) -> str:
+def _listed(processes: Sequence[LeftProcess]) -> tuple[tuple[Reason, ...], int]:
+    """The processes by command line, as many as are shown, and how many others there are."""
     numbers: dict[str, list[int]] = {}
     for process in processes:
         numbers.setdefault(process.command, []).append(process.pid)
-    shown = [f"{_short(command)} ({_numbered(pids)})" for command, pids in list(numbers.items())[:COMMANDS]]
-    return ", ".join(shown) + (f" and {len(numbers) - COMMANDS:,} others" if len(numbers) > COMMANDS else "")
+    shown = tuple(_numbered(_short(command), pids) for command, pids in list(numbers.items())[:COMMANDS])
+    return shown, max(len(numbers) - COMMANDS, 0)
 
 
-def _short(command: str) -> str:
-    return (command or FORK) if len(command) <= COMMAND else f"{command[: COMMAND - 1]}…"
+def _short(command: str) -> Reason:
+    if not command:
+        return why.ForkOfRun()
+    return why.Said(command if len(command) <= COMMAND else f"{command[: COMMAND - 1]}…")
 
 
-def _numbered(pids: Sequence[int]) -> str:
-    listed = ", ".join(str(pid) for pid in pids[:NUMBERS])
-    return f"process{'es' if len(pids) > 1 else ''} {listed}{', …' if len(pids) > NUMBERS else ''}"
+def _numbered(command: Reason, pids: Sequence[int]) -> Reason:
+    if len(pids) == 1:
+        return why.ProcessOf(command, str(pids[0]))
+    return why.ProcessesOf(command, tuple(map(str, pids[:NUMBERS])), why.AndMore() if len(pids) > NUMBERS else None)

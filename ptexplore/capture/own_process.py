@@ -17,14 +17,17 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
+from msgspec import to_builtins
+
 from ptexplore.capture.probing import PROBE, TraceRequest
 from ptexplore.capture.trace import NATIVE, gather
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
+from ptexplore.model.reasons import RanInYourProcess
 from ptexplore.model.trace import Session
 from ptexplore.source.runtime.describe import OLDEST, release_of
 
-NOT_STEPPED = "it ran once, in a process of yours: nothing was stepped"
+NOT_STEPPED = to_builtins(RanInYourProcess())
 AGAIN = "record() once more"
 INSTALL = 'pip install "torch>=2.6"'
 
@@ -112,7 +115,7 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
         seen for seen in message["observations"] if seen["kind"] != "table" or seen["data"]["op"] in changed
     ]
     request = TraceRequest(expression=recorded.name, native=True)
-    no_native = {"type": "unavailable", "recorder": NATIVE, "message": NOT_STEPPED}
+    no_native = {"type": "unavailable", "recorder": NATIVE, "told": NOT_STEPPED}
     return gather((no_native, message), request, runtime, raising=True)
 
 

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import tempfile
@@ -17,10 +16,14 @@ from typing import IO, Any
 
 from ptexplore import processes
 from ptexplore.capture.left_running import left_running
-from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model import actions as to
+from ptexplore.model import reasons as why
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions, asked_options, given, refused
 from ptexplore.model.places import Runtime
+from ptexplore.model.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,15 +112,6 @@ FOLDING = (
     60.0  # seconds that a program may take, once it was interrupted, to say what it did: another interrupt ends it
 )
 DAY = 86400.0  # seconds
-DEBUG = "PTEXPLORE_DEBUG=1 shows what it printed"
-
-
-class Stopped(PtexploreError):
-    """The probe was ended in the middle of a run: it took too long, or died. What it sent before is good."""
-
-
-class TimeOver(Stopped):
-    """The time of all runs was over. The expression itself may have ended, in the runs before this one."""
 
 
 def ask(
@@ -133,7 +127,7 @@ def ask(
 
     `environment` are variables that it gets besides ours. When the iterator ends, `left` has what runs left running.
 
-    Raises PtexploreError for a probe that cannot start, has no torch or another one or breaks the channel, Stopped for
+    Raises NotCaptured for a probe that cannot start, has no torch or another one or breaks the channel, Stopped for
     one that takes too long or dies. The probe's whole process group is gone when the iterator ends, however it ends.
     """
     with tempfile.TemporaryFile() as given:
@@ -229,14 +223,15 @@ def _heard(
     patience: float = 0.0,
 ) -> Generator[dict[str, Any]]:
     """First the import's own time, then what is `allowed` from each kind of message on, and `patience` seconds."""
-    running, ended, is_alone = "import torch", False, False
+    running: Reason = why.ImportingTorch()
+    ended = is_alone = False
     try:
         for message in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))), patience):
             if message.get("type") == "end":
                 ended, is_alone = True, not message.get("left")
                 return
             if message.get("type") == "begin":
-                running = f"the {message.get('recorder')} pass"
+                running = why.RunningPass(str(message.get("recorder")))
             _check(message, runtime)
             if message.get("type") == "late":
                 raise _too_slow(timeout, running)
@@ -244,12 +239,12 @@ def _heard(
     except processes.ChannelTimeout as error:
         raise _too_slow(timeout, running) from error
     except processes.ChannelError as error:
-        raise PtexploreError("the probe's answer cannot be read", str(error), DEBUG) from error
+        raise NotCaptured(why.ProbeUnread(), why.Said(str(error)), to.ShowOutput()) from error
     finally:
         if left is not None and not is_alone:
             left += left_running(child, ended=ended)
         status = child.stop()
-    raise Stopped("the probe died", f"{_how(status)} during {running}, before it was done", DEBUG, FAILED)
+    raise Stopped(why.ProbeDied(), _died(status, running), to.ShowOutput())
 
 
 def _start(
@@ -265,33 +260,31 @@ def _start(
             runtime.python, PROBE, stdin=given, stderr=errors, environment=environment, repeatable=repeatable
         )
     except OSError as error:
-        why = error.strerror or str(error)
-        raise PtexploreError(f"{runtime.python} cannot be started", why, "ptexplore doctor", MISSING) from error
+        because = why.Said(error.strerror or str(error))
+        raise NotCaptured(why.NotStarted(runtime.python), because, to.Diagnose(), MISSING) from error
 
 
 def _check(message: dict[str, Any], runtime: Runtime) -> None:
-    """Raise PtexploreError for a message that says that there is no probe to go on with."""
-    kind, text = message.get("type"), str(message.get("message", ""))
+    """Raise NotCaptured for a message that says that there is no probe to go on with."""
+    kind, text = message.get("type"), why.Said(str(message.get("message", "")))
     if kind == "no-torch":
-        hint = f"{shlex.quote(runtime.python)} -m pip install torch"
-        raise PtexploreError("torch cannot be imported there", text, hint, MISSING)
+        raise NotCaptured(why.TorchNotImported(), text, to.InstallTorch(runtime.python), MISSING)
     if kind == "wrong-torch":
-        why = f"another torch is found first: {message.get('found')}"
-        raise PtexploreError("the probe imported a torch that was not meant", why, "look at PYTHONPATH", MISSING)
+        found = why.OtherTorchFound(str(message.get("found")))
+        raise NotCaptured(why.OtherTorchImported(), found, to.CheckSearchPath(), MISSING)
     if kind == "broken":
-        raise PtexploreError("the probe failed inside ptexplore's own code", text, DEBUG)
+        raise NotCaptured(why.ProbeFailed(), text, to.ShowOutput())
 
 
-def _how(status: int) -> str:
+def _died(status: int, running: Reason) -> Reason:
+    """How a probe ended in the middle of what was running."""
     if status >= 0:
-        return f"it ended with status {status}"
+        return why.ProbeEnded(status, running)
     known = {s.value: s.name for s in signal.Signals}
-    return f"it was killed by {known.get(-status, f'signal {-status}')}"
+    return why.ProbeKilled(known.get(-status, f"signal {-status}"), running)
 
 
-def _too_slow(timeout: float, running: str) -> PtexploreError:
-    if running == "import torch":
-        why = f"it took more than {IMPORT_TIMEOUT:g} s"
-        return PtexploreError("torch was not imported in time", why, "is the disk that holds it slow?", FAILED)
-    why = f"{running} was stopped, with what it had started: the {timeout:g} s of all runs together were over"
-    return TimeOver(f"the expression did not end within {timeout:g} s", why, "--timeout S gives it longer", FAILED)
+def _too_slow(timeout: float, running: Reason) -> NotCaptured:
+    if running == why.ImportingTorch():
+        return NotCaptured(why.TorchNotInTime(), why.TookMoreThan(IMPORT_TIMEOUT), to.ImportFaster())
+    return TimeOver(why.NotEndedInTime(timeout), why.PassStopped(running, timeout), to.GiveLonger())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import ask
 from ptexplore.errors import PtexploreError
+from ptexplore.model.actions import ShowOutput
 from ptexplore.model.places import Runtime
+from ptexplore.model.reasons import NoCatalogueGiven, Together
 
 TIMEOUT = 300.0  # seconds; it takes one on the reference machine
 
@@ -20,7 +23,7 @@ def dump(runtime: Runtime) -> dict[str, Any]:
     for message in ask(runtime, request, TIMEOUT):
         if message.get("type") == "catalogue":
             return _unpacked(message)
-    raise PtexploreError("the probe gave no catalogue", "", "PTEXPLORE_DEBUG=1 shows what it printed")
+    raise NotCaptured(NoCatalogueGiven(), Together(()), ShowOutput())
 
 
 def _unpacked(message: dict[str, Any]) -> dict[str, Any]:

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from msgspec import to_builtins
+
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.program import units_by_thread
+from ptexplore.model import reasons as why
 from ptexplore.model.program import Program
+from ptexplore.model.reasons import Reason, reason_of
 
 TWICE = "twice"
 COMPARED = ("op", "node", "engine")
 LONG = 60  # characters of a line that is shown
-NOBODY_KNOWS = "recording may have changed it, or the script does not do the same twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,49 +38,42 @@ class Run:
 
 def compared(program: Program, recorded: Run, second: Run) -> dict[str, Any]:
     """The data of an observation of kind `twice`."""
-    equal: list[str] = []
-    different: list[str] = []
+    equal: list[Reason] = []
+    different: list[Reason] = []
     uncompared = next((run.left["uncompared"] for run in (recorded, second) if "uncompared" in run.left), None)
     if uncompared is None:
         _compare_operators(program, second.left, equal, different)
     else:
-        equal.append(f"operators not compared, since {uncompared}")
+        equal.append(why.NotCompared(reason_of(uncompared)))
     _compare_output(recorded, second, equal, different)
     for name, state in recorded.left["random"].items():
         if state != second.left["random"][name]:
-            different.append(f"the state of {name}'s random numbers differs at the end")
+            different.append(why.RandomStateDiffers(name))
     if recorded.left["random"] == second.left["random"]:
-        equal.append("the same states of random numbers")
-    ends = [run.left["raised"] or "its end" for run in (recorded, second)]
-    if ends[0] == ends[1]:
-        equal.append(f"the same ending ({ends[0][:LONG]})" if recorded.left["raised"] else "to its end")
+        equal.append(why.SameRandomStates())
+    raised = [run.left["raised"] for run in (recorded, second)]
+    if raised[0] == raised[1]:
+        equal.append(why.SameEnding(raised[0][:LONG]) if raised[0] else why.BothToTheEnd())
     else:
-        different.append(f"the recorded run came to {ends[0][:LONG]}, the second one to {ends[1][:LONG]}")
-    how = "run a second time under torch's profiler alone"
-    if not different:
-        return {"equal": True, "text": f"{how}: {', '.join(equal)}"}
-    return {"equal": False, "text": f"{how}: {'; '.join(different)} ({NOBODY_KNOWS})"}
+        different.append(why.OtherEnding(*(why.Said(text[:LONG]) if text else why.ItsEnd() for text in raised)))
+    compared = why.RanOtherwise(tuple(different)) if different else why.RanAlike(tuple(equal))
+    return {"equal": not different, "told": to_builtins(compared)}
 
 
-def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[str], different: list[str]) -> None:
+def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[Reason], different: list[Reason]) -> None:
     recorded, beside = ([kind.name for unit in units for kind in unit if kind.type in COMPARED]
                         for units in units_by_thread(program, nodes_beside=told["apart"]))  # fmt: skip
     names = list(_names(told))
     plain = RunOperators(names[: told["main"]], Counter(names[told["main"] :]))
     differs = first_difference(RunOperators(recorded, Counter(beside)), plain)
     if isinstance(differs, OtherOrder):
-        name, other = (name or "the end" for name in differs.names)
-        many = f", which had {len(plain.own):,} calls" if len(plain.own) != len(recorded) else ""
-        was = f"{name} in the recorded run, {other} in the second one{many}"
-        of = f"of {len(recorded):,} calls of operators, nodes and the engine"
-        different.append(f"number {differs.position + 1:,} {of} was {was}")
-        return
-    if differs is not None:
-        often = f"{differs.counts[0]:,} times in the recorded run, {differs.counts[1]:,} times in the second one"
-        different.append(f"{differs.name} ran in other threads {often}")
-        return
-    apart = f", and {len(beside):,} in other threads, each as often" if beside else ""
-    equal.append(f"{len(recorded):,} calls of operators, nodes and the engine in the same order{apart}")
+        first, other = (why.NameAlone(name) if name is not None else why.TheEnd() for name in differs.names)
+        many = why.HadCalls(len(plain.own)) if len(plain.own) != len(recorded) else None
+        different.append(why.OtherCall(differs.position + 1, len(recorded), first, other, many))
+    elif differs is not None:
+        different.append(why.OtherCounts(differs.name, *differs.counts))
+    else:
+        equal.append(why.SameCalls(len(recorded), len(beside)))
 
 
 def _names(told: Mapping[str, Any]) -> Iterator[str]:
@@ -86,13 +82,11 @@ def _names(told: Mapping[str, Any]) -> Iterator[str]:
     return (names[number] for (number,) in struct.iter_unpack("<I", packed))
 
 
-def _compare_output(recorded: Run, second: Run, equal: list[str], different: list[str]) -> None:
+def _compare_output(recorded: Run, second: Run, equal: list[Reason], different: list[Reason]) -> None:
     lines = zip_longest(recorded.printed.splitlines(), second.printed.splitlines())
     for number, (line, other) in enumerate(lines, 1):
         if line != other:
-            shown = [repr(text[:LONG]) if text is not None else "nothing" for text in (line, other)]
-            different.append(
-                f"line {number} of the output was {shown[0]} in the recorded run, {shown[1]} in the second"
-            )
+            shown = (why.Said(repr(text[:LONG])) if text is not None else why.NoLine() for text in (line, other))
+            different.append(why.OtherOutput(number, *shown))
             return
-    equal.append("the same output" if not recorded.is_cut else "the same output as far as it was kept")
+    equal.append(why.SameOutput() if not recorded.is_cut else why.SameOutputKept())

@@ -12,10 +12,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import IO, Any, Literal
 
 from ptexplore.capture.failures import failure
+from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import TraceRequest, converse
 from ptexplore.capture.trace import gather
 from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.model.actions import ShowOutput
 from ptexplore.model.places import Runtime
+from ptexplore.model.reasons import AnyReason, FailedSo, NoOperatorsNamed, Said, Together
 from ptexplore.model.trace import Session
 
 PLAIN = "plain"
@@ -40,7 +43,7 @@ class Surveyed:
     expression: str | None = None
     digests: dict[str, str | None] = field(default_factory=dict)
     session: Session | None = None
-    why: str | None = None
+    why: AnyReason | str | None = None  # of an older survey a sentence
     seconds: float = 0.0
     inside: tuple[Surveyed, ...] = ()
 
@@ -77,7 +80,7 @@ class Surveyor:
                 return [str(name) for name in message["names"]]
             if message["type"] == "no-samples":
                 raise _no_samples(self.runtime, message)
-        raise PtexploreError("the probe named no operators", "", "PTEXPLORE_DEBUG=1 shows what it printed")
+        raise NotCaptured(NoOperatorsNamed(), Together(()), ShowOutput())
 
     def survey(self, op: str) -> Surveyed:
         """Run one operator's smallest sample untraced and through every pass, then put into what is asked for.
@@ -99,7 +102,9 @@ class Surveyor:
         try:
             self._gather(messages, surveyed)
         except PtexploreError as error:
-            surveyed.why = error.one_line
+            surveyed.why = Said(error.one_line)
+            if isinstance(error, NotCaptured):
+                surveyed.why = FailedSo(error.told, error.because)
         with contextlib.suppress(PtexploreError):  # told already
             for _ in messages:
                 pass
@@ -117,7 +122,7 @@ class Surveyor:
                 surveyed.session = gather(messages, request, self.runtime)
                 return
             if message["type"] == "no-sample":
-                surveyed.has_sample, surveyed.why = False, str(message["why"])
+                surveyed.has_sample, surveyed.why = False, Said(str(message["why"]))
             elif message["type"] in ("refused", "raised", "died"):
                 raise failure(message, replace(self.request, expression=f"the sample of {surveyed.op}"))
 

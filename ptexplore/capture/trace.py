@@ -16,17 +16,20 @@ from msgspec import to_builtins
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.failures import failure, is_told, no_native, unwatched
-from ptexplore.capture.left_running import sentences
-from ptexplore.capture.probing import Stopped, TimeOver, TraceRequest, ask, ask_of_program, check_options
+from ptexplore.capture.left_running import told_of
+from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
+from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
+from ptexplore.model import reasons as why
+from ptexplore.model.actions import GiveLonger
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
+from ptexplore.model.reasons import Reason, reason_of
 from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo
 
-DEPTH = "at Python's recursion limit, for which its own frames count"
 TOGETHER = "once"  # all recorders in one run
 AGAIN = "again"  # the ops pass run a second time, which the probe does only where passes differ
 
@@ -48,10 +51,9 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
         for o in message["observations"]
     )
     kind = "perturbed" if is_deep or names.get(AGAIN) == names[reference] else "nondeterministic"
-    cause = "two runs called different operators" if kind == "nondeterministic" else "the recorder changed what ran"
-    cause += f" ({DEPTH})" if is_deep else ""
-    changed = f"{cause}, and its run is the one that is shown; the {reference} pass is as your code runs alone"
-    causes = {"frames": changed} if kind == "perturbed" else {}
+    limit = why.AtRecursionLimit() if is_deep else None
+    cause: Reason = why.RunsDiffer(limit) if kind == "nondeterministic" else why.RecorderChanged(limit)
+    causes = {"frames": why.RecorderChanged(limit, reference)} if kind == "perturbed" else {}
     return [
         (kind, _difference(causes.get(recorder, cause), reference, recorder, names[reference], seen))
         for recorder, seen in names.items()
@@ -66,19 +68,19 @@ def operators(observations: list[dict[str, Any]]) -> RunOperators:
     return RunOperators(own, Counter(str(event["name"]) for event in events if event["thread"]))
 
 
-def _difference(cause: str, reference: str, recorder: str, first: RunOperators, second: RunOperators) -> dict[str, Any]:
+def _difference(
+    cause: Reason, reference: str, recorder: str, first: RunOperators, second: RunOperators
+) -> dict[str, Any]:
     """The data of an observation about two passes that differ."""
     data: dict[str, Any] = {"passes": [reference, recorder]}
     differs = first_difference(first, second)
     if isinstance(differs, OtherOrder):
-        names = [name or "the end" for name in differs.names]
-        text = (
-            f"{cause}: number {differs.position + 1} was {names[0]} in the {reference} pass, {names[1]} in {recorder}"
-        )
-        return data | {"position": differs.position, "operators": [*differs.names], "text": text}
+        names = [why.NameAlone(name) if name is not None else why.TheEnd() for name in differs.names]
+        told: Reason = why.PassesDiffer(cause, differs.position + 1, reference, recorder, *names)
+        return data | {"position": differs.position, "operators": [*differs.names], "told": to_builtins(told)}
     assert differs is not None
-    often = f"{differs.counts[0]} times in the {reference} pass, {differs.counts[1]} in {recorder}"
-    return data | {"text": f"{cause}: in other threads {differs.name} was called {often}"}
+    told = why.CountsDiffer(cause, differs.name, *differs.counts, reference, recorder)
+    return data | {"told": to_builtins(told)}
 
 
 # What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).
@@ -94,16 +96,11 @@ WRITES = "writes"
 THROWN = "thrown"
 PROCESSES = "processes"
 LEFT = "left-running"
-NO_CALLS = "it called no operator"
-TIME_WAS_OVER = "the time of all runs was over before it began"
 LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
-NOT_TOLD = {  # by pass: what is missing where it was stopped
-    "frames": ", so functions of Python are not shown",
-    "dispatch": ", so which call of the expression ran an operator is not shown",
+MISSING: Mapping[str, Reason] = {  # by pass: what is missing where it was stopped
+    "frames": why.FramesMissing(),
+    "dispatch": why.CallsMissing(),
 }
-NOT_ASKED = "the native pass was not asked for"
-NO_BUDGET = "--native-budget 0 leaves it nothing to step"
-ONCE = "--once runs it a single time, and the native pass runs it again"
 
 
 def capture(
@@ -122,8 +119,8 @@ def capture(
     left: list[LeftProcess] = []
     try:
         session = _captured(request, asked, runtime, left, raising=raising)
-    except PtexploreError as error:
-        error.why = "; ".join((error.why, *sentences(left, is_script=request.script is not None)))
+    except NotCaptured as error:
+        error.add(tuple(told_of(left, is_script=request.script is not None)))
         raise
     if not left:
         return session
@@ -158,9 +155,11 @@ def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
             told += message.get("observations", ())
     except Stopped as error:
         if not told:  # the first may have told by then
-            why = "the time of all runs was over" if isinstance(error, TimeOver) else f"{error.message}, {error.why}"
-            text = f"which function of C++ threw it, and which step was left, was not looked for: {why}; {error.hint}"
-            added.append(Observation(len(session.observations) + 1, THROWN, "stopped", {"text": text}))
+            stopped: Reason = why.Stopping(error.told, error.because, error.then)
+            if isinstance(error, TimeOver):
+                stopped = why.RunsTimeOver(error.then)
+            said = {"told": to_builtins(why.ThrowNotLooked(stopped))}
+            added.append(Observation(len(session.observations) + 1, THROWN, "stopped", said))
     for seen in told:
         data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
         if data is not None:
@@ -215,15 +214,16 @@ def gather(
         if heard.running not in (NATIVE, LIBRARIES, WRITES) and not heard.passes:
             raise
         if heard.running not in (NATIVE, LIBRARIES, WRITES):
-            missing = NOT_TOLD.get(heard.running, "")
+            missing = tuple(MISSING[name] for name in (heard.running,) if name in MISSING)
             # The expression has ended in the passes before: only their time together was over.
-            told = error.why if isinstance(error, TimeOver) else f"{error.message}: {error.why}"
-            heard.add("probe", "stopped", {"text": f"{told}{missing}; {error.hint}"})
-            heard.no_native = heard.no_native or (TIME_WAS_OVER if isinstance(error, TimeOver) else error.message)
+            is_late = isinstance(error, TimeOver)
+            ended = why.ProbeEndedIn(error.told, error.because, error.then, missing)
+            heard.say("probe", "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
+            heard.no_native = heard.no_native or (why.TimeOverBefore() if is_late else error.told)
         elif heard.running == WRITES:
-            heard.add(WRITES, UNWATCHED, {"text": unwatched({"type": "stopped", "message": error.why})})
+            heard.say(WRITES, UNWATCHED, why.WritesNotTold(error.because))
         else:
-            heard.no_native = f"{error.why}"
+            heard.no_native = error.because
     for kind, data in compare(heard.passes):
         heard.add("compare", kind, data)
     return _session(request, runtime, heard)
@@ -242,7 +242,7 @@ class _Heard:
     program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
-    no_native: str | None = None
+    no_native: Reason | None = None
     stepped_pass: Mapping[str, Any] | None = None  # the native pass's message, of an expression
     late: bool = False  # whether the program was interrupted since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
@@ -251,6 +251,10 @@ class _Heard:
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
         """Keep one observation."""
         self.observations.append(Observation(len(self.observations) + 1, recorder, kind, data))
+
+    def say(self, recorder: str, kind: str, told: Reason) -> None:
+        """Keep what must be known beside what was seen."""
+        self.add(recorder, kind, {"told": to_builtins(told)})
 
     def take(self, message: dict[str, Any]) -> None:
         """Keep one message. Raises PtexploreError for what ends the whole trace."""
@@ -261,7 +265,8 @@ class _Heard:
         elif recorder == TWICE:
             self._second_run(kind, message)
         elif kind == "first":
-            self._first_call(FirstCall(message["imported"], str(message["why"])))
+            whys = tuple(map(reason_of, message["whys"]))
+            self._first_call(FirstCall(message["imported"], whys[0] if len(whys) == 1 else why.Together(whys)))
         elif recorder == NATIVE:
             self._native(message)
         elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
@@ -269,7 +274,7 @@ class _Heard:
             for seen in told:
                 self.add(seen["recorder"], seen["kind"], seen["data"])
             if recorder == WRITES and kind != "output" and not told:
-                self.add(WRITES, UNWATCHED, {"text": unwatched(message)})
+                self.say(WRITES, UNWATCHED, unwatched(message))
         elif kind == "output" and not self.passes and message.get("text"):
             self.printed[recorder] = str(message["text"]), bool(message.get("cut"))
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
@@ -286,14 +291,14 @@ class _Heard:
         how = ("signal", str(signal), "") if signal is not None else ("exit", EXIT, status)
         ended = {"stage": "expression", **dict(zip(("by", "exception", "message"), how, strict=True)), "close": ()}
         self.add(recorder, "raised", ended)
-        self.no_native = f"the {recorder} pass ended by {signal or f'itself, with {status}'}"
+        by_itself = why.PassEndedByItself(recorder, int(message.get("exit") or 0))
+        self.no_native = why.PassEndedBySignal(recorder, str(signal)) if signal is not None else by_itself
 
     def _ready(self, drawn: Iterable[str]) -> None:
-        """Keep what is drawn at random in the probe of an expression, and why: the system, or `--vary`."""
-        varies = " and ".join(drawn)
+        """Keep what is drawn at random in the probe of an expression, and why."""
+        varies = tuple(drawn)
         if varies and self.request.script is None:
-            why = f"--vary leaves {varies} to chance" if self.request.vary else f"this system lets nobody fix {varies}"
-            self.add(PROBE, VARIES, {"text": f"another run may count a little differently: {why}"})
+            self.say(PROBE, VARIES, why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
 
     def _pass(self, recorder: str, message: dict[str, Any]) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
@@ -319,16 +324,15 @@ class _Heard:
     def _ended_by_time(self, recorder: str, ended: dict[str, Any]) -> None:
         """Say of a run that was ended how long it had; what it called is known, and no later pass ran."""
         self.late = False  # the probe said that the time was over
-        ended["message"] = f"the {self.request.timeout:g} s of all runs were over; --timeout S gives it longer"
+        ended["over"] = to_builtins(why.AllRunsOver(self.request.timeout, GiveLonger()))
         if recorder != PROGRAM:
-            missing = "".join(NOT_TOLD.values()) if recorder != "once" else ""
-            self.no_native = f"the time was over before{missing}"
+            self.no_native = why.TimeWasOver(tuple(MISSING.values()) if recorder != "once" else ())
 
     def _first_call(self, first: FirstCall) -> None:
         """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
         self.first = first
         if first.imported:
-            self.no_native = f"it steps a later call than the first, and the second {first.why}"
+            self.no_native = why.LaterCallStepped(first.why)
 
     def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
         """Keep how the second run of a program compares with the recorded one."""
@@ -339,8 +343,7 @@ class _Heard:
             return
         first = self.passes.get(PROGRAM)
         if kind != "pass" or first is None or self.program is None:
-            text = "a second run, under torch's profiler alone, gave no answer"
-            self.add(TWICE, TWICE, {"equal": False, "text": text})
+            self.add(TWICE, TWICE, {"equal": False, "told": to_builtins(why.SecondUnanswered())})
             return
         recorded = Run(*self.printed.get(PROGRAM, ("", False)), first["left"])
         second = Run(*self.printed.get(TWICE, ("", False)), message["second"])
@@ -352,8 +355,7 @@ class _Heard:
         self.program, seen = observed(program_of(message["program"]))
         self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
         if self.late:
-            text = f"the script was interrupted after {self.request.timeout:g} s: --timeout S gives it longer"
-            self.add("program", "stopped", {"text": text})
+            self.say("program", "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
         steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
         if steps:
             self._native({"type": "pass", "observations": list(stepped(self.program, seen, steps))})
@@ -391,21 +393,24 @@ class _Heard:
         return self.stepped_pass if self.stepped_pass is not None and "forward" in parts else first
 
     @property
-    def why_not_native(self) -> str | None:
+    def why_not_native(self) -> Reason | None:
         """Why the native pass told nothing; None if it did."""
         if self.stepped:
             return None
-        given = ONCE if self.request.once else self.no_native if self.request.native else NOT_ASKED
+        given = why.RunsOnce() if self.request.once else self.no_native if self.request.native else why.NativeNotAsked()
         if given is None and self.program is not None and not self.request.native_most:
-            return NO_BUDGET
-        return given or "the native pass said nothing"
+            return why.NoBudget()
+        return given or why.NativeSilent()
 
 
-def _unstepped(program: Program) -> str:
+def _unstepped(program: Program) -> Reason:
     """Why no call of a program was stepped: what holds for most of its kinds."""
-    reasons = Counter(route.unstepped for route in program.routes if route.unstepped)
-    counted = [f"of {count} kind{'s' * (count != 1)} of calls: {why}" for why, count in reasons.most_common(3)]
-    return "; ".join(counted) or NO_CALLS
+    reasons = Counter(route.unstepped for route in program.routes if route.unstepped is not None)
+    counted = tuple(
+        why.KindNotStepped(because) if count == 1 else why.KindsNotStepped(count, because)
+        for because, count in reasons.most_common(3)
+    )
+    return counted[0] if len(counted) == 1 else why.Together(counted) if counted else why.CalledNoOperator()
 
 
 def check(request: TraceRequest) -> None:

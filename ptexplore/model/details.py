@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 from msgspec import Struct
 
-from ptexplore.model.reasons import code_of
+from ptexplore.model.codes import code_of
 from ptexplore.model.trace import Status
 
 UNKNOWN_KEY = "?"  # behind the dispatch keys that a call went through, where more are not known
@@ -543,8 +543,6 @@ class ExitedHere(Detail, frozen=True):
 
 class TimeOverHere(Detail, frozen=True):
     """Time was over in it."""
-
-    by: str
 
 
 class EndedBefore(Detail, frozen=True):

@@ -11,10 +11,13 @@ structs in a fifth of the time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from functools import cache
+from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec import Meta, Struct, convert, field
+from msgspec.structs import fields
 
+from ptexplore.model.reasons import AnyReason
 from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
 from ptexplore.model.trace import EndedBy, Observation, Phase
 
@@ -267,17 +270,24 @@ class ChangedTable(Recorded, frozen=True):
     kernels: tuple[GivenKernel, ...] = ()  # what torch.library.custom_op was given for it
 
 
-class Remark(Recorded, frozen=True):
-    """What a recorder says in words: what it cut, what differed, what the expression printed (the first 64 KiB)."""
+class Printed(Recorded, frozen=True):
+    """What the traced code printed: the first 64 KiB."""
 
-    text: str  # the words
+    text: str  # that
+    cut: bool = False  # there was more
+
+
+class Remark(Recorded, frozen=True):
+    """What a recorder says beside what it saw: what it cut, what differed."""
+
+    told: AnyReason  # that
 
 
 class SecondRun(Recorded, frozen=True):
     """How a script's second run, under torch's profiler alone, compares with the recorded one."""
 
     equal: bool  # in all that was compared
-    text: str  # what was compared, or where they differ first
+    told: AnyReason  # what was compared, or where they differ first
 
 
 class PythonCode(Struct, frozen=True):
@@ -319,7 +329,7 @@ class SteppedCalls(Recorded, frozen=True):
     number: int | None = None  # which of the operator's calls, where that is known
     of: int | None = None  # how many calls of the operator there were
     event: Count | None = None  # of a program: the id of the observation of the call that it is
-    cut: str | None = None  # why the lists end early
+    cut: AnyReason | None = None  # why the lists end early
     warm_ups: int | None = None  # runs at full speed before
     stepped: Count | None = None  # how many instructions were stepped, with the profile function's
     seconds: float | None = None  # that stepping took
@@ -329,7 +339,7 @@ class SteppedCalls(Recorded, frozen=True):
     builtins: Mapping[str, str] = {}  # by call: the name by which Python called this function of C
     written: Mapping[str, tuple[str, Count]] = {}  # by function of an extension: the file and line where it begins
     ordered: bool = False  # whether Python's functions are among the calls
-    unordered: str | None = None  # why they are not, or not all of them
+    unordered: AnyReason | None = None  # why they are not, or not all of them
 
 
 class SteppedResult(Recorded, frozen=True):
@@ -427,6 +437,7 @@ class RaisedError(Recorded, frozen=True):
     unused: UnusedInput | None = None  # where autograd has no gradient for a tensor, because it is not in the graph
     before: tuple[ErrorBefore, ...] = ()  # the errors that led to it, the nearest first
     getter: FailedGetter | None = None  # where an attribute was not found because its getter raised
+    over: AnyReason | None = None  # of a run whose time was over: that
 
 
 class ThrownError(Recorded, frozen=True):
@@ -549,7 +560,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "uncounted": UncountedSaved,
     "times": OperatorTimes,
     "table": ChangedTable,
-    "output": Remark,
+    "output": Printed,
     "cut": Remark,
     "stopped": Remark,
     "unwatched": Remark,
@@ -569,3 +580,10 @@ KINDS: Mapping[str, type[Recorded]] = {
     "nondeterministic": Remark,
     "perturbed": Remark,
 }
+
+
+@cache
+def reasons_of(kind: str) -> tuple[str, ...]:
+    """The keys of an observation's data that hold a reason, for those of one kind."""
+    every = set(get_args(AnyReason))
+    return tuple(known.name for known in fields(KINDS.get(kind, Recorded)) if every <= set(get_args(known.type)))

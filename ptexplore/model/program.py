@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import AnyReason
 from ptexplore.model.tensors import RecordedInput, Transform
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -80,7 +81,7 @@ class OperatorRoute(Struct, frozen=True):
     # path: of each operator in such a call, itself first, by input the different ones (of a list those of its tensors
     # together); none of what no name of Python's held
     represented: Count | None = None  # the number of the route of which a call was stepped: this one, or one like it
-    unstepped: str | None = None  # why none was, where calls were to be stepped
+    unstepped: AnyReason | None = None  # why none was, where calls were to be stepped
 
 
 class OperatorCalls(Struct, frozen=True):
@@ -103,7 +104,7 @@ class StepBudget(Struct, frozen=True):
     most: Count = 0  # the instructions that it may step, with 20,000 for each fork
     stepped: Count = 0  # the instructions that were stepped
     forks: Count = 0  # how many calls were stepped, each in a fork of the program
-    reason: str | None = None  # why there were none, or no more from some point on
+    reason: AnyReason | None = None  # why there were none, or no more from some point on
 
 
 class TimesElsewhere(Struct, frozen=True):
@@ -146,6 +147,6 @@ class Program(Struct, frozen=True):
     named: bool = False  # a tensor had names for its dimensions when the recording ended
     forward_level: Count | None = None  # of forward-mode differentiation, where that was on when the recording began
     failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
-    cuts: tuple[str, ...] = ()  # what is not told, in words
+    cuts: tuple[AnyReason, ...] = ()  # what is not told
     elsewhere: TimesElsewhere | None = None  # whose times these are, where they are of another run
     stepping: StepBudget | None = None  # where calls were to be stepped

@@ -6,16 +6,13 @@ here stands what it is said of. Where a reason follows from another one, a field
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
-
-def code_of(name: str) -> str:
-    """The code of a class: `highest-key` of HighestKey."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+from ptexplore.model.actions import AnyAction
+from ptexplore.model.codes import code_of
 
 
 class Reason(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="code", tag=code_of):
@@ -616,7 +613,7 @@ class KindsStepped(Reason, frozen=True):
     of_each: AnyReason  # how many calls of each kind
     instructions: int = 0  # an older file has no count
     left: tuple[AnyReason, ...] = ()
-    command: str = ""  # steps the first call of `op`, the first operator of which none was stepped
+    then: AnyAction | None = None  # steps the first call of `op`, the first operator of which none was stepped
     op: str = ""
 
 
@@ -634,7 +631,7 @@ class KindsLeft(Reason, frozen=True):
     """Why so many kinds of calls were not stepped."""
 
     count: int
-    why: str
+    because: AnyReason
 
 
 class LaunchesNotTold(Reason, frozen=True):
@@ -650,7 +647,7 @@ class CompilesScript(Reason, frozen=True):
 class TreeEnds(Reason, frozen=True):
     """The native tree ends early."""
 
-    why: str
+    because: AnyReason
     op: str = ""  # of a program: of the call of which operator
 
 
@@ -756,7 +753,7 @@ class NotCalledAgain(Reason, frozen=True):
 class FramesUnordered(Reason, frozen=True):
     """Native frames may stand under another Python function."""
 
-    why: str
+    because: AnyReason
 
 
 class TooDeep(Reason, frozen=True):
@@ -786,6 +783,1487 @@ class OtherKernel(Reason, frozen=True):
     key: str
     predicted: str
     ran: str
+
+
+# --- why a program's calls were not stepped ---
+
+
+class CalledOnce(Reason, frozen=True):
+    """It was called once, and a first call is not stepped."""
+
+
+class PythonRuns(Reason, frozen=True):
+    """Python runs in it, or between the fork and it."""
+
+
+class ForkTooLate(Reason, frozen=True):
+    """Its fork did not end in time."""
+
+
+class ForkKilled(Reason, frozen=True):
+    """A signal killed its fork."""
+
+    signal: int
+
+
+class BudgetSpent(Reason, frozen=True):
+    """The budget was spent: a larger one steps more."""
+
+
+class NoFurtherCall(Reason, frozen=True):
+    """It was not called again where it can be stepped."""
+
+
+class NoEntryPoint(Reason, frozen=True):
+    """It has no function of its own in torch's library."""
+
+
+class SteppingTimeSpent(Reason, frozen=True):
+    """Stepping took its part of the time that all runs share."""
+
+    seconds: float
+
+
+class DeviceInUse(Reason, frozen=True):
+    """The program uses a device, which no fork of it can use."""
+
+    device: str
+
+
+class ThreadsOfProgram(Reason, frozen=True):
+    """The program runs threads of its own, which no fork has."""
+
+
+class PythonModeOn(Reason, frozen=True):
+    """A mode written in Python is on, and would run in a fork."""
+
+
+class MemoryShared(Reason, frozen=True):
+    """The program shares memory, to which a fork would write too."""
+
+
+class ThreadsOfEngine(Reason, frozen=True):
+    """Autograd runs threads for a device, which no fork has."""
+
+
+class ChildrenHandled(Reason, frozen=True):
+    """The program handles the signal of a child that ends."""
+
+
+class NoProcessForked(Reason, frozen=True):
+    """The system gave no fork."""
+
+    error: str
+
+
+# --- why a process cannot be stepped ---
+
+
+class OtherMachine(Reason, frozen=True):
+    """Stepping needs another processor or system."""
+
+    machine: str
+    system: str
+
+
+class TrapBlocked(Reason, frozen=True):
+    """The signal by which stepping works is blocked."""
+
+
+class AlreadyTraced(Reason, frozen=True):
+    """A debugger traces the process already."""
+
+
+class TrapFlagIdle(Reason, frozen=True):
+    """The processor's trap flag does nothing."""
+
+
+class NoTrapHandler(Reason, frozen=True):
+    """The system sets no handler for the signal by which stepping works."""
+
+    error: str
+
+
+class NoExecutableMemory(Reason, frozen=True):
+    """The system gives no memory that can be executed."""
+
+    error: str
+
+
+class NoBreakpoint(Reason, frozen=True):
+    """The system lets no breakpoint be set in torch's own code."""
+
+    error: str
+
+
+class NotProtectedAgain(Reason, frozen=True):
+    """The system does not protect torch's own code again."""
+
+    error: str
+
+
+class NoMemoryForLog(Reason, frozen=True):
+    """There is no memory for the log of steps."""
+
+    kilobytes: int
+    error: str
+
+
+# --- why what was stepped ends early ---
+
+
+class LogFull(Reason, frozen=True):
+    """The log of steps was full."""
+
+
+class ManyInstructions(Reason, frozen=True):
+    """It runs more instructions than are stepped."""
+
+    most: int
+
+
+class ManySingleSteps(Reason, frozen=True):
+    """It runs more instructions that must be stepped one by one than are stepped."""
+
+    most: int
+
+
+class SteppingTimeUp(Reason, frozen=True):
+    """It was not done when its time was up."""
+
+    seconds: float
+
+
+class BlocksTrap(Reason, frozen=True):
+    """The code blocks the signal by which stepping works."""
+
+
+class HandlesTrap(Reason, frozen=True):
+    """The code handles or sends the signal by which stepping works."""
+
+
+class StartsAnother(Reason, frozen=True):
+    """The code starts a thread, a process or another program."""
+
+
+class HookTaken(Reason, frozen=True):
+    """The traced code took the profile function away."""
+
+
+class PythonLacks(Reason, frozen=True):
+    """This Python lacks a function of C."""
+
+    function: str
+
+
+class OtherBuiltins(Reason, frozen=True):
+    """This Python's builtin functions are laid out in another way."""
+
+
+# --- what a recorder does not tell ---
+
+
+class PathsTooDeep(Reason, frozen=True):
+    """Calls nest deeper than paths are told apart."""
+
+    levels: int
+
+
+class ManyPaths(Reason, frozen=True):
+    """There are more paths than are told apart."""
+
+    most: int
+
+
+class ManyPathsOfTorch(Reason, frozen=True):
+    """The same, of what torch's own functions do."""
+
+    most: int
+
+
+class RecordingFailed(Reason, frozen=True):
+    """The recorder's own code failed."""
+
+    place: str
+    error: str
+
+
+class ProcessesStarted(Reason, frozen=True):
+    """Processes were started, which are not recorded."""
+
+
+class ProfilerNotStopped(Reason, frozen=True):
+    """An operator was always at work, so that what was recorded could not be folded."""
+
+
+class OtherThreadsWentOn(Reason, frozen=True):
+    """Other threads may have gone on while what had run was folded."""
+
+
+class ClockWasSet(Reason, frozen=True):
+    """The machine's clock was set while torch's profiler told time by it."""
+
+
+class ProfilesItself(Reason, frozen=True):
+    """The program runs torch's profiler itself."""
+
+
+class DeviceBeganInside(Reason, frozen=True):
+    """What the first call that used the device launched is not told."""
+
+
+class DeviceNotWatched(Reason, frozen=True):
+    """What was launched on the device is not told: it was first used in here."""
+
+
+class InterruptedInHook(Reason, frozen=True):
+    """An interrupt came inside of the profile function."""
+
+
+class OperatorsInsideCut(Reason, frozen=True):
+    """Of the operators in one that was at work the rest is not told."""
+
+    because: AnyReason
+
+
+class OperatorsCut(Reason, frozen=True):
+    """Operators that ran later are not told."""
+
+    because: AnyReason
+
+
+class ReadingTakesTime(Reason, frozen=True):
+    """To read what was recorded takes a large part of the time that there is."""
+
+    seconds: float
+
+
+class ReadingTakesMemory(Reason, frozen=True):
+    """To read what was recorded may take more memory than there is."""
+
+    megabytes: int
+
+
+class ThreadsInsideAtEnd(Reason, frozen=True):
+    """Other threads may have been inside of operators as the recording ended."""
+
+
+class HookTakenOrFailed(Reason, frozen=True):
+    """Python's profile function was taken away, or failed."""
+
+
+class MoreThreads(Reason, frozen=True):
+    """More threads ran than this torch's profiler records."""
+
+    count: int
+
+
+class MoreThreadsCalled(Reason, frozen=True):
+    """More threads called torch than this torch's profiler records."""
+
+    count: int
+
+
+class ThrowNotNoted(Reason, frozen=True):
+    """Where C++ threw is not known."""
+
+    because: AnyReason
+
+
+class NoNotesOnMachine(Reason, frozen=True):
+    """Errors are noted on other processors or systems."""
+
+    machine: str
+    system: str
+
+
+class NotesRefused(Reason, frozen=True):
+    """Errors cannot be noted."""
+
+    error: str
+
+
+class NotesUnexecutable(Reason, frozen=True):
+    """The system gives the code that notes errors no memory that can be executed."""
+
+
+class NotesDoNotFit(Reason, frozen=True):
+    """The code that notes errors does not fit."""
+
+
+class ErrorsMadeOtherwise(Reason, frozen=True):
+    """This torch makes its errors in another way."""
+
+
+class RaisingUnwatched(Reason, frozen=True):
+    """What raises cannot be watched."""
+
+    error: str
+
+
+class SizesMerged(Reason, frozen=True):
+    """An operator has more sizes than are told apart."""
+
+    most: int
+
+
+class CutBySilentEnd(Reason, frozen=True):
+    """The process ended without a word."""
+
+
+class CutByLateEnd(Reason, frozen=True):
+    """The process did not end in time, and was killed."""
+
+
+class FramesCut(Reason, frozen=True):
+    """Python's frames are told up to a number."""
+
+    most: int
+
+
+class FramesLost(Reason, frozen=True):
+    """The traced code took the profile hook away, or came to the recursion limit in it."""
+
+
+class ThreadBefore(Reason, frozen=True):
+    """A thread was there before the expression."""
+
+    told: AnyReason
+
+
+class ThreadsBefore(Reason, frozen=True):
+    """Threads were there before the expression."""
+
+    count: int
+    told: AnyReason
+
+
+class OperatorsOfNobody(Reason, frozen=True):
+    """The Python of such a thread is not told, and its operators count as no calls of yours."""
+
+
+class NothingOfThread(Reason, frozen=True):
+    """Nothing is told of such a thread."""
+
+
+class NestsTooDeep(Reason, frozen=True):
+    """The expression nests too deeply for its calls to be recorded."""
+
+
+class EventsCut(Reason, frozen=True):
+    """The first events alone are kept."""
+
+    most: int
+
+
+class CallsCut(Reason, frozen=True):
+    """The expression's calls are told up to a number."""
+
+    most: int
+
+
+class NodesCut(Reason, frozen=True):
+    """The first nodes of autograd alone are told."""
+
+    most: int
+
+
+class LocationsLeftOut(Reason, frozen=True):
+    """The native pass left out where TorchScript was written."""
+
+
+class ManySavedTensors(Reason, frozen=True):
+    """More tensors were saved at one time than are watched."""
+
+    most: int
+
+
+# --- why there is no native pass ---
+
+
+class NativeNotAsked(Reason, frozen=True):
+    """Nobody asked for the native pass."""
+
+
+class NoBudget(Reason, frozen=True):
+    """The budget leaves nothing to step."""
+
+
+class RunsOnce(Reason, frozen=True):
+    """The expression runs a single time."""
+
+
+class ScriptNotStepped(Reason, frozen=True):
+    """A script is never stepped whole."""
+
+
+class RanInYourProcess(Reason, frozen=True):
+    """It ran once, in a process of the user's."""
+
+
+class CalledNoOperator(Reason, frozen=True):
+    """The program called no operator."""
+
+
+class KindNotStepped(Reason, frozen=True):
+    """Why no call of one kind was stepped."""
+
+    because: AnyReason
+
+
+class KindsNotStepped(Reason, frozen=True):
+    """Why no call of some kinds was stepped."""
+
+    count: int
+    because: AnyReason
+
+
+class NativeSilent(Reason, frozen=True):
+    """The native pass said nothing."""
+
+
+class NothingToStep(Reason, frozen=True):
+    """All of it is too much, and no operator call can be stepped instead."""
+
+    beyond: AnyReason
+    instead: AnyReason
+
+
+class AllBeyond(Reason, frozen=True):
+    """All of it runs more instructions than are stepped."""
+
+    most: int
+
+
+class AllBeyondSingly(Reason, frozen=True):
+    """All of it runs more instructions that must be stepped one by one."""
+
+    most: int
+
+
+class NoOperatorEnters(Reason, frozen=True):
+    """No operator that it calls has an entry point of its own."""
+
+
+class CallsNoOperator(Reason, frozen=True):
+    """The expression calls no operator."""
+
+
+class CalledBeyondRecorded(Reason, frozen=True):
+    """An operator is called more often than was recorded."""
+
+    op: str
+    because: AnyReason
+
+
+class MaybeInAnotherThread(Reason, frozen=True):
+    """Another thread may have called it."""
+
+
+class CallNumberWanted(Reason, frozen=True):
+    """The number of the call that was asked for is none."""
+
+    given: str
+
+
+class NoEntryOf(Reason, frozen=True):
+    """The operator that was asked for has no entry point of its own."""
+
+    op: str
+
+
+class NoSuchOperator(Reason, frozen=True):
+    """There is no operator of the name that was asked for."""
+
+    op: str
+    near: tuple[str, ...] = ()
+
+
+class CalledFewerTimes(Reason, frozen=True):
+    """The operator that was asked for is called fewer times."""
+
+    op: str
+    called: int
+    wanted: int
+
+
+class NothingCalled(Reason, frozen=True):
+    """No operator is called by its entry point."""
+
+    called: int
+    wanted: int
+
+
+class EndsItself(Reason, frozen=True):
+    """What ends its process is not stepped."""
+
+
+class OwnCodeFailed(Reason, frozen=True):
+    """The recorder's own code failed."""
+
+    exception: str
+    message: str
+
+
+class LaterCallStepped(Reason, frozen=True):
+    """The native pass steps a later call than the first."""
+
+    second: AnyReason
+
+
+class RaisedUnderStepper(Reason, frozen=True):
+    """It raised something under the stepper."""
+
+    exception: str
+    message: AnyReason
+
+
+class SaysNothing(Reason, frozen=True):
+    """An error says nothing more."""
+
+
+class TrapTaken(Reason, frozen=True):
+    """Something blocked or took over the signal by which stepping works."""
+
+
+class FurtherRun(Reason, frozen=True):
+    """A further run in its process finds something else."""
+
+    does: AnyReason
+
+
+class SetupRaisedAgain(Reason, frozen=True):
+    """The setup raised as it ran a second time in one process."""
+
+    exception: str
+    message: str
+
+
+class EndedBySignal(Reason, frozen=True):
+    """A signal ended the process of the native pass."""
+
+    signal: str
+
+
+class EndedByItself(Reason, frozen=True):
+    """The process of the native pass ended by itself."""
+
+
+class PassEndedBySignal(Reason, frozen=True):
+    """A signal ended the process of a pass."""
+
+    recorder: str
+    signal: str
+
+
+class PassEndedByItself(Reason, frozen=True):
+    """The process of a pass ended by itself."""
+
+    recorder: str
+    status: int
+
+
+class TimeWasOver(Reason, frozen=True):
+    """The time of all runs was over before."""
+
+    missing: tuple[AnyReason, ...] = ()
+
+
+class TimeOverBefore(Reason, frozen=True):
+    """The time of all runs was over before the native pass began."""
+
+
+class FramesMissing(Reason, frozen=True):
+    """Functions of Python are not shown."""
+
+
+class CallsMissing(Reason, frozen=True):
+    """Which call of the expression ran an operator is not shown."""
+
+
+class PassStopped(Reason, frozen=True):
+    """A pass was stopped, as the time of all runs was over."""
+
+    running: AnyReason
+    seconds: float
+
+
+class RunningPass(Reason, frozen=True):
+    """A pass of a recorder."""
+
+    recorder: str
+
+
+class ImportingTorch(Reason, frozen=True):
+    """The import of torch."""
+
+
+class NotEndedInTime(Reason, frozen=True):
+    """The expression did not end in time."""
+
+    seconds: float
+
+
+class ProbeDied(Reason, frozen=True):
+    """The probe died."""
+
+
+class ProbeKilled(Reason, frozen=True):
+    """A signal killed the probe."""
+
+    signal: str
+    running: AnyReason
+
+
+class ProbeEnded(Reason, frozen=True):
+    """The probe ended before it was done."""
+
+    status: int
+    running: AnyReason
+
+
+# --- why the first call is shown ---
+
+
+class DoesNotEnd(Reason, frozen=True):
+    """The second call does not end in its part of the time."""
+
+    seconds: float
+
+
+class DoesNotEndRecorded(Reason, frozen=True):
+    """The same, beside the recorders."""
+
+    seconds: float
+
+
+class EndsProcess(Reason, frozen=True):
+    """A signal ends the process of the second call."""
+
+    signal: str
+
+
+class ExitsProcess(Reason, frozen=True):
+    """The second call ends its process by itself."""
+
+    status: int
+
+
+class RaisesError(Reason, frozen=True):
+    """The second call raises an error."""
+
+    exception: str
+    message: str
+
+
+class RaisesNothing(Reason, frozen=True):
+    """The second call raises nothing."""
+
+
+class CannotBeRun(Reason, frozen=True):
+    """The second call cannot be run."""
+
+    because: AnyReason
+
+
+class NeedsSetupAgain(Reason, frozen=True):
+    """The second call would need the setup to run again."""
+
+    because: AnyReason
+
+
+class EntersMode(Reason, frozen=True):
+    """The setup enters a mode of torch's dispatcher or functions."""
+
+
+class EntersLevel(Reason, frozen=True):
+    """The setup enters a transform or a level of forward-mode differentiation."""
+
+
+class RegistersGlobalHook(Reason, frozen=True):
+    """The setup registers a hook of all modules or optimizers."""
+
+
+class SetsSavedHooks(Reason, frozen=True):
+    """The setup sets hooks on saved tensors."""
+
+
+class RegistersOperators(Reason, frozen=True):
+    """The setup registers operators or kernels."""
+
+
+class StartsThread(Reason, frozen=True):
+    """The setup starts a thread."""
+
+
+class RegistersAtExit(Reason, frozen=True):
+    """The setup registers a function with atexit."""
+
+
+class RegistersGcCallback(Reason, frozen=True):
+    """The setup registers a callback of gc."""
+
+
+class AddsMetaPath(Reason, frozen=True):
+    """The setup adds to sys.meta_path."""
+
+
+class AddsPathHooks(Reason, frozen=True):
+    """The setup adds to sys.path_hooks."""
+
+
+class ReplacesFunction(Reason, frozen=True):
+    """The setup replaces a function."""
+
+    name: str
+
+
+class RunsInWhatIsLeft(Reason, frozen=True):
+    """The second call would run in what the first left on."""
+
+    settings: tuple[str, ...]
+
+
+class UsedUp(Reason, frozen=True):
+    """The second call would not find what the first used up."""
+
+    things: tuple[AnyReason, ...]
+
+
+class AndMore(Reason, frozen=True):
+    """There are more of them."""
+
+
+class OfName(Reason, frozen=True):
+    """What holds for what a name leads to."""
+
+    name: str
+    because: AnyReason
+
+
+class SlotChanged(Reason, frozen=True):
+    """A slot of an object has changed."""
+
+    slot: str
+    owner: str
+
+
+class CacheChanged(Reason, frozen=True):
+    """Its cache has changed."""
+
+
+class StateUnread(Reason, frozen=True):
+    """Its state cannot be read."""
+
+    error: str
+
+
+class GoneOn(Reason, frozen=True):
+    """An iterator has gone on."""
+
+    type: str
+
+
+class OtherMemory(Reason, frozen=True):
+    """It has other memory, sizes or strides."""
+
+
+class MadeByAnother(Reason, frozen=True):
+    """Another operator made what it is now."""
+
+
+class WrittenTo(Reason, frozen=True):
+    """It was written to."""
+
+
+# --- what backward ran from ---
+
+
+class BackwardFrom(Reason, frozen=True):
+    """The tensors that backward ran from."""
+
+    starts: tuple[AnyReason, ...]
+    more: int = 0
+
+
+class BeganAt(Reason, frozen=True):
+    """A tensor that backward began at."""
+
+    tensor: str
+
+
+class BeganAtSum(Reason, frozen=True):
+    """A tensor at whose sum backward began."""
+
+    tensor: str
+
+
+class BeganAtReal(Reason, frozen=True):
+    """A tensor at whose real part backward began."""
+
+    tensor: str
+
+
+class BeganAtRealSum(Reason, frozen=True):
+    """A tensor at the sum of whose real part backward began."""
+
+    tensor: str
+
+
+# --- what was given cannot be run ---
+
+
+class GivenExpression(Reason, frozen=True):
+    """The expression."""
+
+
+class GivenScript(Reason, frozen=True):
+    """The script."""
+
+
+class GivenSetup(Reason, frozen=True):
+    """The statements of the setup."""
+
+
+class GivenVariable(Reason, frozen=True):
+    """The value of a name."""
+
+    name: str
+
+
+class GivenContext(Reason, frozen=True):
+    """What gives a context manager."""
+
+    expression: str
+
+
+class GivenEmpty(Reason, frozen=True):
+    """What was given is empty."""
+
+    given: AnyReason
+
+
+class GivenUnparsed(Reason, frozen=True):
+    """Python's parser refuses what was given."""
+
+    given: AnyReason
+    because: AnyReason
+
+
+class NestsBeyondParser(Reason, frozen=True):
+    """It nests too deeply for Python's parser."""
+
+
+class GivenStatement(Reason, frozen=True):
+    """What was given is a statement."""
+
+    given: AnyReason
+
+
+class GivenStatements(Reason, frozen=True):
+    """What was given is several statements."""
+
+    given: AnyReason
+    count: int
+
+
+class ScriptChanged(Reason, frozen=True):
+    """The script changed since it was shown."""
+
+
+class GivenRaised(Reason, frozen=True):
+    """What was given raised."""
+
+    given: AnyReason
+    exception: str
+    message: str
+
+
+class NoContextManager(Reason, frozen=True):
+    """What was given is no context manager."""
+
+    given: AnyReason
+    exception: str
+    message: str
+
+
+class NameUndefined(Reason, frozen=True):
+    """A name is not defined."""
+
+    name: str
+
+
+class NameCalled(Reason, frozen=True):
+    """A name is called that would be a seeded tensor."""
+
+    name: str
+
+
+class NoAttribute(Reason, frozen=True):
+    """A module has no such attribute."""
+
+    owner: str
+    name: str
+
+
+class ExpressionProfiles(Reason, frozen=True):
+    """The expression runs torch's profiler itself."""
+
+
+class NeedsNoGrad(Reason, frozen=True):
+    """The result does not require grad."""
+
+    result: str
+
+
+# --- where passes and runs differ ---
+
+
+class PassesDiffer(Reason, frozen=True):
+    """Two passes called other operators, from one on."""
+
+    cause: AnyReason
+    number: int
+    reference: str
+    recorder: str
+    first: AnyReason
+    second: AnyReason
+
+
+class CountsDiffer(Reason, frozen=True):
+    """Two passes called an operator of other threads another number of times."""
+
+    cause: AnyReason
+    name: str
+    first: int
+    second: int
+    reference: str
+    recorder: str
+
+
+class TheEnd(Reason, frozen=True):
+    """The end of a run, in place of an operator."""
+
+
+class RunsDiffer(Reason, frozen=True):
+    """Two runs called different operators."""
+
+    limit: AnyReason | None = None
+
+
+class RecorderChanged(Reason, frozen=True):
+    """The recorder changed what ran."""
+
+    limit: AnyReason | None = None
+    reference: str = ""
+
+
+class AtRecursionLimit(Reason, frozen=True):
+    """Python's recursion limit was met, for which the recorder's own frames count."""
+
+
+# --- what was stopped, or varies ---
+
+
+class ThrowNotLooked(Reason, frozen=True):
+    """Where C++ threw was not looked for."""
+
+    because: AnyReason
+
+
+class RunsTimeOver(Reason, frozen=True):
+    """The time of all runs was over."""
+
+    then: AnyAction
+
+
+class TooLate(Reason, frozen=True):
+    """Passes are missing, as the time was over."""
+
+    because: AnyReason
+    then: AnyAction
+    missing: tuple[AnyReason, ...] = ()
+
+
+class Stopping(Reason, frozen=True):
+    """What stopped a probe, and how."""
+
+    message: AnyReason
+    because: AnyReason
+    then: AnyAction
+
+
+class WritesNotTold(Reason, frozen=True):
+    """A run that watches saved tensors told nothing."""
+
+    because: AnyReason
+
+
+class ErrorNotRaised(Reason, frozen=True):
+    """The error was not raised in that run."""
+
+
+class RunEndedBySignal(Reason, frozen=True):
+    """A signal ended the process of that run."""
+
+    signal: str
+
+
+class RunEndedByItself(Reason, frozen=True):
+    """The process of that run ended by itself."""
+
+
+class VariesByChance(Reason, frozen=True):
+    """What is left to chance, as was asked for."""
+
+    what: tuple[str, ...]
+
+
+class VariesAnyway(Reason, frozen=True):
+    """What the system lets nobody fix."""
+
+    what: tuple[str, ...]
+
+
+class ScriptInterrupted(Reason, frozen=True):
+    """The script was interrupted since it took too long."""
+
+    seconds: float
+    then: AnyAction
+
+
+# --- why nothing could be captured ---
+
+
+class NothingToRun(Reason, frozen=True):
+    """Nothing was given."""
+
+
+class ParserRefuses(Reason, frozen=True):
+    """Python's own parser refuses it."""
+
+
+class OneExpression(Reason, frozen=True):
+    """A trace is of one expression."""
+
+
+class NamesBecomeTensors(Reason, frozen=True):
+    """Which names become tensors, and which must be bound."""
+
+
+class LookedForBefore(Reason, frozen=True):
+    """An attribute is looked for before anything runs."""
+
+
+class VariablesRunOnce(Reason, frozen=True):
+    """When values of names are evaluated."""
+
+
+class SetupRunsFirst(Reason, frozen=True):
+    """When the setup is run."""
+
+
+class ContextsAreExpressions(Reason, frozen=True):
+    """What gives a context manager is an expression."""
+
+
+class OneProfiler(Reason, frozen=True):
+    """Torch has one profiler at a time."""
+
+
+class BackwardNeeds(Reason, frozen=True):
+    """What backward needs."""
+
+
+class CannotRun(Reason, frozen=True):
+    """It cannot be run."""
+
+
+class Excerpt(Reason, frozen=True):
+    """A line of what was given, with a mark under a place of it."""
+
+    line: str
+    caret: str
+
+
+class PartOfRun(Reason, frozen=True):
+    """What was running."""
+
+    stage: str
+
+
+class PartBackward(Reason, frozen=True):
+    """The backward of the expression was running."""
+
+
+class PartContext(Reason, frozen=True):
+    """A context manager was being left."""
+
+
+class PartRaised(Reason, frozen=True):
+    """What ran raised an error."""
+
+    part: AnyReason
+    exception: str
+    source: str
+
+
+class PartNeedsMemory(Reason, frozen=True):
+    """What ran needs more memory than there is."""
+
+    part: AnyReason
+
+
+class ErrorSilent(Reason, frozen=True):
+    """An error has no words."""
+
+    exception: str
+
+
+class ScriptNotEnded(Reason, frozen=True):
+    """The script did not end in time."""
+
+    seconds: float
+
+
+class RunsOver(Reason, frozen=True):
+    """In which pass the time of all runs was over."""
+
+    seconds: float
+    recorder: str
+    where: AnyReason | None = None
+
+
+class AtLine(Reason, frozen=True):
+    """The line of what was given that was at work."""
+
+    line: int
+    file: str
+
+
+class InFunction(Reason, frozen=True):
+    """The function that was at work, and the line of what was given that called it."""
+
+    function: str
+    line: int
+    file: str
+
+
+class CannotBeTraced(Reason, frozen=True):
+    """It ends its process under ptexplore alone."""
+
+    given: AnyReason
+    source: str
+
+
+class KilledProcess(Reason, frozen=True):
+    """It ended its process."""
+
+    given: AnyReason
+    source: str
+
+
+class ProcessEnded(Reason, frozen=True):
+    """How a process ended, and what is known of why."""
+
+    how: AnyReason
+    recorder: str = ""
+    where: AnyReason | None = None
+    killer: AnyReason | None = None
+    limit: AnyReason | None = None
+    alone: AnyReason | None = None
+
+
+class KilledBy(Reason, frozen=True):
+    """A signal killed it."""
+
+    signal: str
+
+
+class EndedWithStatus(Reason, frozen=True):
+    """It ended by itself."""
+
+    status: int
+
+
+class CalledToEnd(Reason, frozen=True):
+    """It called what ends a process."""
+
+    function: str
+    status: str = ""
+
+
+class SystemKillsForTime(Reason, frozen=True):
+    """The system kills for processor time or memory."""
+
+
+class SystemKillsForMemory(Reason, frozen=True):
+    """The system kills for memory."""
+
+
+class ProcessorTimeLimit(Reason, frozen=True):
+    """The limit on processor time."""
+
+
+class FileSizeLimit(Reason, frozen=True):
+    """The limit on the size of a file."""
+
+
+class AloneGoesOn(Reason, frozen=True):
+    """Without recorders it does not end its process."""
+
+
+class AloneAlike(Reason, frozen=True):
+    """Without recorders it ends in the same way."""
+
+
+class AloneOtherwise(Reason, frozen=True):
+    """Without recorders it ends in another way."""
+
+    how: str
+
+
+class TorchNotInTime(Reason, frozen=True):
+    """Torch was not imported in time."""
+
+
+class TookMoreThan(Reason, frozen=True):
+    """It took more time than it may."""
+
+    seconds: float
+
+
+class ProbeUnread(Reason, frozen=True):
+    """The probe's answer cannot be read."""
+
+
+class NotStarted(Reason, frozen=True):
+    """A Python cannot be started."""
+
+    python: str
+
+
+class TorchNotImported(Reason, frozen=True):
+    """Torch cannot be imported."""
+
+
+class OtherTorchImported(Reason, frozen=True):
+    """The probe imported another torch."""
+
+
+class OtherTorchFound(Reason, frozen=True):
+    """Which torch is found first."""
+
+    path: str
+
+
+class ProbeFailed(Reason, frozen=True):
+    """The probe failed inside ptexplore's own code."""
+
+
+# --- what was left running ---
+
+
+class LeftAlone(Reason, frozen=True):
+    """A process that was started runs on."""
+
+    given: AnyReason
+    processes: tuple[AnyReason, ...]
+
+
+class SeveralLeftAlone(Reason, frozen=True):
+    """Processes that were started run on."""
+
+    count: int
+    given: AnyReason
+    processes: tuple[AnyReason, ...]
+    others: int = 0
+    often: AnyReason | None = None
+
+
+class RunsSeveralTimes(Reason, frozen=True):
+    """A trace runs its expression several times."""
+
+
+class EndedWithTrace(Reason, frozen=True):
+    """A process that was started ended with the trace."""
+
+    given: AnyReason
+    processes: tuple[AnyReason, ...]
+
+
+class SeveralEndedWithTrace(Reason, frozen=True):
+    """Processes that were started ended with the trace."""
+
+    count: int
+    given: AnyReason
+    processes: tuple[AnyReason, ...]
+    others: int = 0
+
+
+class ProcessOf(Reason, frozen=True):
+    """A process."""
+
+    command: AnyReason
+    number: str
+
+
+class ProcessesOf(Reason, frozen=True):
+    """Processes of one command."""
+
+    command: AnyReason
+    numbers: tuple[str, ...]
+    further: AnyReason | None = None
+
+
+class ForkOfRun(Reason, frozen=True):
+    """A fork of the run's own process."""
+
+
+class ProbeEndedIn(Reason, frozen=True):
+    """A probe ended in the middle of passes."""
+
+    message: AnyReason
+    because: AnyReason
+    then: AnyAction
+    missing: tuple[AnyReason, ...] = ()
+
+
+# --- how a second run of a script compares ---
+
+
+class RanAlike(Reason, frozen=True):
+    """The second run did the same."""
+
+    same: tuple[AnyReason, ...]
+
+
+class RanOtherwise(Reason, frozen=True):
+    """The second run did something else."""
+
+    differences: tuple[AnyReason, ...]
+
+
+class SecondUnanswered(Reason, frozen=True):
+    """The second run gave no answer."""
+
+
+class NotCompared(Reason, frozen=True):
+    """The operators of the two runs cannot be compared."""
+
+    because: AnyReason
+
+
+class ClockSetMeanwhile(Reason, frozen=True):
+    """The machine's clock was set meanwhile."""
+
+
+class ManyOperators(Reason, frozen=True):
+    """There are more operators than the profiler holds at once."""
+
+
+class RandomStateDiffers(Reason, frozen=True):
+    """The state of a source of random numbers differs at the end."""
+
+    source: str
+
+
+class SameRandomStates(Reason, frozen=True):
+    """The states of random numbers are the same."""
+
+
+class SameEnding(Reason, frozen=True):
+    """Both runs raised the same."""
+
+    ending: str
+
+
+class BothToTheEnd(Reason, frozen=True):
+    """Both runs came to their end."""
+
+
+class OtherEnding(Reason, frozen=True):
+    """The runs ended in different ways."""
+
+    first: AnyReason
+    second: AnyReason
+
+
+class ItsEnd(Reason, frozen=True):
+    """The end of the script."""
+
+
+class OtherCall(Reason, frozen=True):
+    """The runs called other operators from one on."""
+
+    number: int
+    count: int
+    first: AnyReason
+    second: AnyReason
+    many: AnyReason | None = None
+
+
+class HadCalls(Reason, frozen=True):
+    """A run had so many calls."""
+
+    count: int
+
+
+class OtherCounts(Reason, frozen=True):
+    """Other threads called an operator another number of times."""
+
+    name: str
+    first: int
+    second: int
+
+
+class SameCalls(Reason, frozen=True):
+    """The runs made the same calls."""
+
+    count: int
+    beside: int = 0
+
+
+class OtherOutput(Reason, frozen=True):
+    """The runs printed other lines from one on."""
+
+    line: int
+    first: AnyReason
+    second: AnyReason
+
+
+class NoLine(Reason, frozen=True):
+    """No line, in place of one."""
+
+
+class SameOutput(Reason, frozen=True):
+    """The runs printed the same."""
+
+
+class SameOutputKept(Reason, frozen=True):
+    """The runs printed the same, of what was kept."""
+
+
+class FailedSo(Reason, frozen=True):
+    """What failed, and why."""
+
+    told: AnyReason
+    because: AnyReason
+
+
+class NoOperatorsNamed(Reason, frozen=True):
+    """The probe named no operators."""
+
+
+class NoCatalogueGiven(Reason, frozen=True):
+    """The probe gave no catalogue."""
+
+
+class AllRunsOver(Reason, frozen=True):
+    """The time that all runs share was over."""
+
+    seconds: float
+    then: AnyAction
 
 
 # --- errors ---
@@ -864,17 +2342,23 @@ class LeftByException(Reason, frozen=True):
     """An exception left the step, in a run without stepping."""
 
 
-def _every(kind: type[Reason]) -> Iterator[type[Reason]]:
+def every(kind: type[Reason]) -> Iterator[type[Reason]]:
+    """The classes that are derived from one."""
     for derived in kind.__subclasses__():
         yield derived
-        yield from _every(derived)
+        yield from every(derived)
 
 
 # What JSON is read as: one of the codes above.
 if TYPE_CHECKING:
     AnyReason: TypeAlias = Reason
 else:
-    AnyReason = Union[tuple(_every(Reason))]  # noqa: UP007  (it has no other form for classes in a tuple)
+    AnyReason = Union[tuple(every(Reason))]  # noqa: UP007  (it has no other form for classes in a tuple)
+
+
+def reason_of(told: Any) -> Reason:
+    """A reason that was said as plain JSON data. Raises msgspec.ValidationError if it is none of ours."""
+    return convert(told, AnyReason)
 
 
 def within(reason: Reason) -> Iterator[Reason]:

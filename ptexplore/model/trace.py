@@ -19,7 +19,7 @@ from ptexplore.model.reasons import AnyReason
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
-TRAIL_FORMAT = 3  # of saved sessions and Trails; within a format keys are only added
+TRAIL_FORMAT = 4  # of saved sessions and Trails; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class BoundName:
 
     name: str  # as the expression has it
     description: str  # `Tensor[3, 3] float32 cpu`
-    how: str = ""  # `seeded`, `--var` or `--setup`
+    how: str = ""  # `seeded`, `variable` or `setup`; of a survey `OpInfo`
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class FirstCall:
     """Why the first call of an expression is shown, and no later one."""
 
     imported: int  # how many modules it imported
-    why: str  # what a second call would do, or not find
+    why: AnyReason  # what a second call would do, or not find
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Captured:
     dispatch: bool = False  # key sets read before each call
     native: bool = False  # every C++ function that ran
     cold: bool = False  # of the very first call: with what only that does
-    reason: str | None = None  # why there is no native pass
+    reason: AnyReason | None = None  # why there is no native pass
     warm: int | None = None  # how many modules the first run imported, if any, where all passes saw a later one
     first: FirstCall | None = None  # in its place, where all passes saw the first call, though nobody asked for that
     put_back: tuple[str, ...] = ()  # names of `--setup`: earlier runs changed what they lead to, and it was put back
@@ -92,7 +92,7 @@ class ResultInfo:
 
     type: str = ""  # the name of its type
     description: str = ""  # in words, as for a bound name
-    backward: str | None = None  # what backward ran from, in words
+    backward: AnyReason | None = None  # what backward ran from
     fingerprint: str | None = None  # a hash of the value, where a survey asked for it
 
 
@@ -100,7 +100,7 @@ class ResultInfo:
 class Session:
     """One capture: saved and reloaded as JSON, shown anywhere, never executed."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 3
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 4
     expression: str  # as typed
     torch: TorchInfo  # the torch that ran
     bound: tuple[BoundName, ...]  # what each name was bound to
@@ -476,6 +476,7 @@ class Ending:
     how: str = ""  # how `function` raised it, where torch keeps no line with it: `by PyErr_SetString`
     freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
     before: tuple[EarlierError, ...] = ()  # the errors that led to it, the nearest first
+    over: AnyReason | None = None  # of a run whose time was over: that
 
 
 @dataclass(frozen=True, slots=True)
@@ -557,7 +558,7 @@ class HopRow(HopFacts):
 class TrailFacts:
     """Everything that a Trail says, but for its steps."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 3
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 4
     expression: str  # as typed
     bound: tuple[BoundName, ...]  # what each name was bound to
     torch: TorchInfo  # the torch that ran

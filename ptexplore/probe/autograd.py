@@ -13,9 +13,13 @@ import torch
 from . import torch_api as api
 from .events import BACKWARD
 from .expression import Refused
+from .reasons import Said, reason
 from .values import describe, tensors
 
 GRAPH_LIMIT = 20_000  # autograd nodes told of one result
+STARTS = 4  # tensors that backward ran from which are told
+# How backward began at a tensor, by what was added to get a scalar of it.
+_BEGUN = {"": "began-at", ".sum()": "began-at-sum", ".real": "began-at-real", ".real.sum()": "began-at-real-sum"}
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,7 @@ def roots(result: Any) -> list[BackwardStart]:
     """
     starts = [BackwardStart(t, _added(t)) for t in tensors(result) if t.requires_grad]
     if not starts:
-        text = f"the result ({describe(result)}) does not require grad: there is nothing to run backward"
-        raise Refused("backward", text)
+        raise Refused("backward", reason("needs-no-grad", result=describe(result)))
     return starts
 
 
@@ -69,15 +72,12 @@ _ADDED = {
 }
 
 
-def told(starts: list[BackwardStart]) -> dict[str, str]:
-    """What backward ran from, in words; {} where it did not run."""
+def told(starts: list[BackwardStart]) -> dict[str, Said]:
+    """What backward ran from; {} where it did not run."""
     if not starts:
         return {}
-    words = [f"{describe(start.tensor)}{_CHANGES[start.added]}" for start in starts]
-    return {"backward": f"from {' and '.join(words[:4])}{' and more' if len(words) > 4 else ''}"}
-
-
-_CHANGES = {"": "", ".sum()": ", summed", ".real": ", its real part", ".real.sum()": ", its real part, summed"}
+    first = [reason(_BEGUN[start.added], tensor=describe(start.tensor)) for start in starts[:STARTS]]
+    return {"backward": reason("backward-from", starts=first, more=max(len(starts) - STARTS, 0))}
 
 
 def _node_of(tensor: Any) -> Any:

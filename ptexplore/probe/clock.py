@@ -7,12 +7,13 @@ times, and one that is set back by more than the profiler ran turns their order 
 
 from __future__ import annotations
 
+from .reasons import reason
 from .taken import time
 
 LEAST = 1_000_000  # nanoseconds by which a clock is set that matters; what keeps a clock right changes less at a time
 TRIES = 5
-TEXT = "the machine's clock was set meanwhile, which torch's profiler tells time and order by"
-CUT = f"{TEXT}: of what ran then both may be wrong"
+SET = reason("clock-set-meanwhile")
+CUT = reason("clock-was-set")
 
 
 class ClockWatch:

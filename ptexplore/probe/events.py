@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from . import torch_api as api
+from .reasons import reason
 from .throws import Note
 
 LIMIT = 20_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
@@ -16,11 +17,8 @@ BACKWARD = "phase:backward"
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 APART = 1 << 40  # between the sequence numbers of two threads, each of which counts for itself
 MARKERS = ("frame", "builtin", "callback", "sets", "cut", "call")
-BEGAN_LATE = "what the first call that used the device launched is not told: torch's profiler looks at it from then on"
-NOT_LOOKED_AT = (
-    "what was launched on the device is not told: it was first used in here, and torch's profiler looks at those that "
-    "are in use when it begins"
-)
+BEGAN_LATE = reason("device-began-inside")
+NOT_LOOKED_AT = reason("device-not-watched")
 LAUNCH = "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
 WORDS = 300  # characters kept of an error's first line
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0

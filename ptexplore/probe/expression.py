@@ -6,7 +6,6 @@ import ast
 import builtins
 import contextlib
 import difflib
-import functools
 import hashlib
 import linecache
 import math
@@ -25,6 +24,7 @@ import torch
 from . import torch_api as api
 from .kept import Kept, is_dynamos
 from .process_state import ProcessState, TorchSettings
+from .reasons import Said, reason
 from .values import describe, fingerprint, random_states, tensors
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
@@ -32,6 +32,7 @@ SIZE = (3, 3)
 OURS = "__ptexplore__"  # the namespace's own name
 CLOSE = (3, 0.6)  # how many near names are told, and how near they are
 ALL_SETUP = "<--setup>"
+EXPRESSION, SCRIPT, SETUP = reason("given-expression"), reason("given-script"), reason("given-setup")
 LOST = 3  # things that an evaluation used up which are named
 OF_PYTHON = ("__warningregistry__", "__annotations__")  # what it puts beside the names of whoever runs code
 UNREPEATABLE = "repeat"  # the kind of what cannot be run a further time
@@ -47,23 +48,24 @@ _BEHIND_AUTOGRAD = ("torch.nn.init", "torch.nn.utils")
 class Refused(Exception):
     """What the user wrote cannot be run.
 
-    `kind` says how, `where` is (line, column) in `source`, both from 1, and `close` are near names.
+    `kind` says how, `told` is what is wrong, `where` is (line, column) in `source`, both from 1, and `close` are near
+    names.
     """
 
     kind: str
-    message: str
+    told: Said
     where: tuple[int, int] | None = None
     source: str | None = None
     close: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return self.message
+        return str(self.told)
 
 
 class Unrepeatable(Refused):
-    """A further evaluation in this process would not find what the first found. The message says so of it."""
+    """A further evaluation in this process would not find what the first found: `told` says so of it."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: Said) -> None:
         super().__init__(UNREPEATABLE, why)
 
 
@@ -89,47 +91,74 @@ class RandomNumbers:
             numpy.set_state(self._numpy)
 
 
-def parse(expression: str, label: str) -> ast.Expression:
-    """The expression's tree. Raises Refused for what is no single expression."""
+def parse(expression: str, given: Said) -> ast.Expression:
+    """The expression's tree; `given` is how it was given. Raises Refused for what is no single expression."""
     source = expression.strip()
     if not source:
-        raise Refused("empty", f"{label} is empty")
+        raise Refused("empty", reason("given-empty", given=given))
+    file = _file_of(given)
     try:
-        tree = ast.parse(source, filename=f"<{label}>", mode="eval")
-        compile(tree, f"<{label}>", "eval")  # what parses may still be no expression: `(yield)`
+        tree = ast.parse(source, filename=file, mode="eval")
+        compile(tree, file, "eval")  # what parses may still be no expression: `(yield)`
     except SyntaxError as error:
-        raise _refused(error, source, label) from None
+        raise _refused(error, source, given) from None
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:  # NUL bytes, absurd nesting
-        raise Refused("syntax", f"{label} does not parse: {str(error) or 'it nests too deeply'}") from None
+        raise Refused("syntax", _does_not_parse(given, str(error))) from None
     return tree
+
+
+def _does_not_parse(given: Said, error: str) -> Said:
+    """Why Python's parser refuses a text; it says nothing if that nests too deeply."""
+    because = reason("said", sentence=error) if error else reason("nests-beyond-parser")
+    return reason("given-unparsed", given=given, because=because)
+
+
+def _file_of(given: Said) -> str:
+    """What stands for the file of a text in Python's own warnings of it."""
+    return f"<{given['code'].removeprefix('given-')}>"
+
+
+def variable(name: str) -> Said:
+    """A value given for a name."""
+    return reason("given-variable", name=name)
+
+
+def raised(given: Said, error: BaseException) -> Said:
+    """What a given text raised."""
+    return reason("given-raised", given=given, exception=type(error).__name__, message=text_of(error))
 
 
 def read(request: dict[str, Any]) -> ast.Expression | None:
     """The tree of the expression that is asked for; None for a script. Raises Refused where it is no Python."""
     if request.get("script") is None:
-        return parse(request["expression"], "the expression")
+        return parse(request["expression"], EXPRESSION)
     check_script(request["script"], request.get("script_sha256"))
     return None
 
 
-@functools.cache
-def code_of(expression: str, label: str, file: str) -> CodeType:
+_codes: dict[tuple[str, str], CodeType] = {}
+
+
+def code_of(expression: str, given: Said, file: str) -> CodeType:
     """The code of what is given beside the expression: one object in a process, as where a program repeats it.
 
     Raises Refused as `parse` does.
     """
-    return compile(parse(expression, label), file, "eval")
+    if (expression, file) not in _codes:
+        _codes[expression, file] = compile(parse(expression, given), file, "eval")
+    return _codes[expression, file]
 
 
-def _refused(error: SyntaxError, source: str, label: str) -> Refused:
+def _refused(error: SyntaxError, source: str, given: Said) -> Refused:
     try:
         statements = ast.parse(source).body
-        compile(source, f"<{label}>", "exec")
+        compile(source, _file_of(given), "exec")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         where = (error.lineno or 1, error.offset or 1)
-        return Refused("syntax", f"{label} does not parse: {error.msg}", where=where, source=source)
-    noun = f"{len(statements)} statements" if len(statements) > 1 else "a statement"
-    return Refused("statements", f"{label} is {noun}, not one expression")
+        return Refused("syntax", _does_not_parse(given, error.msg), where=where, source=source)
+    if len(statements) > 1:
+        return Refused("statements", reason("given-statements", given=given, count=len(statements)))
+    return Refused("statements", reason("given-statement", given=given))
 
 
 def script_file(script: str) -> str:
@@ -143,14 +172,14 @@ def check_script(script: str, sha256: str | None = None) -> CodeType:
         with open(script, "rb") as file:
             source = file.read()
         if sha256 is not None and hashlib.sha256(source).hexdigest() != sha256:
-            raise Refused("script", "the script is no longer as it was shown: it changed since then")
+            raise Refused("script", reason("script-changed"))
         return compile(source, script_file(script), "exec", dont_inherit=True)
     except SyntaxError as error:
         where = (error.lineno or 1, error.offset or 1)
         text = source.decode(errors="replace")
-        raise Refused("script", f"the script does not parse: {error.msg}", where=where, source=text) from None
+        raise Refused("script", _does_not_parse(SCRIPT, error.msg), where=where, source=text) from None
     except (OSError, ValueError, MemoryError, RecursionError) as error:
-        raise Refused("script", f"the script does not parse: {str(error) or 'it nests too deeply'}") from None
+        raise Refused("script", _does_not_parse(SCRIPT, str(error))) from None
 
 
 def free_names(expression: str) -> list[str]:
@@ -357,19 +386,19 @@ class Namespace:
         self._prepare()
         changes = state.changes() if state is not None else ()
         if changes:
-            raise Unrepeatable(f"would need --setup to run again, which {changes[0]}")
+            raise Unrepeatable(reason("needs-setup-again", because=changes[0]))
         self._give(tree)
 
     def put_settings_back(self) -> None:
         """Set what an evaluation left set in torch as --setup left it. Raises Unrepeatable where torch cannot do so."""
         left = self._settings.put_back() if self._settings is not None else []
         if left:
-            raise Unrepeatable(f"would run in what the first left on ({', '.join(left)})")
+            raise Unrepeatable(reason("runs-in-what-is-left", settings=left))
 
     def _prepare(self) -> None:
         """Seed, and run --setup."""
         for name, text in self.request["variables"]:
-            parse(text, f"--var {name}")
+            parse(text, variable(name))
         self._seed()
         self._sample()
         self._before = dict(self.values)
@@ -393,8 +422,7 @@ class Namespace:
         lost = self._kept.put_back()
         self.put_back |= self._kept.changed
         if lost:
-            told = "; ".join(lost[:LOST]) + ("; …" if len(lost) > LOST else "")
-            raise Unrepeatable(f"would not find what the first used up ({told})")
+            raise Unrepeatable(reason("used-up", things=lost[:LOST] + [reason("and-more")] * (len(lost) > LOST)))
         self.bound = []
         if self.request.get("sample") is not None:
             self._seed()
@@ -407,7 +435,7 @@ class Namespace:
 
     def _give(self, tree: ast.Expression | None) -> None:
         """Bind what is not --setup's own: its names are told, seeded tensors made, --var evaluated."""
-        variables = [(name, parse(text, f"--var {name}"), text) for name, text in self.request["variables"]]
+        variables = [(name, parse(text, variable(name)), text) for name, text in self.request["variables"]]
         before = self._before
         needs = [(free_names(text), called_names(parsed)) for _, parsed, text in variables]
         if tree is not None:
@@ -415,7 +443,7 @@ class Namespace:
         given = {name for name, _, _ in variables}
         for name in dict.fromkeys(name for names, _ in needs for name in names):
             if name not in given and name in self.values and before.get(name, self) is not self.values[name]:
-                self._bind(name, self.values[name], "--setup")
+                self._bind(name, self.values[name], "setup")
         for names, called in needs:
             self._seeded(names, called, given)
         for name, _, text in variables:
@@ -475,18 +503,18 @@ class Namespace:
             exec(compile(code, file, "exec"), self.values)
         except SyntaxError as error:
             where = (error.lineno or 1, error.offset or 1) if error.filename == file else None
-            raise Refused("setup", f"--setup does not parse: {error.msg}", where=where, source=code) from error
+            raise Refused("setup", _does_not_parse(SETUP, error.msg), where=where, source=code) from error
         except BaseException as error:
-            raise Refused("setup", f"--setup raised {type(error).__name__}: {text_of(error)}") from error
+            raise Refused("setup", raised(SETUP, error)) from error
 
     def _seeded(self, names: list[str], called: set[str], given: set[str]) -> None:
         for name in names:
             if name in self.values or name in given or hasattr(builtins, name):
                 continue
             if not SEED_NAME.match(name):
-                raise Refused("name", f"name {name!r} is not defined", close=self._near(name, given))
+                raise Refused("name", reason("name-undefined", name=name), close=self._near(name, given))
             if name in called:
-                raise Refused("name", f"name {name!r} is called, so it can be no seeded tensor")
+                raise Refused("name", reason("name-called", name=name))
             self._bind(name, torch.randn(*SIZE), "seeded")
 
     def _near(self, name: str, given: set[str]) -> list[str]:
@@ -500,10 +528,10 @@ class Namespace:
     def _variable(self, name: str, text: str) -> None:
         _keep_text(f"<--var {name}>", text)
         try:
-            value = eval(code_of(text, f"--var {name}", f"<--var {name}>"), self.values)
+            value = eval(code_of(text, variable(name), f"<--var {name}>"), self.values)
         except BaseException as error:
-            raise Refused("variable", f"--var {name} raised {type(error).__name__}: {text_of(error)}") from error
-        self._bind(name, value, "--var")
+            raise Refused("variable", raised(variable(name), error)) from error
+        self._bind(name, value, "variable")
 
     def _bind(self, name: str, value: Any, how: str) -> None:
         self.values[name] = value
@@ -515,7 +543,7 @@ class Namespace:
             name = entry["name"]
             value: Any = self.values.get(name)
             is_tensor = issubclass(type(value), torch.Tensor)
-            if entry["how"] == "--setup" or not is_tensor or not (value.is_floating_point() or value.is_complex()):
+            if entry["how"] == "setup" or not is_tensor or not (value.is_floating_point() or value.is_complex()):
                 continue
             value = value if value.requires_grad else value.detach().requires_grad_()
             entry["description"] = describe(value)
@@ -538,7 +566,7 @@ def check_attributes(tree: ast.AST, values: dict[str, Any]) -> None:
                 inner = getattr(value, part)
             except AttributeError:
                 close = [f"{prefix}.{n}" for n in difflib.get_close_matches(part, dir(value), *CLOSE)]
-                raise Refused("attribute", f"{prefix} has no {part!r}", close=close) from None
+                raise Refused("attribute", reason("no-attribute", owner=prefix, name=part), close=close) from None
             except Exception:
                 break  # a module that is imported on first use, and fails to be: running the expression says so
             value, prefix = inner, f"{prefix}.{part}"

@@ -23,6 +23,7 @@ from . import torch_api as api
 from .dispatch import CallRecorder
 from .generators import goes_on
 from .raising import left_frames
+from .reasons import Said, reason
 from .taken import os, sys, threading
 from .values import names_of, tensors_among
 from .whose import GIVEN, OURS, is_library
@@ -31,7 +32,7 @@ LIMIT = 20_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
 DISPATCHES = "__torch_dispatch__"
 FINALIZES = "__del__"
-PROCESSES = "processes were started: what they ran is not recorded"
+PROCESSES = reason("processes-started")
 # What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
 _SPAWNS, _SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
 OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # whose OpOverload hands its arguments to the dispatcher
@@ -212,26 +213,25 @@ class FrameRecorder:
         frames: list[FrameType] = vars(self._mine).setdefault("in_c", [])
         return frames
 
-    def cuts(self) -> Iterator[str]:
-        """What is not told, in words."""
+    def cuts(self) -> Iterator[Said]:
+        """What is not told."""
         if self._cut:
-            later = (
-                "what ran later stands in those that were open then, or in the part of the expression that called it"
-            )
-            yield f"Python frames are told up to the {LIMIT}th: {later}"
+            yield reason("frames-cut", most=LIMIT)
         if self.lost:
-            why = "the traced code took the profile hook away, or came to the recursion limit in it"
-            yield f"{why}: some Python frames are not told"
+            yield reason("frames-lost")
         if self._starts_processes:
             yield PROCESSES
         others = self._threads - {threading.get_ident()}
         if others and not api.records_all_threads():
-            yield f"{len(others)} more threads called torch; this torch's profiler records only one"
+            yield reason("more-threads-called", count=len(others))
         if self._began_with:
-            many = "a thread was" if self._began_with == 1 else f"{self._began_with} threads were"
-            told = "Python is not told, and its operators count as no calls of yours"
-            told = told if api.records_all_threads() else "nothing is told, as this torch's profiler records only one"
-            yield f"{many} there before the expression: of such a one {told}"
+            told = reason("operators-of-nobody" if api.records_all_threads() else "nothing-of-thread")
+            is_one = self._began_with == 1
+            yield (
+                reason("thread-before", told=told)
+                if is_one
+                else reason("threads-before", count=self._began_with, told=told)
+            )
 
     def left_by(self, error: BaseException) -> None:
         """Mark the frames that an error left, and of each the builtin that it was in.

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 import torch
 
 from . import torch_api as api
+from .reasons import Said, reason
 from .values import attributes
 
 MOST_OBJECTS = 200_000  # that are looked at
@@ -83,6 +84,10 @@ def is_dynamos(name: object) -> bool:
 class Lost(Exception):
     """Something has changed and cannot be put back: why."""
 
+    def __init__(self, why: Said) -> None:
+        super().__init__(why["code"])
+        self.why = why
+
 
 class Keeper(Protocol):
     """One thing that an evaluation may change."""
@@ -110,18 +115,20 @@ class Kept:
                     self._seen[id(value)] = value
                     self._look(name, value)
 
-    def put_back(self) -> list[str]:
-        """Put back what has changed since; what cannot be, in words."""
-        lost = []
+    def put_back(self) -> list[Said]:
+        """Put back what has changed since; what cannot be."""
+        lost: list[Said] = []
         with api.without_overrides():
             for name, part in self._parts:
                 try:
                     if part.put_back():
                         self.changed[name] = None
                 except Lost as error:
-                    why = str(error)
-                    lost.append(why if why.startswith(f"{name} ") else f"{name}: {why}")
-        return list(dict.fromkeys(lost))
+                    is_its_own = error.why.get("slot") == name
+                    why = error.why if is_its_own else reason("of-name", name=name, because=error.why)
+                    if why not in lost:
+                        lost.append(why)
+        return lost
 
     def _look(self, name: str, value: Any) -> None:
         """Keep one object, and look into it next."""
@@ -280,7 +287,8 @@ class _Slots:
                     else:
                         descriptor.__set__(self._value, before)
                 except (AttributeError, TypeError):
-                    raise Lost(f"{descriptor.__name__} of {type(self._value).__name__} has changed") from None
+                    slot, owner = descriptor.__name__, type(self._value).__name__
+                    raise Lost(reason("slot-changed", slot=slot, owner=owner)) from None
         return has_changed
 
 
@@ -360,7 +368,7 @@ class _Cache:
             self._function.cache_clear()
             return True
         if now.misses != self._held.misses:
-            raise Lost("its cache has changed")
+            raise Lost(reason("cache-changed"))
         return False  # it answered by what it held
 
 
@@ -380,7 +388,7 @@ class _State:
                 return False
             self._write(self._held)
         except (ValueError, OSError) as error:
-            raise Lost(f"its state cannot be read: {error}") from error
+            raise Lost(reason("state-unread", error=str(error))) from error
         return True
 
 
@@ -438,7 +446,7 @@ class _Iterator:
 
     def put_back(self) -> bool:
         if _progress(self._value) != self._held:
-            raise Lost(f"the {type(self._value).__name__} has gone on")
+            raise Lost(reason("gone-on", type=type(self._value).__name__))
         return False
 
 
@@ -486,12 +494,12 @@ class _Tensor:
     def put_back(self) -> bool:
         tensor, has_changed = self._tensor, False
         if api.placement(tensor) != self._place:
-            raise Lost("it has other memory, sizes or strides")
+            raise Lost(reason("other-memory"))
         if api.node_of(tensor) is not self._node:
-            raise Lost("another operator made what it is now")
+            raise Lost(reason("made-by-another"))
         if api.version(tensor) != self._version:
             if not self._has_bytes:
-                raise Lost("it was written to")
+                raise Lost(reason("written-to"))
             api.set_version(tensor, self._version)
             has_changed = True
         if self._node is None and bool(tensor.requires_grad) is not self._needs_grad:

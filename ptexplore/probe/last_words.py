@@ -40,7 +40,7 @@ DEEPEST = 64  # functions of C++ that are told
 BELOW = "guarded"  # the function of ours that calls the traced code
 
 KILLED, EXITING, LATE = "signal", "exit", "timeout"  # what ends a process
-EXIT_NAME, LATE_NAME = "os._exit", "--timeout"
+EXIT_NAME, LATE_NAME = "os._exit", "timeout"
 
 Tell = Callable[[BaseException], bytes]
 EXIT: Any = os._exit

@@ -33,6 +33,7 @@ from . import autograd, events, passes
 from . import torch_api as api
 from .expression import Refused
 from .isolate import SharedAnswer, apart
+from .reasons import reason
 from .stepper import Limit, Stepper, Steps, Unavailable, why_not
 from .values import describe, type_name
 
@@ -58,11 +59,11 @@ ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call,
 APPLY = b"_ZN%s5applyE"  # and of the `apply` of a node's class
 GENERATED = "torch::autograd::generated::"  # what is left out where a node tells its name
 CALLED = 64  # operators among which the first one called is looked for
-UNLOCATED = "the native pass left torch.jit.trace's record of source locations out, which walks all of Python's stack"
+UNLOCATED = reason("locations-left-out")
 Called = Sequence[tuple[str, str | None]]  # names and overloads, as the profiler records them
 
-ONCE = "--once runs it a single time, and the native pass needs runs of its own"
-SCRIPT = "a script is never stepped whole; --native-op NAME[#N] steps one operator call of it"
+ONCE = reason("runs-once")
+SCRIPT = reason("script-not-stepped")
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
@@ -71,9 +72,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     Raises Unavailable where this process cannot be stepped, Refused or Raised as every pass does.
     """
     wanted = request.get("native_op")
-    reason = ONCE if request["once"] else SCRIPT if request.get("script") and wanted is None else why_not()
-    if reason is not None:
-        raise Unavailable(reason)
+    refused = ONCE if request["once"] else SCRIPT if request.get("script") and wanted is None else why_not()
+    if refused is not None:
+        raise Unavailable(refused)
     asked = parsed(wanted) if wanted is not None else None
     torch.set_num_threads(1)
     if request.get("unlocated"):
@@ -100,7 +101,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         names, times = zip(*runs.times, strict=True) if runs.times else ((), ())
         seen.append(("times", {"names": names, "times": times, "threads": torch.get_num_threads(), "runs": runs.timed}))
     if request.get("unlocated"):
-        seen.append(("cut", {"text": UNLOCATED}))
+        seen.append(("cut", {"told": UNLOCATED}))
     observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
     return {"bound": once.evaluation.names.bound, "result": once.result, "observations": observations}
 
@@ -296,10 +297,10 @@ def _operator_call(
     called, alike, is_cut = _called(runs)
     entries = named or of_called(called)
     if not entries and beyond is not None:
-        none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
-        each = " that must be stepped one by one" if beyond.singly else ""
-        raise Unavailable(f"all of it runs more than {beyond.count:,} instructions{each}, and {none}")
-    name, number = asked or ("any operator", 1)
+        none = reason("no-operator-enters" if called else "calls-no-operator")
+        all_of_it = reason("all-beyond-singly" if beyond.singly else "all-beyond", most=beyond.count)
+        raise Unavailable(reason("nothing-to-step", beyond=all_of_it, instead=none))
+    name, number = asked or ("", 1)
     addresses = list(dict.fromkeys(entries.values()))
     most, singly = ASKED if runs.request.get("native_op") else OPERATOR
     stepper = Stepper(ROWS, most, runs.left, singly)
@@ -307,21 +308,19 @@ def _operator_call(
     once, stepper.seconds = runs.once(), runs.left
     steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both)[1])
     if steps.entry is None:
-        times = f"{sum(steps.counts)} time(s)"
-        raise Refused("native", f"{name} is called {times} through at::_ops::NAME::call, not {number}")
+        times = {"called": sum(steps.counts), "wanted": number}
+        told = reason("called-fewer-times", op=name, **times) if asked else reason("nothing-called", **times)
+        raise Refused("native", told)
     op = next(op for op, address in entries.items() if address == addresses[steps.entry])
     recorded = times_called(op, called)
     base, of = op.partition(".")[0], sum(name == f"aten::{op.partition('.')[0]}" for name, _ in called)
     alike_named = {address for name, address in entries.items() if name.partition(".")[0] == base}
     if of < sum(counts[addresses.index(address)] for address in alike_named):
-        where = "another thread may have called it, of which this torch's profiler tells nothing"
-        where = f"only the first {events.LIMIT:,} events are kept" if is_cut else where
-        raise Unavailable(
-            f"{base} is called more often than was recorded ({where}): which call was stepped is not known"
-        )
+        why = reason("events-cut", most=events.LIMIT) if is_cut else reason("maybe-in-another-thread")
+        raise Unavailable(reason("called-beyond-recorded", op=base, because=why))
     sure = alike and (recorded is None or counts[steps.entry] == recorded)
-    why = asdict(beyond) if beyond is not None else None
-    more = {"beyond": why, "op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
+    limit = asdict(beyond) if beyond is not None else None
+    more = {"beyond": limit, "op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
     return once, [stepped_part("operator", steps, **more)]
 
 
@@ -394,7 +393,7 @@ def parsed(wanted: str) -> tuple[str, int]:
     """Operator and number of `NAME[#N]`. Raises Refused for a number that is none."""
     name, mark, number = wanted.partition("#")
     if mark and not (number.isascii() and number.isdigit() and int(number)):
-        raise Refused("native", f"--native-op {wanted}: after # comes which call of it, from 1")
+        raise Refused("native", reason("call-number-wanted", given=wanted))
     return name.strip().removeprefix("aten::"), int(number or 1)
 
 
@@ -422,10 +421,9 @@ def of_name(name: str) -> dict[str, int]:
         return points
     known = {name for op in aten_operators() for name in (op, op.partition(".")[0])}
     if name in known:
-        raise Refused("native", f"--native-op {name}: torch's library has no entry point of its own for it")
+        raise Refused("native", reason("no-entry-of", op=name))
     close = difflib.get_close_matches(name, known, 3, 0.7)
-    near = f"; there is {' and '.join(close)}" if close else ""
-    raise Refused("native", f"--native-op {name}: torch has no operator of that name{near}", close=close)
+    raise Refused("native", reason("no-such-operator", op=name, near=close), close=close)
 
 
 def of_called(called: Called) -> dict[str, int]:

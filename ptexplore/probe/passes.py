@@ -19,9 +19,21 @@ from typing import Any
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
 from .catalogue import place_of
-from .expression import Namespace, Refused, check_attributes, check_script, code_of, parse, read, script_file, text_of
+from .expression import (
+    EXPRESSION,
+    Namespace,
+    Refused,
+    check_attributes,
+    check_script,
+    code_of,
+    parse,
+    read,
+    script_file,
+    text_of,
+)
 from .profiler_load import ProfilerLoad
 from .raising import Raised
+from .reasons import Said, reason
 from .throws import ThrowLog
 from .values import describe, type_name
 
@@ -43,7 +55,7 @@ class Pass:
     evaluate: Callable[[], Any]
     calls: dispatch.CallRecorder | None = None
     held: dispatch.Held | None = None
-    cuts: list[tuple[str, str]] = field(default_factory=list)  # what is not told, each with whose it is
+    cuts: list[tuple[str, Said]] = field(default_factory=list)  # what is not told, each with whose it is
     graph: list[dict[str, Any]] = field(default_factory=list)
     scalars: list[Any] = field(default_factory=list)  # the tensors that backward is run from
     device: str | None = None  # on which launches are recorded
@@ -61,9 +73,9 @@ class Pass:
         """The recorders that this pass speaks for: a single run for all three."""
         return ("ops", "frames", "dispatch") if self.recorder == "once" else (self.recorder,)
 
-    def cut(self, text: str, *recorders: str) -> None:
+    def cut(self, told: Said, *recorders: str) -> None:
         """Say what is not told, of all recorders of this pass, or of these."""
-        self.cuts += ((name, text) for name in self.recorders if not recorders or name in recorders)
+        self.cuts += ((name, told) for name in self.recorders if not recorders or name in recorders)
 
     def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
         """Call a function of the user's: its result, or None where it raises, which is kept in `raised`.
@@ -119,7 +131,7 @@ def _message(
         seen.append(("ops", "idle", {"devices": api.idle_devices()}))
     if running.began is not None:
         running.cut(events.NOT_LOOKED_AT, mine)
-    seen += [(name, "cut", {"text": text}) for name, text in running.cuts]
+    seen += [(name, "cut", {"told": told}) for name, told in running.cuts]
     if running.raised is not None:
         left, part = (running.calls.left, running.calls.part) if running.calls is not None else ((), "")
         seen.append((mine, "raised", running.raised.told(left, part)))
@@ -206,7 +218,7 @@ def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None)
     if sites is not None:
         names.values[dispatch.HELPER] = running.calls = dispatch.CallRecorder(sites)
     elif is_instrumented:
-        running.cut("the expression nests too deeply for its calls to be recorded", "dispatch")
+        running.cut(reason("nests-too-deep"), "dispatch")
     return running
 
 
@@ -216,12 +228,12 @@ def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dict[s
 
     What nests too deeply for that is not.
     """
-    tree = parse(expression, "the expression")
+    tree = parse(expression, EXPRESSION)
     if instrumented:
         with suppress(RecursionError, MemoryError):
             changed, sites = dispatch.rewrite(tree, expression.strip())
             return compile(changed, frames.EXPRESSION, "eval"), sites
-        tree = parse(expression, "the expression")
+        tree = parse(expression, EXPRESSION)
     return compile(tree, frames.EXPRESSION, "eval"), None
 
 
@@ -323,10 +335,10 @@ def _goes_by(running: Pass) -> None:
     assert running.load is not None
     running.load.look()
     why = running.load.too_much(float(running.request["timeout"]), isolate.available_memory())
-    if why and not running.is_full:
+    if why is not None and not running.is_full:
         api.record_operators(on=False)
         running.is_full = True
-        running.cut(f"operators that ran later are not told: {why}")
+        running.cut(reason("operators-cut", because=why))
 
 
 def _told(
@@ -356,11 +368,11 @@ def _told(
     ended = text_of(running.raised.error) if running.raised is not None else None
     tree, cut = events.collect(profile, marked, errors=running.throws.caught(ended) if running.throws else ())
     if cut:
-        running.cut(f"only the first {events.LIMIT} events are kept")
-    for text in hooked.cuts() if hooked is not None else ():
-        running.cut(text, "frames")
+        running.cut(reason("events-cut", most=events.LIMIT))
+    for lost in hooked.cuts() if hooked is not None else ():
+        running.cut(lost, "frames")
     if calls is not None and calls.cut:
-        running.cut(f"the expression's calls are told up to the {dispatch.CALLS}th", "dispatch")
+        running.cut(reason("calls-cut", most=dispatch.CALLS), "dispatch")
     # The same events for each recorder, with the markers it is about.
     return described, {name: list(_of(tree, name)) for name in running.recorders}
 
@@ -371,11 +383,11 @@ def _read_graph(running: Pass, result: Any) -> None:
     if not running.request["backward"]:
         running.saved = autograd.saved(result)
     if cut:
-        running.cut(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told", "ops")
+        running.cut(reason("nodes-cut", most=autograd.GRAPH_LIMIT), "ops")
 
 
 def _refuse_profiler() -> None:
-    raise Refused("profiler", "the expression runs torch's profiler itself")
+    raise Refused("profiler", reason("expression-profiles"))
 
 
 def texts(request: Mapping[str, Any]) -> str:
@@ -436,12 +448,13 @@ def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
 def enter_contexts(stack: ExitStack, running: Pass) -> None:
     """Enter what --with names, on `stack`. Raises Refused for what is no context manager."""
     for text in running.request["contexts"]:
-        code = code_of(text, f"--with {text}", "<--with>")
+        given = reason("given-context", expression=text)
+        code = code_of(text, given, "<--with>")
         try:
             stack.enter_context(eval(code, running.names.values))
         except BaseException as error:
-            message = f"--with {text} is no context manager: {type(error).__name__}: {text_of(error)}"
-            raise Refused("context", message) from error
+            told = reason("no-context-manager", given=given, exception=type(error).__name__, message=text_of(error))
+            raise Refused("context", told) from error
 
 
 @contextmanager

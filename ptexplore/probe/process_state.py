@@ -17,23 +17,23 @@ from contextlib import suppress
 from typing import Any
 
 from . import torch_api as api
+from .reasons import Said, reason
 
 OURS = "__ptexplore__"
 
-# What is counted, each with what one more of it is.
+# What is counted, by the code of the reason that one more of it is.
 COUNTED: dict[str, Callable[[], int]] = {
-    "enters a mode of torch's dispatcher or functions": api.modes_entered,
-    "enters a transform or a level of forward-mode differentiation": api.levels_entered,
-    "registers a hook of all modules or optimizers": api.global_hooks,
-    "sets hooks on saved tensors": api.saved_hooks_set,
-    "registers operators or kernels": api.registered,
-    "starts a thread": threading.active_count,
-    "registers a function with atexit": getattr(atexit, "_ncallbacks", int),
-    "registers a callback of gc": lambda: len(gc.callbacks),
-    "adds to sys.meta_path": lambda: len(sys.meta_path),
-    "adds to sys.path_hooks": lambda: len(sys.path_hooks),
+    "enters-mode": api.modes_entered,
+    "enters-level": api.levels_entered,
+    "registers-global-hook": api.global_hooks,
+    "sets-saved-hooks": api.saved_hooks_set,
+    "registers-operators": api.registered,
+    "starts-thread": threading.active_count,
+    "registers-at-exit": getattr(atexit, "_ncallbacks", int),
+    "registers-gc-callback": lambda: len(gc.callbacks),
+    "adds-meta-path": lambda: len(sys.meta_path),
+    "adds-path-hooks": lambda: len(sys.path_hooks),
 }
-REPLACED = "replaces {}"
 # What an evaluation may leave on and torch cannot take back, each with what the next one would run in.
 STAYS: dict[str, Callable[[], int]] = {
     "a transform or a level of forward-mode differentiation": api.levels_entered,
@@ -50,12 +50,12 @@ class ProcessState:
         self._counts = {what: count() for what, count in COUNTED.items()}
         self._functions = dict(_functions())
 
-    def changes(self) -> list[str]:
-        """What has been done since, in words that follow "it"."""
-        done = [what for what, count in COUNTED.items() if count() != self._counts[what]]
+    def changes(self) -> list[Said]:
+        """What has been done since."""
+        done = [reason(what) for what, count in COUNTED.items() if count() != self._counts[what]]
         now = dict(_functions())
         replaced = (name for name, function in self._functions.items() if now.get(name, function) is not function)
-        return done + [REPLACED.format(name) for name in replaced]
+        return done + [reason("replaces-function", name=name) for name in replaced]
 
 
 class TorchSettings:

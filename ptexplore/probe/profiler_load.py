@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 
+from .reasons import Said, reason
 from .taken import os, time
 
 # Seconds at most, for each byte by which the process grew, and each second of its processor. To read 100,000 small
@@ -43,15 +44,15 @@ class ProfilerLoad:
         self.grown = max(size - self._before, 0)
         self.seconds = min(A_BYTE * self.grown, A_SECOND * ran) * _slowness()
 
-    def too_much(self, limit: float | None, available: int | None) -> str:
-        """Why no more should be recorded, in words; empty if it may. `limit`: the seconds that there are in all."""
+    def too_much(self, limit: float | None, available: int | None) -> Said | None:
+        """Why no more should be recorded; None if it may. `limit`: the seconds that there are in all."""
         if self.grown < NO_LESS:
-            return ""
+            return None
         if limit is not None and self.seconds > PART * limit:
-            return f"to read what was recorded takes a large part of the {limit:.3g} s that there are"
+            return reason("reading-takes-time", seconds=float(f"{limit:.3g}"))
         if available is not None and MEMORY * self.grown > available:
-            return f"to read what was recorded may take {MEMORY * self.grown >> 20:,} MB of memory"
-        return ""
+            return reason("reading-takes-memory", megabytes=MEMORY * self.grown >> 20)
+        return None
 
 
 def _memory() -> int:

@@ -17,16 +17,15 @@ from . import torch_api as api
 from .held_signals import HeldSignals, is_the_programs
 from .last_words import EXIT_NAME, EXITING, KILLED, LATE, LATE_NAME
 from .raising import Raised
+from .reasons import reason
 from .recording import TRIES, Recorder
 from .taken import os, sys, threading, time
 from .whose import GIVEN
 
 RECORDER = "program"
 Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
-CUT = "the process ended without a word: what ran since its operators were last kept is not told"
-NOT_IN_TIME = (
-    "it did not end when its time was over, and was killed: what ran since its operators were last kept is not told"
-)
+CUT = reason("cut-by-silent-end")
+NOT_IN_TIME = reason("cut-by-late-end")
 EXPRESSION = "<expression>"  # its file
 BLOCK = "block"  # where a block of the user's own process raised
 FORKED = "this process was forked from the one that is recorded"
@@ -86,7 +85,7 @@ def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> di
     """The message of a script's pass, whose recorder has stopped."""
     ended_by = _seen_of(recorder, running.raised)
     left = twice.effects(running.raised) if running.request.get("twice") else {}
-    left |= {"uncompared": clock.TEXT} if recorder.clock.saw_it_set else {}
+    left |= {"uncompared": clock.SET} if recorder.clock.saw_it_set else {}
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
     more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}
@@ -115,8 +114,8 @@ def ended_expression(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dic
     was_in = raised["data"]["message"] if outcome.signal == raised["data"]["exception"] else ""
     raised["data"] |= {**_how(outcome), **({"message": was_in} if was_in else {})}
     if not raised["data"]["frames"]:
-        text = NOT_IN_TIME if outcome.late else CUT
-        seen.append({"recorder": raised["recorder"], "kind": "cut", "data": {"text": text}})
+        told_of = {"told": NOT_IN_TIME if outcome.late else CUT}
+        seen.append({"recorder": raised["recorder"], "kind": "cut", "data": told_of})
     return {**told, "type": "pass", "raised": raised["data"]["exception"], "observations": seen}
 
 

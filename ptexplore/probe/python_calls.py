@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import machine_code
+from .reasons import Said, reason
 
 NAME_LIMIT = 200  # bytes of a builtin's name
 _ROW_SIZE = machine_code.ROW
@@ -48,16 +49,16 @@ class PythonCalls:
     lost: bool = False
 
 
-def program() -> tuple[list[str], str]:
+def program() -> tuple[list[str], Said | None]:
     """The text of the profile function; none, and why, where this Python cannot have it."""
     try:
         get_code = ctypes.cast(ctypes.pythonapi.PyFrame_GetCode, ctypes.c_void_p).value or 0
         ctypes.cast(ctypes.pythonapi.PyEval_SetProfile, ctypes.c_void_p)
     except AttributeError as error:
-        return [], f"this Python lacks {error.name or error}"
+        return [], reason("python-lacks", function=str(error.name or error))
     if sys.implementation.name != "cpython" or _method(_row_of(len))[0] != "len":
-        return [], "this Python's builtin functions are laid out in another way"
-    return [machine_code.profile_function(get_code)], ""
+        return [], reason("other-builtins")
+    return [machine_code.profile_function(get_code)], None
 
 
 def _row_of(builtin: Any) -> int:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import machine_code as code
+from .reasons import reason
 from .throws import JumpTables, NoNotes, address_of
 
 # Each with whether its second argument is text. The first is the exception's class, of __cxa_throw the object.
@@ -75,7 +76,7 @@ class RaiseLog(JumpTables):
             of_cpp = ctypes.CDLL("libstdc++.so.6")
             watched = {name: getattr(of_cpp if name == THROW else ctypes.pythonapi, name) for name in WATCHED}
         except (OSError, AttributeError) as error:
-            raise NoNotes(f"what raises cannot be watched here: {error}") from error
+            raise NoNotes(reason("raising-unwatched", error=str(error))) from error
         return {
             name.encode(): code.raise_note(
                 self._begin, number, address_of(watched[name]), backtrace, has_words=has_words

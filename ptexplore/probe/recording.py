@@ -44,8 +44,9 @@ from .held_signals import HeldSignals, is_the_programs
 from .paths import Label, Path
 from .profiler_load import ProfilerLoad
 from .raising import IN_TEXT
+from .reasons import Said, reason
 from .taken import gc, os, signal, sys, threading, time
-from .throws import ASK, NoNotes, ThrowLog
+from .throws import NoNotes, ThrowLog
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ DEPTH = 150  # functions within one another that are told apart
 KINDS = 20_000  # kinds of operator calls
 LEAVES = 50_000  # calls of operators that call nothing that are known at sight
 SHAPES = 64  # sizes that are told apart of one kind
+SIZES_MERGED = reason("sizes-merged", most=SHAPES)
 COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
 # once they were folded, which tells that there was none
 # Nanoseconds until all is kept again, at least, and times what that took: they say when it is written, never what is.
@@ -104,9 +106,7 @@ COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
     for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
 )
-OTHERS_WENT_ON = (
-    "other threads may have gone on while what had run was being folded: operators that they called then are not told"
-)
+OTHERS_WENT_ON = reason("other-threads-went-on")
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FRAME, BUILTIN = False, True
 SET_PROFILE = sys.setprofile
@@ -232,7 +232,7 @@ class Recorder:
         # No more operators are to be recorded until the profiler can be stopped; and whether that is so already.
         self._stops_recording = False, False
         self.stepping: Stepping | None = None
-        self._no_stepping: str | None = None
+        self._no_stepping: Said | None = None
         self._called_before: set[tuple[Label, int]] = set()  # where calls are stepped: builtins, with the sets
         self._user_files = frozenset(map(whose.real, user_files))
         self._labels: dict[CodeType, Label | None] = {}
@@ -276,8 +276,8 @@ class Recorder:
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
         self._throws: ThrowLog | None = None
-        self._no_throws = ""  # why what throws is not noted
-        self.cuts: list[str] = []
+        self._no_throws: Said = {}  # why what throws is not noted
+        self.cuts: list[Said] = []
         self._uncounted: set[Label] = set()  # of which calls have no path
         self.began = self.ended = 0
         # `_hook_time`, `slicing`: nanoseconds; the others are counts of calls.
@@ -299,9 +299,8 @@ class Recorder:
             most = PATHS + ROWS * label.has_row
             if len(self._paths) >= most or parent.depth >= DEPTH:
                 is_deep = parent.depth >= DEPTH
-                what = f"calls nest over {DEPTH} deep" if is_deep else f"there are over {most:,} paths"
-                whose = "what lies deeper" if is_deep or label.has_row else "what torch's functions do deeper"
-                self._cut(f"{what}: {whose} is counted for the call it lies in")
+                too_many = reason("many-paths" if label.has_row else "many-paths-of-torch", most=most)
+                self._cut(reason("paths-too-deep", levels=DEPTH) if is_deep else too_many)
                 return parent
             line = called_by.f_lineno if called_by is not None else None
             path = parent.children[key] = self._new_path(parent, label, line)
@@ -322,9 +321,9 @@ class Recorder:
         else:
             self._uncounted.add(label)
 
-    def _cut(self, text: str) -> None:
-        if text not in self.cuts:
-            self.cuts.append(text)
+    def _cut(self, told: Said) -> None:
+        if told not in self.cuts:
+            self.cuts.append(told)
 
     # --- the profile function ---
 
@@ -358,7 +357,7 @@ class Recorder:
         while at is not None and at.tb_next is not None:
             at = at.tb_next
         place = f"{os.path.basename(at.tb_frame.f_code.co_filename)}:{at.tb_lineno}" if at is not None else "?"
-        self._cut(f"recording failed ({place}: {type(error).__name__}): some of what ran then is not told")
+        self._cut(reason("recording-failed", place=place, error=type(error).__name__))
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
@@ -826,7 +825,7 @@ class Recorder:
             if counted:
                 self._not_before = self._hook_calls + self._wait + int(AGAIN_DEEPER * _depth(sys._getframe(1)))
                 if self._left < -50 * SLICE:
-                    self._cut("the profiler could not be stopped for long, since an operator was always at work")
+                    self._cut(reason("profiler-not-stopped"))
             if self._stops_recording == (True, False) and _get_ident() == self._main:
                 self._stops_recording = True, True
                 api.record_operators(on=False)
@@ -952,7 +951,7 @@ class Recorder:
     def _suspend(self) -> None:
         """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
         if self._profile is not None:
-            self._cut("the program runs torch's profiler itself: the operators that ran meanwhile are not told")
+            self._cut(reason("profiles-itself"))
             self._close_all()
             self._fold_profile()
             self._profile = None
@@ -1053,9 +1052,7 @@ class Recorder:
         self._threw = False
         if sys.getprofile() is not None:
             return
-        self._cut(
-            "an interrupt came inside of the profile function: Python's calls for some 0.2 s after it are not told"
-        )
+        self._cut(reason("interrupted-in-hook"))
         running: list[FrameType] = []
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -1120,9 +1117,9 @@ class Recorder:
             return
         load = self._load[1]
         load.look()
-        why = "" if self._stops_recording[0] else load.too_much(self.limit, isolate.available_memory())
-        if why:
-            self._cut(f"an operator was at work in which so many others ran that the rest of these is not told: {why}")
+        why = None if self._stops_recording[0] else load.too_much(self.limit, isolate.available_memory())
+        if why is not None:
+            self._cut(reason("operators-inside-cut", because=why))
             self._stops_recording = True, False
 
     def _record_again(self) -> None:
@@ -1215,7 +1212,7 @@ class Recorder:
             self._throws = ThrowLog.of_this_process()
             self._throws.on()
         except NoNotes as error:
-            self._no_throws = str(error)
+            self._no_throws = error.reason
         # What may fail comes before torch's profiler, which may crash where it ends without memory.
         thread = self._new_thread()
         self._start_to_watch()
@@ -1243,7 +1240,7 @@ class Recorder:
         try:
             self.stepping = self._fold.stepping = Stepping(self._budget, self.limit and STEPPING * self.limit)
         except Unavailable as error:
-            self._no_stepping = str(error)
+            self._no_stepping = error.reason
             return
         self._left = self._size = FIRST_SLICE
 
@@ -1272,10 +1269,7 @@ class Recorder:
             self._take_hooks_away()
             if self._profile is not None:
                 if self._others_are_at_work(_other_threads()):
-                    self._cut(
-                        "other threads may have been inside of operators as the recording ended: "
-                        "the rest of these is not told"
-                    )
+                    self._cut(reason("threads-inside-at-end"))
                 self._close_all()
                 for thread in self._threads:
                     self._count_closed(thread, thread.closed)
@@ -1298,7 +1292,7 @@ class Recorder:
             if sys.getprofile() is self._hook:
                 sys.setprofile(self._before[0])
             elif not self.is_over and not self.interrupted:
-                self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
+                self._cut(reason("hook-taken-or-failed"))
         self.is_over = True
         if _get_ident() == self._main:
             self._record_again()
@@ -1387,7 +1381,7 @@ class Recorder:
         ]
         cuts = [*self.cuts, *fold.cuts]
         if len(self._threads) > 1 and not api.records_all_threads():
-            cuts.append(f"{len(self._threads) - 1} more threads ran; this torch's profiler records only one")
+            cuts.append(reason("more-threads", count=len(self._threads) - 1))
         return {
             "paths": [
                 path.told() | ({"at_least": True} if path.label in self._uncounted else {}) for path in self._paths
@@ -1428,7 +1422,7 @@ class Recorder:
         if IN_TEXT in text:
             return {"text": text}
         if self._throws is None:
-            self._cut(f"where C++ threw is not known: {self._no_throws}; {ASK}")
+            self._cut(reason("throw-not-noted", because=self._no_throws))
             return None
         return self._throws.told(text)
 
@@ -1677,7 +1671,7 @@ class Fold:
         self.met = 0
         self._names: list[str] = []  # of the operators that were met since the digest was last told
         self._overloads = api.records_overloads()
-        self.cuts: list[str] = []
+        self.cuts: list[Said] = []
         self._marks: dict[str, tuple[Path, int]] = {}
         self._root: Path | None = None
         self.stepping: Stepping | None = None
@@ -2103,8 +2097,8 @@ class Fold:
             number = min(len(shapes), SHAPES)
             if number < SHAPES:
                 shapes[known] = number
-            elif f"sizes beyond the first {SHAPES} of an operator are counted as one" not in self.cuts:
-                self.cuts.append(f"sizes beyond the first {SHAPES} of an operator are counted as one")
+            elif SIZES_MERGED not in self.cuts:
+                self.cuts.append(SIZES_MERGED)
         return number
 
     def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:

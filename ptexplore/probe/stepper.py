@@ -24,6 +24,7 @@ from typing import Any
 from . import machine_code as code
 from . import python_calls
 from . import straight_code as straight
+from .reasons import Said, reason
 from .unshared import shared_with_forks
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
@@ -34,7 +35,11 @@ SA_SIGINFO, SA_NODEFER = 4, 0x40000000
 
 
 class Unavailable(Exception):
-    """Stepping cannot be done here; the text says why."""
+    """Stepping cannot be done here; `reason` says why."""
+
+    def __init__(self, reason: Said) -> None:
+        super().__init__(reason["code"])
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -56,24 +61,24 @@ class Steps:
 
     rows: bytes
     instructions: int
-    cut: str | None
+    cut: Said | None
     seconds: float = 0.0
     singly: int = 0  # how many of the instructions the trap flag stepped
     limit: Limit | None = None
     counts: tuple[int, ...] = ()
     entry: int | None = None
     python: python_calls.PythonCalls | None = None
-    unprofiled: str = ""
+    unprofiled: Said | None = None
 
 
-def why_not() -> str | None:
+def why_not() -> Said | None:
     """Why this process cannot be stepped, None where it can."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
-        return f"stepping needs x86-64 Linux, and this is {platform.machine()} {sys.platform}"
+        return reason("other-machine", machine=platform.machine(), system=sys.platform)
     if signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-        return "the signal SIGTRAP is blocked here, and stepping works by it"
+        return reason("trap-blocked")
     if int(_status("TracerPid:") or 0):
-        return "another program (a debugger, strace) already traces this process"
+        return reason("already-traced")
     return None
 
 
@@ -107,9 +112,9 @@ class Stepper:
     def __init__(
         self, rows: int = 1 << 19, most: int = 1 << 40, seconds: float = 3600.0, singly: int = 1 << 40
     ) -> None:
-        reason = why_not()
-        if reason is not None:
-            raise Unavailable(reason)
+        refused = why_not()
+        if refused is not None:
+            raise Unavailable(refused)
         self.most, self.seconds, self.singly = 1 << 40, 3600.0, 1 << 40  # for the trial; what is asked for comes then
         self._libc = ctypes.CDLL(None, use_errno=True)
         # Both are shared with forks: what a child stepped is read when it has ended, however it did.
@@ -130,7 +135,7 @@ class Stepper:
         self._clock = ctypes.CFUNCTYPE(ctypes.c_uint64)(clock)
         self._rate = self._ticks_a_second()
         if self.step(int)[1].instructions < 10:
-            raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
+            raise Unavailable(reason("trap-flag-idle"))
         self.most, self.seconds, self.singly = most, seconds, singly
 
     def _place(self, *programs: str) -> list[int]:
@@ -142,7 +147,7 @@ class Stepper:
             self._code.write(bytes(-self._code.tell() % 16))
             places.append(base + self._code.tell())
             self._code.write(code.assemble(program)[0])
-        self._protect(base, mmap.PROT_READ | mmap.PROT_EXEC, "memory that can be executed")
+        self._protect(base, mmap.PROT_READ | mmap.PROT_EXEC, "no-executable-memory")
         return places
 
     def _ticks_a_second(self) -> float:
@@ -270,7 +275,7 @@ class Stepper:
         new, now = _Action(), (ctypes.c_uint64 * 4)()
         new.handler, new.flags = self._handler, SA_SIGINFO | (SA_NODEFER if self._alone else 0)
         if self._kernel_action(None, before) != 0 or self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), None) != 0:
-            raise Unavailable(f"no handler can be set for SIGTRAP: {os.strerror(ctypes.get_errno())}")
+            raise Unavailable(reason("no-trap-handler", error=os.strerror(ctypes.get_errno())))
         try:
             yield
         finally:
@@ -296,12 +301,12 @@ class Stepper:
         read_and_run, changed = mmap.PROT_READ | mmap.PROT_EXEC, []
         try:
             for page in pages:
-                self._protect(page, read_and_run | mmap.PROT_WRITE, "a breakpoint in torch's own code")
+                self._protect(page, read_and_run | mmap.PROT_WRITE, "no-breakpoint")
                 changed.append(page)
             yield
         finally:
             for page in changed:
-                self._protect(page, read_and_run, "to protect torch's own code again")
+                self._protect(page, read_and_run, "not-protected-again")
 
     @contextlib.contextmanager
     def _breakable(self) -> Iterator[ctypes.Array[ctypes.c_uint64]]:
@@ -321,9 +326,10 @@ class Stepper:
                 ours.append((start, end))
             yield (ctypes.c_uint64 * (2 * len(ours) + 2))(*(address for pair in ours for address in pair))
 
-    def _protect(self, address: int, protection: int, purpose: str) -> None:
+    def _protect(self, address: int, protection: int, code: str) -> None:
+        """Protect a page otherwise. Raises Unavailable, with a reason of that code, if the system refuses."""
         if self._mprotect(address, mmap.PAGESIZE, protection) != 0:
-            raise Unavailable(f"this system refuses {purpose}: {os.strerror(ctypes.get_errno())}")
+            raise Unavailable(reason(code, error=os.strerror(ctypes.get_errno())))
 
     def _mprotect(self, address: int, size: int, protection: int) -> int:
         return int(self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), protection))
@@ -331,14 +337,13 @@ class Stepper:
     def _steps(self, seconds: float) -> Steps:
         status = int(self._state[code.STATUS // 8])
         cut = {
-            code.FULL: "the log was full",
-            code.LIMIT: f"it runs more than {self.most:,} instructions, with those by which Python's calls are seen",
-            code.ONE_BY_ONE: f"it runs more than {self.singly:,} instructions that must be stepped one by one, as code "
-            "that was made at run time must",
-            code.LATE: f"it was not done when its time was up, after {self.seconds:.3g} s",
-            code.BLOCKS: "from here on the code blocks SIGTRAP, as whatever starts a thread or a process does",
-            code.HANDLES: "from here on the code handles or sends SIGTRAP itself, by which stepping works",
-            code.STARTS: "from here on the code starts a thread, a process or another program",
+            code.FULL: reason("log-full"),
+            code.LIMIT: reason("many-instructions", most=self.most),
+            code.ONE_BY_ONE: reason("many-single-steps", most=self.singly),
+            code.LATE: reason("stepping-time-up", seconds=float(f"{self.seconds:.3g}")),
+            code.BLOCKS: reason("blocks-trap"),
+            code.HANDLES: reason("handles-trap"),
+            code.STARTS: reason("starts-another"),
         }.get(status)
         rows = self._log[: int(self._state[code.CURSOR // 8]) - self._begin]
         python = self.python.read(rows) if self.python is not None else None
@@ -377,7 +382,7 @@ def _memory(size: int) -> mmap.mmap:
         return shared_with_forks(size)
     except (OSError, ValueError) as error:
         why = os.strerror(getattr(error, "errno", None) or errno.ENOMEM)
-        raise Unavailable(f"there is no memory for the log of steps ({size >> 10:,} KB): {why}") from error
+        raise Unavailable(reason("no-memory-for-log", kilobytes=size >> 10, error=why)) from error
 
 
 def rows_of(steps: Steps) -> list[tuple[int, ...]]:

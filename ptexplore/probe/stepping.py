@@ -26,6 +26,7 @@ import torch
 
 from . import libraries, native, python_calls
 from . import torch_api as api
+from .reasons import Said, reason
 from .stepper import Stepper
 from .taken import os, signal, sys, time
 from .unshared import shares_memory, unshare
@@ -47,12 +48,12 @@ HARMLESS = frozenset({len, isinstance, issubclass, callable, id, abs, ord, chr, 
 THREADS = ("pt_autograd",)  # how torch names threads of the engine that run backward for a device
 
 # Why a kind was not stepped.
-ONCE = "it was called once, and a first call is not stepped"
-PYTHON = "Python runs in it, or between the fork and it, and no line of the program runs twice"
-LATE = "its fork did not end in time"
-NO_BUDGET = "the budget was spent"
-NO_CALL = "it was not called again where it can be stepped"
-NO_ENTRY = "it has no function of its own in torch's library to begin at"
+ONCE = reason("called-once")
+PYTHON = reason("python-runs")
+LATE = reason("fork-too-late")
+NO_BUDGET = reason("budget-spent")
+NO_CALL = reason("no-further-call")
+NO_ENTRY = reason("no-entry-point")
 
 Key = tuple[tuple[str, str] | None, int, int]  # the builtin, the number of the sets, that of the kind
 
@@ -68,7 +69,7 @@ class Representative:
     tries: int = 0
     known: bool = False  # it was called before what is folded now
     stepped: bool = False
-    why: str = ""  # it is not stepped
+    why: Said | None = None  # it is not stepped
     addresses: tuple[int, ...] | None = None  # of what is stepped, one of them; None as long as nobody looked
 
     @property
@@ -82,7 +83,7 @@ class Representative:
 
     @property
     def is_open(self) -> bool:
-        return not self.stepped and not self.why and self.tries < TRIES
+        return not self.stepped and self.why is None and self.tries < TRIES
 
 
 What = Literal["builtin", "op", "node"]
@@ -121,7 +122,7 @@ class Stepping:
         self._since: int | None = None  # when a wait began that lasts
         self.forks = 0
         self.came: Mapping[int, Any] = {}  # signals that wait: what is stepped then is given up
-        self.reason: str | None = None  # why nothing more is stepped
+        self.reason: Said | None = None  # why nothing more is stepped
         self.in_child = False
         self._met: dict[Key, Representative] = {}
         self._chosen: set[Key] = set()
@@ -190,7 +191,7 @@ class Stepping:
         call.event = None  # it holds all events of its profile
         is_warm = kind is not None and (kind.known or call.number > 1)
         if kind is not None and is_warm and not kind.stepped:
-            kind.stepped, kind.why = True, ""
+            kind.stepped, kind.why = True, None
             self.done.append(call)
 
     def _choose(self) -> None:
@@ -269,7 +270,7 @@ class Stepping:
                 points = native.entry_points([op])
                 entries = list(points.values()) if overload is None else [points.get(op, 0)]
             candidate.addresses = tuple(filter(None, entries))
-            candidate.why = candidate.why or ("" if candidate.addresses else NO_ENTRY)
+            candidate.why = candidate.why or (None if candidate.addresses else NO_ENTRY)
         return candidate.addresses
 
     def _step(self, call: Stepped, addresses: tuple[int, ...]) -> None:
@@ -277,7 +278,7 @@ class Stepping:
             return
         self.reason = self.reason or why_not()
         if self._seconds is not None and self.waited > self._seconds * 1e9:
-            self.reason = f"stepping took {self._seconds:g} s, which is its part of --timeout"
+            self.reason = reason("stepping-time-spent", seconds=self._seconds)
         if self.reason is not None:
             self._choose()
             return
@@ -331,7 +332,7 @@ class Stepping:
                 warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, of threads: ours
                 child = os.fork()
         except OSError as error:
-            self.reason = f"no process could be forked: {error.strerror}"
+            self.reason = reason("no-process-forked", error=str(error.strerror))
             return None
         if child == 0:
             self._enter_child(prepare)
@@ -377,7 +378,7 @@ class Stepping:
         if late:
             candidate.why = LATE
         elif os.WIFSIGNALED(status):
-            candidate.why = f"its fork was killed by signal {os.WTERMSIG(status)}"
+            candidate.why = reason("fork-killed", signal=os.WTERMSIG(status))
         elif candidate.tries >= TRIES:
             candidate.why = PYTHON if os.WEXITSTATUS(status) == OTHER else NO_CALL
 
@@ -432,12 +433,12 @@ class Stepping:
             told.append({**call.part, **more, "libraries": call.libraries})
         return told
 
-    def why(self, key: Key) -> str | None:
+    def why(self, key: Key) -> Said | None:
         """Why a kind was not stepped; None if it was."""
         candidate = self._met[key]
         if candidate.stepped:
             return None
-        if self.reason is not None or candidate.why:
+        if self.reason is not None or candidate.why is not None:
             return candidate.why or self.reason
         if candidate.calls == 1:
             return ONCE
@@ -458,7 +459,7 @@ def _overheard(_frame: FrameType, _event: str, _argument: Any) -> None:
     os._exit(0)
 
 
-def why_not() -> str | None:
+def why_not() -> Said | None:
     """Why no call of this program may be stepped in a fork; None if it may.
 
     What a fork leaves behind are threads that hold locks, devices, and whoever waits for the program's own children.
@@ -466,18 +467,18 @@ def why_not() -> str | None:
     """
     device = api.device_in_use()
     if device is not None:
-        return f"{device.upper()} is in use, which no fork of the program can use"
+        return reason("device-in-use", device=device.upper())
     if len([frame for frame in sys._current_frames().values() if not _is_ours(frame)]) > 1:
-        return "the program runs threads of its own, which no fork has"
+        return reason("threads-of-program")
     if api.local_bits()[0] & api.python_key():
-        return "a mode written in Python is on, and would run in a fork"
+        return reason("python-mode-on")
     if shares_memory():
-        return "the program shares memory (share_memory_, a mapped file), to which a fork would write too"
+        return reason("memory-shared")
     if any(name.startswith(THREADS) for name in _thread_names()):
-        return "autograd runs threads for a device, which no fork has"
+        return reason("threads-of-engine")
     handler = signal.getsignal(signal.SIGCHLD)
     if callable(handler) or handler is None:
-        return "the program handles SIGCHLD, by which it would see the forks"
+        return reason("children-handled")
     return None
 
 

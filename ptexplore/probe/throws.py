@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import machine_code as code
+from .reasons import Said, reason
 from .unshared import shared_with_forks
 
 RECORDER = "thrown"
@@ -43,11 +44,14 @@ _TYPES = rb"(Sparse)?(CUDA|CPU)(Byte|Char|Double|Float|Int|Long|Short|Half)Type"
 TYPES = re.compile(rb"Variable\[%b\]|%b" % (_TYPES, _TYPES))
 TEXT_LIMIT = 200_000  # characters of a stack
 INTERPRETED = "The following operation failed in the TorchScript interpreter."  # and then the error's own words
-ASK = "TORCH_SHOW_CPP_STACKTRACES=1 in the environment has torch write it into the error's text, and it is read there"
 
 
 class NoNotes(Exception):
-    """Errors cannot be noted here; the text says why."""
+    """Errors cannot be noted here; `reason` says why."""
+
+    def __init__(self, reason: Said) -> None:
+        super().__init__(reason["code"])
+        self.reason = reason
 
 
 class _Library(ctypes.Structure):
@@ -122,7 +126,7 @@ class JumpTables:
 
     def __init__(self) -> None:
         if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
-            raise NoNotes(f"this is {platform.machine()} {sys.platform}, and errors are noted on x86-64 Linux")
+            raise NoNotes(reason("no-notes-on-machine", machine=platform.machine(), system=sys.platform))
         try:
             self._process = ctypes.CDLL(None, use_errno=True)
             backtrace, unwinder = self._process.backtrace, ctypes.CDLL("libgcc_s.so.1")
@@ -131,7 +135,7 @@ class JumpTables:
             self._notes = shared_with_forks(code.NOTE * (code.NOTES + 1))
             self._code = mmap.mmap(-1, mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except (OSError, AttributeError, ValueError) as error:
-            raise NoNotes(f"errors cannot be noted here: {error}") from error
+            raise NoNotes(reason("notes-refused", error=str(error))) from error
         backtrace(ctypes.byref((ctypes.c_void_p * 1)()), 1)  # the first call loads libgcc
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._notes))
         # Entries that lead to us, what they led to, and whether their pages cannot be written to.
@@ -147,7 +151,7 @@ class JumpTables:
             self._hooks[name] = placed[program]
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
         if self._mprotect(ctypes.c_void_p(begin), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise NoNotes("the system gives no memory that can be executed")
+            raise NoNotes(reason("notes-unexecutable"))
 
     def _written(self) -> Iterator[tuple[int, tuple[int, ...], bytes, tuple[int, ...]]]:
         """What is noted since the log is on, in order: number, seven words, the text, and the places of the stack."""
@@ -175,7 +179,7 @@ class JumpTables:
         try:
             writable = _writable_spans()
         except OSError as error:
-            raise NoNotes(f"errors cannot be noted here: {error}") from error
+            raise NoNotes(reason("notes-refused", error=str(error))) from error
         for entry, name in self._entries():
             before, hook = ctypes.c_uint64.from_address(entry).value, self._hooks[name]
             if before != hook:
@@ -266,7 +270,7 @@ class JumpTables:
             unwinding = code.unwinding(begin, len(note))
             self._code.write(unwinding + bytes(-len(unwinding) % 8))
         except ValueError as error:
-            raise NoNotes("the code that notes does not fit") from error
+            raise NoNotes(reason("notes-do-not-fit")) from error
         return begin
 
 
@@ -347,7 +351,7 @@ class ThrowLog(JumpTables):
             function = getattr(opened, (MAKES_ERRORS + string).format(2), None)
             if function is not None:
                 return MAKES_ERRORS + string, address_of(function), bool(counted)
-        raise NoNotes("this torch makes its errors in another way")
+        raise NoNotes(reason("errors-made-otherwise"))
 
     def _notes_made(self) -> Iterator[Note]:
         """The notes since the log is on, in order."""

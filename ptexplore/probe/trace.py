@@ -17,6 +17,7 @@ from . import dispatch, freed, isolate, last_words, libraries, native, passes, p
 from .expression import UNREPEATABLE, Refused
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
+from .reasons import Said, reason
 from .stepper import Unavailable
 from .throws import ThrowLog
 
@@ -115,8 +116,8 @@ def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
     if len(digests) > 1:
         runs.told("again", runs.forked("again", request))
     if request.get("native") and DIED.search(first.answer):
-        message = "what ends its process is not stepped"
-        runs.channel.send({"type": "unavailable", "recorder": native.RECORDER, "message": message})
+        told = reason("ends-itself")
+        runs.channel.send({"type": "unavailable", "recorder": native.RECORDER, "told": told})
     elif request.get("native"):
         called = first.answer.count(OPERATOR) // (len(PASSES) if TOGETHER in outcomes else 1)
         _step({**request, "called": called}, runs)
@@ -204,7 +205,7 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
     if request.get("first"):
         return _together(first, request, runs), request
     imported = int(passed[2] or 0)
-    whys, is_late = [], False
+    whys, is_late = list[Said](), False
     for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
         repeated = {**request, "repeat": repeat, "imported": imported, "warm_ups": min(passes.WARM_UPS)}
         if not imported:
@@ -215,7 +216,7 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
                 return {TOGETHER: first}, repeated
             is_late = seen.late
             if is_late or _is_unrepeatable(seen):
-                whys.append(f"does not end within {limit:g} s beside the recorders" if is_late else _failed(seen))
+                whys.append(reason("does-not-end-recorded", seconds=limit) if is_late else _failed(seen))
                 if is_late:
                     break
                 continue
@@ -227,10 +228,11 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
         if same and same[3] == passed[3] and not elsewhere:
             first.answer = second.answer
             return _together(first, repeated, runs), repeated
-        whys.append(f"does not end within {limit:g} s" if is_late else _failed(second))
+        whys.append(reason("does-not-end", seconds=limit) if is_late else _failed(second))
         if is_late:
             break
-    runs.channel.send({"type": "first", "imported": imported, "why": "; ".join(dict.fromkeys(whys))})
+    different = [why for number, why in enumerate(whys) if why not in whys[:number]]
+    runs.channel.send({"type": "first", "imported": imported, "whys": different})
     request = {**request, "native": False} if imported else {**request, "repeat": passes.FIRST}
     return {OPERATORS_ONLY: first} if is_late else _together(first, request, runs), request
 
@@ -256,18 +258,24 @@ def _is_unrepeatable(outcome: ChildOutcome) -> bool:
     return outcome.answer.endswith(b"\n") and json.loads(outcome.answer).get("kind") == UNREPEATABLE
 
 
-def _failed(outcome: ChildOutcome) -> str:
-    """What a pass without a good answer does, in a few words."""
+def _failed(outcome: ChildOutcome) -> Said:
+    """What a pass without a good answer does."""
     if not outcome.answer.endswith(b"\n"):
-        return f"ends its process by {outcome.signal or f'itself, with status {outcome.exit_code}'}"
+        if outcome.signal is not None:
+            return reason("ends-process", signal=outcome.signal)
+        return reason("exits-process", status=outcome.exit_code)
     message = json.loads(outcome.answer)
     if message["type"] == "pass":
         raised = next((o["data"] for o in message["observations"] if o["kind"] == "raised"), None)
-        return f"raises {raised['exception']}: {raised['message']}" if raised is not None else "raises nothing"
+        if raised is None:
+            return reason("raises-nothing")
+        return reason("raises-error", exception=raised["exception"], message=raised["message"])
     if message.get("kind") == UNREPEATABLE:
-        return str(message["message"])
+        return dict(message["told"])
     text = str(message.get("message") or "").strip().partition("\n")[0][:FIRST_LINE]
-    return f"raises {message['exception']}: {text}" if "exception" in message else f"cannot be run: {text}"
+    if "exception" in message:
+        return reason("raises-error", exception=message["exception"], message=text)
+    return reason("cannot-be-run", because=message.get("told") or reason("said", sentence=text))
 
 
 def _limit(
@@ -341,11 +349,11 @@ def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
         message = run()
     except Refused as error:
         place = {"where": error.where, "source": error.source}
-        message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
+        message = {"type": "refused", "kind": error.kind, "told": error.told, "close": error.close, **place}
     except raising.Raised as raised:
         message = {"type": "raised", **raised.told()}
     except Unavailable as error:
-        message = {"type": "unavailable", "message": str(error)}
+        message = {"type": "unavailable", "told": error.reason}
     except (MemoryError, RecursionError) as error:
         message = {"type": "raised", **raising.Raised("expression", error).told()}
     except dispatch.Broken as error:
@@ -362,4 +370,5 @@ def _broken(recorder: str, error: Exception) -> dict[str, Any]:
     if recorder != native.RECORDER:
         return {"type": "broken", "message": text[-TEXT_LIMIT:]}
     sys.stderr.write(text)
-    return {"type": "unavailable", "message": f"ptexplore's own code failed: {type(error).__name__}: {error}"}
+    told = reason("own-code-failed", exception=type(error).__name__, message=str(error))
+    return {"type": "unavailable", "told": told}

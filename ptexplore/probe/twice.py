@@ -15,11 +15,12 @@ from . import clock, events, passes, recording
 from . import torch_api as api
 from .expression import text_of
 from .raising import Raised
+from .reasons import reason
 from .values import random_states
 
 RECORDER = "twice"
 MOST = 150_000  # operators: the profiler holds all of them at once, half a gigabyte
-TOO_MANY = "there are too many"
+TOO_MANY = reason("many-operators")
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     if profile is None:
         told: dict[str, Any] = {"uncompared": TOO_MANY}
     else:
-        told = {"uncompared": clock.TEXT} if watch.stop() else _told(profile)
+        told = {"uncompared": clock.SET} if watch.stop() else _told(profile)
     return {"sequence": "0", "second": effects(running.raised) | told, "observations": []}
 
 

@@ -24,6 +24,7 @@ from typing import Any
 
 from . import autograd, passes
 from . import torch_api as api
+from .reasons import reason
 from .stepper import Unavailable
 from .whose import GIVEN, OURS
 
@@ -344,5 +345,5 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         with profile, recorder.recording():
             passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
     if recorder.cut:
-        raise Unavailable(f"more than {MOST_SAVED:,} tensors were saved at one time")
+        raise Unavailable(reason("many-saved-tensors", most=MOST_SAVED))
     return {"observations": [{"recorder": RECORDER, "kind": "saved", "data": data} for data in recorder.told(profile)]}

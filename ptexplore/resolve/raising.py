@@ -161,6 +161,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         module=raised.module,
         freed=graph,
         before=tuple(_before(context, error) for error in raised.before),
+        over=raised.over,
     )
 
 

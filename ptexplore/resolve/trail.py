@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,9 +9,10 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from ptexplore.capture.left_running import sentences
+from ptexplore.capture.left_running import told_of
 from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
+from ptexplore.model.actions import StepCall
 from ptexplore.model.observed import ChangedTable, LeftRunning, Remark, SecondRun, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.options import TraceOptions
@@ -26,7 +26,6 @@ from ptexplore.model.reasons import (
     OtherResult,
     Reason,
     RegistrationsChanged,
-    Said,
 )
 from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
 from ptexplore.resolve import autograd, merge, python_places, raising
@@ -49,16 +48,16 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     for observation in context.session.observations:
         kind = observation.kind
         if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched", "varies"):
-            context.findings.append(Finding(kind, Said(record_of(observation, Remark).text)))
+            context.findings.append(Finding(kind, record_of(observation, Remark).told))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OtherResult()))
         elif kind == "twice":
             second = record_of(observation, SecondRun)
-            context.findings.append(Finding("twice" if second.equal else "differs", Said(second.text)))
+            context.findings.append(Finding("twice" if second.equal else "differs", second.told))
         elif kind == "left-running":
             is_script = context.session.program is not None
-            for text in sentences(record_of(observation, LeftRunning).processes, is_script=is_script):
-                context.findings.append(Finding(kind, Said(text)))
+            for told in told_of(record_of(observation, LeftRunning).processes, is_script=is_script):
+                context.findings.append(Finding(kind, told))
         elif kind == "table" and context.store.operator(op := record_of(observation, ChangedTable).op) is not None:
             context.findings.append(Finding("registrations-changed", RegistrationsChanged(op)))
     return claims
@@ -102,8 +101,7 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> K
     if options.script is None or not op:
         return made
     name = op.removeprefix("aten::")
-    command = shlex.join(["ptexplore", "trace", "--script", options.script, "--native-op", name])
-    return structs.replace(made, command=command, op=name)
+    return structs.replace(made, then=StepCall(options.script, name), op=name)
 
 
 PASSES: tuple[Pass, ...] = (

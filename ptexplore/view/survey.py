@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import to_builtins
+
 from ptexplore.capture.session import from_document, refused
 from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
 from ptexplore.errors import BROKEN, PtexploreError, cache_errors
@@ -94,7 +96,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
     base: dict[str, Any] = {
         "op": run.op,
         "way": run.way,
-        "why": run.why or "",
+        "why": run.why if isinstance(run.why, str) else sentence(run.why) if run.why is not None else "",
         "expression": run.expression or "",
         "sample": run.sample,
         "dtype": run.dtype or "",
@@ -104,7 +106,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         return SurveyRow(state="failed" if run.has_sample else "no sample", **base)
     parts = records(run.session.observations, "calls", SteppedCalls)
     called = [f"{part.op}#{part.number}" for part in parts if part.part == "operator"]
-    base["why"] = trail.captured.reason or ""
+    base["why"] = sentence(trail.captured.reason) if trail.captured.reason is not None else ""
     result, changed = _compared(run)
     seen = [hop for hop in walk(trail.hops) if hop.status == "observed"]
     reached = any(hop.kind in ("key", "kernel") for hop in seen)
@@ -128,7 +130,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         differences=differences,
         result=result,
         changed=changed,
-        cuts=tuple(part.cut for part in parts if part.cut),
+        cuts=tuple(sentence(part.cut) for part in parts if part.cut is not None),
         findings=tuple(
             f"{f.kind}: {sentence(f.told)}" for f in trail.findings if f.kind not in ("prediction-differs", "cut")
         ),
@@ -252,7 +254,7 @@ class Folder:
                 keep_whole(self.trace(row.op, row.way), gzip.compress(text.encode(), 3))
         row = replace(rows[0], inside=tuple(rows[1:]))
         runs = tuple(replace(concluded.run, session=None) for concluded in inside)
-        run_document = asdict(replace(alone.run, session=None, inside=runs))
+        run_document = to_builtins(replace(alone.run, session=None, inside=runs))
         keep_whole(self._facts(row.op), json.dumps({"row": row_to_document(row), "run": run_document}).encode())
         return row
 

@@ -22,6 +22,7 @@ from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.trail import resolve
 from ptexplore.temporary import temporary_folder
 from ptexplore.view.notes.labs import LabResult, missing
+from ptexplore.view.words.errors import in_words
 from ptexplore.workspace.consent import allowed_labs, of_lab
 from ptexplore.workspace.opening import InstalledTorch
 
@@ -128,10 +129,11 @@ def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) 
     with temporary_folder("lab") as folder:
         request = _request_of(lab, str(folder), timeout)
         try:
-            if lab.trail:
-                session = capture(_allowed(tour, lab, request), torch.runtime, torch.catalogue.digests())
-            if lab.value is not None:
-                value, differs = _value(tour, lab, torch.runtime, request)
+            with in_words():
+                if lab.trail:
+                    session = capture(_allowed(tour, lab, request), torch.runtime, torch.catalogue.digests())
+                if lab.value is not None:
+                    value, differs = _value(tour, lab, torch.runtime, request)
         except PtexploreError as error:
             failed = error.one_line
         left = sorted(os.listdir(request.cwd))

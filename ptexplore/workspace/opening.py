@@ -132,6 +132,7 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
     from ptexplore.catalogue.gather import gather
     from ptexplore.store.index.read_ahead import keep
+    from ptexplore.view.words.errors import in_words
 
     target, ahead = catalogue_file(runtime.key), read_ahead_file(f"runtime-{runtime.key}")
     try:
@@ -140,7 +141,7 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
         hint = "set PTEXPLORE_CACHE to a folder that can be written to"
         why = f"{error.strerror or error}: {target.parent}"
         raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
-    with FileLock(lock_file(target)), watch(why_built(runtime, target)) as progress:
+    with FileLock(lock_file(target)), watch(why_built(runtime, target)) as progress, in_words():
         folder = generated.find(runtime)
         catalogue = open_catalogue(runtime)
         if catalogue is not None and folder is not None:

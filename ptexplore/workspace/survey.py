@@ -262,11 +262,12 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
     from ptexplore.capture.survey import WAYS, Surveyor
     from ptexplore.source.runtime.describe import find_runtime
     from ptexplore.view.survey import Folder
+    from ptexplore.view.words.errors import in_words
     from ptexplore.workspace.opening import open_installed, open_lookup
 
     folder = Folder(plan.folder)
     try:
-        with _telling(link, folder.root):
+        with _telling(link, folder.root), in_words():
             torch = open_installed(find_runtime(plan.python))
             lookup = open_lookup(torch)
             if plan.anew:

@@ -285,10 +285,12 @@ class Workspace:
         from ptexplore.capture.trace import capture, check
         from ptexplore.resolve.trail import resolve
         from ptexplore.view.notes.notes_about import with_notes
+        from ptexplore.view.words.errors import in_words
 
         check(run.request)  # before a first run is spent on it
         lookup = self.lookup
-        session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
+        with in_words():
+            session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trail, Session]:
@@ -299,8 +301,10 @@ class Workspace:
         from ptexplore.capture.own_process import session_of
         from ptexplore.resolve.trail import resolve
         from ptexplore.view.notes.notes_about import with_notes
+        from ptexplore.view.words.errors import in_words
 
-        session = session_of(recorded, self.torch.runtime, self.torch.catalogue.digests())
+        with in_words():
+            session = session_of(recorded, self.torch.runtime, self.torch.catalogue.digests())
         return with_notes(resolve(session, self.lookup), self._marks_on_lookup()), session
 
     def explain_error(self, text: str) -> ErrorMessage:

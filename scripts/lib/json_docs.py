@@ -36,13 +36,13 @@ def with_tables(text: str) -> str:
         raise ValueError(f"the document lacks {BEGIN} or {END}")
     trail, observations = (part.partition(END)[2] for part in marked)
     kinds = "\n".join(["| kind | `data` |", "| --- | --- |", *(f"| `{k}` | {words(KINDS[k])} |" for k in KINDS), ""])
-    seen = f"{kinds}\n{tables(*KINDS.values())}"
+    seen = f"{kinds}\n{tables(*KINDS.values(), but=(Reason,))}"  # which stands above
     return f"{head}{BEGIN}\n\n{tables(SavedTrail)}\n{END}{trail}{BEGIN}\n\n{seen}\n{END}{observations}"
 
 
-def tables(*top: type) -> str:
-    """One table for each record that documents of the records `top` hold, as they are first named."""
-    return "\n".join(_table(record) for record in records(*top))
+def tables(*top: type, but: tuple[type, ...] = ()) -> str:
+    """One table for each record that documents of the records `top` hold, as they are first named, `but` for some."""
+    return "\n".join(_table(record) for record in records(*top) if record not in but)
 
 
 def records(*top: type) -> list[type]:
@@ -94,7 +94,8 @@ def _table(record: type) -> str:
 
 
 def _reasons() -> str:
-    """The table of all codes."""
+    """The tables of all codes, and of all verbs, which may be among their arguments."""
+    from ptexplore.view.words.actions import AS_COMMANDS
     from ptexplore.view.words.reasons import ENGLISH
 
     about = (
@@ -103,7 +104,13 @@ def _reasons() -> str:
     )
     texts = {kind.__struct_config__.tag: text.replace("|", "\\|") for kind, text in ENGLISH.items()}
     rows = [f"| `{code}` | {text} |" for code, text in texts.items()]
-    return "\n".join(["### Reason", "", about, "", "| `code` | `text` |", "| --- | --- |", *rows, ""])
+    actions = (
+        "What would help, among the arguments of a reason: a `verb`, with the arguments that its spelling for a "
+        "command line names in braces."
+    )
+    spelled = [f"| `{kind.__struct_config__.tag}` | {text} |" for kind, text in AS_COMMANDS.items()]
+    codes = ["### Reason", "", about, "", "| `code` | `text` |", "| --- | --- |", *rows, ""]
+    return "\n".join([*codes, "### Action", "", actions, "", "| `verb` | spelled |", "| --- | --- |", *spelled, ""])
 
 
 def _asked(record: type) -> Mapping[str, str]:

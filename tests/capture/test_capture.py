@@ -13,13 +13,15 @@ from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
+from ptexplore.view.words.errors import in_words
 from ptexplore.workspace.typed import typed
 
 pytest.importorskip("torch")
 
 
 def trace(runtime: Runtime, expression: str | None, **options) -> Session:
-    return capture(typed(TraceRequest(expression=expression, cwd=options.pop("cwd", "/"), **options)), runtime)
+    with in_words():
+        return capture(typed(TraceRequest(expression=expression, cwd=options.pop("cwd", "/"), **options)), runtime)
 
 
 def events(session: Session, recorder: str, kind: str = "event") -> list[dict]:

@@ -18,6 +18,7 @@ from ptexplore.capture.trace import capture
 from ptexplore.errors import FAILED, MISSING, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
+from ptexplore.view.words.errors import in_words
 from ptexplore.workspace.typed import typed
 
 pytest.importorskip("torch")
@@ -26,7 +27,8 @@ MODULES = ("import os, sys, time, subprocess, threading, ctypes, multiprocessing
 
 def trace(runtime: Runtime, expression: str, **options: Any) -> Session:
     given = {"cwd": "/", "setup": MODULES, **options}
-    return capture(typed(TraceRequest(expression=expression, **given)), runtime)
+    with in_words():
+        return capture(typed(TraceRequest(expression=expression, **given)), runtime)
 
 
 def failure(runtime: Runtime, expression: str, **options: Any) -> PtexploreError:

@@ -146,7 +146,7 @@ def test_a_kill_keeps_what_was_folded(command: InProcess, tmp_path: Path) -> Non
     script.write_text("\n".join((*lines, "os.kill(os.getpid(), 9)")))
     trace = told(command("trace", "--script", str(script), "--json"))
     assert trace["ending"]["exception"] == "SIGKILL"
-    assert any("without a word" in text for text in trace["program"]["cuts"])
+    assert any(cut["code"] == "cut-by-silent-end" for cut in trace["program"]["cuts"])
     assert operators(trace) == ["ones", "sin"]
 
 
@@ -161,7 +161,7 @@ def test_a_kill_in_a_later_pass_keeps_what_the_earlier_saw(command: InProcess, t
 
 def test_what_dies_is_not_stepped(command: InProcess) -> None:
     trace = told(command("trace", "[torch.ones(3), os.abort()]", "--setup", "import os", "--json"))
-    assert trace["captured"]["reason"] == "what ends its process is not stepped"
+    assert trace["captured"]["reason"]["code"] == "ends-itself"
 
 
 def test_it_is_said_to_end_alone_only_where_it_was_tried(command: InProcess, tmp_path: Path) -> None:

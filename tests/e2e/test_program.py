@@ -108,7 +108,7 @@ def test_an_operator_has_a_row_for_each_way_that_its_calls_went(command: InProce
 
 def test_a_program_without_time_for_stepping_says_so(command: InProcess, script: Path) -> None:
     result = command("trace", "--script", str(script), "--native-budget", "0", "--json")
-    assert result.data["captured"]["reason"] == "--native-budget 0 leaves it nothing to step"
+    assert result.data["captured"]["reason"]["text"] == "--native-budget 0 leaves it nothing to step"
 
 
 TRANSFORMED = """\

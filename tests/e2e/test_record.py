@@ -22,6 +22,7 @@ import pytest
 
 import ptexplore
 from ptexplore.capture.program import units
+from ptexplore.model.reasons import RanInYourProcess, ThreadsOfProgram
 from ptexplore.model.trace import walk
 from tests.harness import TARGET, InProcess
 
@@ -379,7 +380,7 @@ def test_threads_of_the_user_forbid_it() -> None:
             torch.softmax(torch.ones(2), -1)
     over.set()
     thread.join()
-    assert "threads of its own" in recording.trail.record.captured.reason
+    assert recording.trail.record.captured.reason == ThreadsOfProgram()
     assert recording.trail.record.program.stepping.forks == 0
 
 
@@ -399,7 +400,7 @@ def test_a_function_is_traced_here() -> None:
     trail = ptexplore.trace(closes_over)
     assert inside == [os.getpid()]  # once
     assert trail.expression == "closes_over()"
-    assert trail.record.captured.reason == "it ran once, in a process of yours: nothing was stepped"
+    assert trail.record.captured.reason == RanInYourProcess()
     assert "aten::sin" in {hop.op for hop in trail.find("sin")}
     assert ptexplore.trace(lambda: torch.ones(2).view(3)).ending is not None
     with pytest.raises(KeyboardInterrupt):

@@ -131,8 +131,8 @@ def test_what_can_be_neither_repeated_nor_made_anew_is_stepped_as_it_ran_first(c
     captured = result.data["captured"]
     assert (captured["native"], captured["cold"]) == (True, True)
     assert captured["first"]["imported"] == 0
-    assert "the list_iterator has gone on" in captured["first"]["why"]
-    assert "enters a mode" in captured["first"]["why"]
+    assert "the list_iterator has gone on" in captured["first"]["why"]["text"]
+    assert "enters a mode" in captured["first"]["why"]["text"]
     assert Counter(hop["name"].rpartition(".")[2] for hop in result.hops)["__torch_dispatch__"] == 1
     text = " ".join(command("trace", "--load", "s.json").out.split())
     assert "the very first call" in text
@@ -401,13 +401,13 @@ def test_of_two_errors_of_one_class_that_of_the_first_run_is_shown(cli: Cli) -> 
     given = ("--setup", "import warnings\nwarnings.simplefilter('error')", "--var", "x=torch.ones(2, 2, 2)")
     shown = json.loads(cli("trace", "[x.T, warnings.warn('stop')]", *given, "--no-native", "--json").out)
     assert shown["ending"]["message"] == plain
-    assert "stop" in shown["captured"]["first"]["why"]
+    assert "stop" in shown["captured"]["first"]["why"]["text"]
 
 
 def test_what_the_expression_leaves_on_and_torch_cannot_take_back_is_run_once(cli: Cli) -> None:
     expression = "(torch.autograd.forward_ad.enter_dual_level(), torch.add(a, 1))[1]"
     captured = cli("trace", expression, "--json").data["captured"]
-    assert "left on (a transform or a level of forward-mode differentiation)" in captured["first"]["why"]
+    assert "left on (a transform or a level of forward-mode differentiation)" in captured["first"]["why"]["text"]
 
 
 def test_what_torch_keeps_on_a_tensor_of_its_sizes_is_no_change(command: InProcess) -> None:

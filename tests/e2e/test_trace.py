@@ -182,7 +182,7 @@ def test_every_located_line_holds_the_name(traced: tuple[Case, Result, Cli]) -> 
 def test_the_form_holds(traced: tuple[Case, Result, Cli]) -> None:
     case, result, _ = traced
     trail = result.data
-    assert trail["format"] == 3
+    assert trail["format"] == 4
     assert trail["expression"] == case.arguments[0]
     assert trail["torch"]["version"] == torch_version()
     assert all(set(bound) == {"name", "description", "how"} for bound in trail["bound"])
@@ -371,7 +371,7 @@ def test_what_cannot_be_called_twice_is_told_as_it_ran_once(command: InProcess) 
     setup = "import sys\ndef f():\n assert 'wave' not in sys.modules, 'twice'\n import wave"
     result = command("trace", "[f(), torch.add(a, b)][1]", "--setup", setup, "--json")
     assert result.data["captured"]["warm"] is None
-    assert result.data["captured"]["first"]["why"] == "raises AssertionError: twice"
+    assert result.data["captured"]["first"]["why"]["text"] == "raises AssertionError: twice"
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
 
 
@@ -379,7 +379,7 @@ def test_a_setup_that_runs_once_a_process_is_not_said_to_fail(command: InProcess
     """A library of operators is defined once."""
     setup = "import sys\nsys.runs = getattr(sys, 'runs', 0) + 1\nassert sys.runs < 2, f'run {sys.runs}'"
     captured = command("trace", "torch.add(a, b)", "--setup", setup, "--json").data["captured"]
-    assert captured["native"] or "--setup" not in captured["reason"]
+    assert captured["native"] or "--setup" not in captured["reason"]["text"]
 
 
 def test_what_ends_only_the_first_time_is_told_as_it_ran_then(command: InProcess) -> None:
@@ -389,8 +389,8 @@ def test_what_ends_only_the_first_time_is_told_as_it_ran_then(command: InProcess
         "trace", "[f(), torch.add(a, b)][1]", "--setup", setup, "--timeout", "2", "--json", "--save", "f.json"
     )
     captured = result.data["captured"]
-    assert captured["first"] == {"imported": captured["first"]["imported"], "why": "does not end within 0.8 s"}
-    assert "the second does not end within 0.8 s" in captured["reason"]
+    assert captured["first"]["why"] == {"code": "does-not-end", "seconds": 0.8, "text": "does not end within 0.8 s"}
+    assert captured["reason"]["second"]["code"] == "does-not-end"
     assert "what is shown is the first, since the second does not end" in command("trace", "--load", "f.json").out
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
 

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from ptexplore.capture.native.python_frames import PythonNames, names_of, place_python
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
+from ptexplore.model.reasons import HookTaken
 
 _WORD = 8
 _ROW, _BEFORE, _COUNT = 8, 2, 4  # numbers of a row of the stepper's log, and which two of them: see `build`
@@ -111,7 +113,7 @@ OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libr
 PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # these return a bool: Convolution.cpp
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
-LOST = "the traced code took the profile function away: what Python called after that is not known"
+LOST = to_builtins(HookTaken())
 KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "beyond", "event")
 
 

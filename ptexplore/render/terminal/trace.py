@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.model.observed import Remark, records
+from ptexplore.model.observed import Printed, records
 from ptexplore.model.trace import walk
 from ptexplore.render.terminal.console import Locate, drawn, folded, print_command
 from ptexplore.render.terminal.screen import print_screen, print_step
@@ -121,7 +121,7 @@ def print_output(console: Console, session: Session) -> None:
     given = (("--setup", session.options.setup), ("--var", session.options.variables))
     what = "expression" if session.program is None else "script"
     who = " or ".join((what, *(name for name, texts in given if texts)))  # which of them is not told
-    for printed in records(session.observations, "output", Remark):
+    for printed in records(session.observations, "output", Printed):
         console.print(Text(f"the {who} printed:", style="dim"))
         for line in printed.text.splitlines():
             console.print(Text(f"  {clean(line)}"))

@@ -27,6 +27,7 @@ from ptexplore.model.trace import (
 from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
 from ptexplore.view.words.causes import explained
+from ptexplore.view.words.reasons import sentence
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 STAGES = {
@@ -36,7 +37,7 @@ STAGES = {
     "block": "what was recorded",
 }
 # By what ended the run: how it did, and what is said where it did.
-ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}", "timeout": "was ended by {}"}
+ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}", "timeout": "was ended by --timeout"}
 CPP = 4  # functions of C++ that are shown where a signal came
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
@@ -46,6 +47,11 @@ RAISED_INSIDE = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
 CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
+
+
+def message_of(ending: Ending) -> str:
+    """An error's own words; of a run whose time was over, what is said of that."""
+    return sentence(ending.over) if ending.over is not None else ending.message
 
 
 def first_words(message: str) -> str:
@@ -70,7 +76,8 @@ def hints(message: str) -> tuple[str, ...]:
 def summary(ending: Ending) -> str:
     """What was raised, in one line."""
     if ending.by != "error":
-        told = f": {ending.message}" if ending.message else ""
+        words = message_of(ending)
+        told = f": {words}" if words else ""
         return f"{STAGES[ending.stage]} {ENDED[ending.by].format(ending.exception)}{told}"
     handed = ending.handed
     words = first_words(handed.message if handed is not None else ending.message)
@@ -97,7 +104,7 @@ def _left_by(ending: Ending) -> Detail:
     if ending.by == "exit":
         return says.ExitedHere(by=ending.exception)
     if ending.by == "timeout":
-        return says.TimeOverHere(by=ending.exception)
+        return says.TimeOverHere()
     # What only hands an error on may be of another class: TorchScript's interpreter has one class for all.
     return says.ErrorLeft(exception=ending.exception) if ending.handed is None else says.HandedErrorLeft()
 

@@ -22,7 +22,7 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.view.trace import native
-from ptexplore.view.trace.ending import compared_value, named
+from ptexplore.view.trace.ending import compared_value, message_of, named
 from ptexplore.view.trace.saved import rows
 from ptexplore.view.words.reasons import sentence, worded_ending
 
@@ -93,14 +93,15 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     if ending is None:
         raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
     evidence = tuple(o for o in session.observations if o.kind in RAISED) if session else ()
-    facts = [("raised in", ending.stage), *_known(replace(ending, why=(), message="", stack=()))]
+    facts = [("raised in", ending.stage), *_known(replace(ending, why=(), message="", stack=(), over=None))]
     left_out = ("stage", "source", "python", "message", "exception", "given", "compared")
     facts = [(name, value) for name, value in facts if name not in left_out]
     facts += [("given", f"{name}: {what}") for name, what in ending.given]
     facts += [("compared", compared_value(value)) for value in ending.compared]
     facts += [("left in C++", name) for name in ending.stack]
     places = [("thrown at", ending.source), *((f"left {named(left)}", _with_line(left)) for left in ending.python)]
-    title = f"{ending.exception}: {ending.message}" if ending.message else ending.exception
+    name, words = "--timeout" if ending.by == "timeout" else ending.exception, message_of(ending)
+    title = f"{name}: {words}" if words else name
     why = tuple(map(sentence, ending.why))
     return Explanation(title, tuple(facts), tuple(places), why, evidence, evidence, None, None, ending)
 

@@ -11,7 +11,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details as says
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import Program
-from ptexplore.model.reasons import KindsStepped, TreeEnds
+from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
 from ptexplore.model.trace import Trail, walk
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import seconds, size
@@ -34,7 +34,6 @@ from ptexplore.view.words.reasons import sentence
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 TWICE = "twice"  # the kind of finding that tells that a second run did the same
-SPENT = "the budget was spent"  # how probe/stepping.py says why a kind was not stepped where more seconds would do
 IN_SLICES = "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
@@ -80,7 +79,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
-        findings=(*_findings(trail, options), *(f"cut: {text}" for text in program.cuts)),
+        findings=(*_findings(trail, options), *(f"cut: {sentence(cut)}" for cut in program.cuts)),
         left_out=(*left_out, *costliest(root), *on_device(program), *_stepped(trail, options)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
@@ -491,9 +490,9 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
             is_block = trail.program is not None and trail.program.is_block
             more = "record(native_budget=N)" if is_block else "--native-budget N"
             routes = trail.program.routes if trail.program is not None else ()
-            reasons = Counter(route.unstepped for route in routes if route.unstepped)
-            would_help = SPENT in reasons or not reasons
-            why = f"{more} for more" if would_help else f"of others none: {reasons.most_common(1)[0][0]}"
+            reasons = Counter(route.unstepped for route in routes if route.unstepped is not None)
+            would_help = BudgetSpent() in reasons or not reasons
+            why = f"{more} for more" if would_help else f"of others none: {sentence(reasons.most_common(1)[0][0])}"
             yield f"C++ inside operators: --view tree has it for {told}; {why}"
 
 

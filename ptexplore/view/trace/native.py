@@ -15,6 +15,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
 from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
+from ptexplore.view.words.reasons import sentence
 
 WARM = "(first calls and parallel paths are not shown)"
 COLD = (
@@ -276,7 +277,9 @@ def _not_there(trail: Trail, wanted: str) -> PtexploreError:
     names = {name for hop in walk(trail.hops) for name in names_of(hop)}
     near = _near(name_in_row(wanted), names)
     reason = trail.captured.reason if not frames(trail.hops) else None
-    why = f"no native frame was recorded: {reason}" if reason else f"{len(names)} names of functions are in this trace"
+    why = f"{len(names)} names of functions are in this trace"
+    if reason is not None:
+        why = f"no native frame was recorded: {sentence(reason)}"
     hint = (
         f"nearest: {', '.join(near)}" if near else "--view tree --full lists what ran: --open takes each of its names"
     )
@@ -342,8 +345,8 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     yield from _nameless(observations, parts)
     yield from _which_call(trail.captured)
     yield from begins_with(trail.captured)
-    if not frames(trail.hops) and trail.captured.reason:
-        yield f"no native pass: {trail.captured.reason}"
+    if not frames(trail.hops) and trail.captured.reason is not None:
+        yield f"no native pass: {sentence(trail.captured.reason)}"
 
 
 def _nameless(observations: Iterable[Observation], parts: Sequence[SteppedCalls]) -> Iterator[str]:
@@ -407,7 +410,7 @@ def entered(hop: Hop) -> str:
 def _which_call(captured: Captured) -> Iterator[str]:
     """Which run is shown, where the first one imports modules, or could not be repeated."""
     first = captured.first
-    count, why = (first.imported, first.why) if first is not None else (captured.warm, "")
+    count, why = (first.imported, sentence(first.why)) if first is not None else (captured.warm, "")
     shown = f"what is shown is the first, since the second {why}" if why else "what is shown is a later one"
     if count:
         modules = f"{count:,} modules" if count > 1 else "a module"
@@ -439,7 +442,7 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:
         call = f"call {part.number}" if part.number else "one call"
         why = too_long(part) if not asked else ""
         alone = f" ({call} of it alone{why})" if part.part == "operator" else ""
-        cut = f", cut: {part.cut}" if part.cut else ""
+        cut = f", cut: {sentence(part.cut)}" if part.cut is not None else ""
         counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
     how = f"{'no' if cold else parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' * (parts[0].threads != 1)}"
     return f"native pass: {', '.join(counts)}; {how} {COLD if cold else WARM}"

@@ -24,6 +24,7 @@ from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.backward_start import backward_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
@@ -590,20 +591,10 @@ class _Steps:
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
         cost = self.parts.get(phase, 0)
-        told = says.PythonEvaluates() if phase == "forward" else says.CallsBackward(of=self._backward_of())
+        told = says.PythonEvaluates() if phase == "forward" else says.CallsBackward(of=backward_of(self.trail.result))
         share = self._share(cost or None)
         row = ScreenRow(phase, share=share, instructions=cost or None, heading=True, details=(told,))
         return _Step(row, cost, 3.0, inner, is_open=True)
-
-    def _backward_of(self) -> str:
-        """What backward was called on, in words."""
-        result = self.trail.result
-        told = (result.backward or "").removeprefix("from ")
-        if " and " in told:
-            return "several results"
-        what = "the result" if told.startswith(result.description) else "a tensor of the result"
-        real = f"{what}'s real part" if ", its real part" in told else what
-        return f"the sum of {real}" if told.endswith(", summed") else real
 
     def _share(self, instructions: int | None) -> float | None:
         told = self.whole and instructions is not None and (self.tells_shares or not self.parts)

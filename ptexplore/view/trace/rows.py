@@ -14,6 +14,7 @@ from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
+from ptexplore.view.trace.backward_start import with_result_as_it
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.lines import (
     brief_places,
@@ -101,7 +102,8 @@ def facts_of(trail: Trail) -> tuple[str, ...]:
     result = trail.result
     if result.description:
         # "from Tensor[3, 3] float32 cpu requires_grad, summed": what the result is has just been said.
-        backward = f"; backward {result.backward.replace(result.description, 'it', 1)}" if result.backward else ""
+        began = with_result_as_it(result).backward
+        backward = f"; backward {sentence(began)}" if began is not None else ""
         facts.append(f"result: {result.description}{backward}")
     return tuple(facts)
 

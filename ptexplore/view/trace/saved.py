@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
@@ -25,12 +26,24 @@ from ptexplore.capture.session import (
     unpacked,
 )
 from ptexplore.lazy import uncollected
+from ptexplore.model.observed import reasons_of
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import CallPath, Program
 from ptexplore.model.reasons import Reason
-from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
+from ptexplore.model.trace import (
+    TRAIL_FORMAT,
+    Ending,
+    Hop,
+    HopFacts,
+    HopRow,
+    SavedTrail,
+    Session,
+    Trail,
+    TrailFacts,
+)
 from ptexplore.source.permalink import permalink
 from ptexplore.view.words.reasons import worded, worded_ending, worded_finding
+from ptexplore.view.words.records import captured_with, program_with, result_with, session_with
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
@@ -52,10 +65,14 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
     facts["findings"] = tuple(map(worded_finding, trail.findings))
     facts["ending"] = worded_ending(trail.ending) if trail.ending is not None else None
+    facts["captured"] = captured_with(trail.captured, worded)
+    facts["result"] = result_with(trail.result, worded)
     if trail.program is not None:
-        facts["program"] = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
+        program = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
+        facts["program"] = program_with(program, worded)
     hops = tuple(rows(trail.hops))
-    return to_json(SavedTrail(**facts, hops=hops, session=portable(session) if session is not None else None))
+    kept = session_with(portable(session), worded) if session is not None else None
+    return to_json(SavedTrail(**facts, hops=hops, session=kept))
 
 
 def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
@@ -100,22 +117,28 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     else:
         document = from_json(text, dict[str, Any], name)
         document = _upgraded(document, name) if written == 1 else document
-        saved = from_document(_with_codes(document, name), SavedTrail, name)
+        document = _with_codes(document, name) if written < 3 else document
+        saved = from_document(_with_told(document, name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
-    facts["findings"] = tuple(replace(f, told=_code_alone(name, f.told), text="") for f in saved.findings)
+    bare = partial(_code_alone, name)
+    facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
+    facts["captured"], facts["result"] = captured_with(saved.captured, bare), result_with(saved.result, bare)
     links = _Links(saved.trees)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
-        ending = replace(ending, why=tuple(_code_alone(name, reason) for reason in ending.why))
+        over = bare(ending.over) if ending.over is not None else None
+        ending = replace(ending, why=tuple(map(bare, ending.why)), over=over)
         if ending.cause is not None and ending.cause.code:
             ending = replace(ending, cause=replace(ending.cause, why="", remedy="", cases=()))
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
-        trail = replace(trail, program=_checked_program(trail.program, links, name))
-    session = replace(saved.session, program=trail.program) if saved.session is not None else None
-    return trail, checked(session, name) if session is not None else None
+        trail = replace(trail, program=program_with(_checked_program(trail.program, links, name), bare))
+    if saved.session is None:
+        return trail, None
+    session = checked(replace(saved.session, program=trail.program), name)
+    return trail, session_with(session, bare)
 
 
 class _Links:
@@ -301,14 +324,12 @@ def _row_of_format_1(hop: Mapping[str, Any]) -> dict[str, Any]:
 def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
     """A Trail of format 2, whose reasons are sentences, as one of format 3."""
     try:
-        session, ending = document.get("session"), document.get("ending")
+        ending = document.get("ending")
         return {
             **document,
-            "format": TRAIL_FORMAT,
             "hops": [_row_of_format_2(hop) for hop in document["hops"]],
             "findings": [{**finding, "told": _told_of(finding["text"])} for finding in document["findings"]],
             "ending": {**ending, "why": list(map(_reason_of, ending.get("why", ())))} if ending is not None else None,
-            "session": {**session, "format": TRAIL_FORMAT} if session is not None else None,
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
@@ -342,6 +363,101 @@ def _reason_of(text: str) -> dict[str, Any]:
         return {"code": "said", "sentence": text}
     because = {"code": "said", "sentence": not_known["why"]}
     return {"code": "key-not-known", "because": because, "after": not_known["after"] or ""}
+
+
+# The codes that later stages ask for, by the sentences of format 3, and where format 3 had sentences as arguments.
+_ASKED_FOR = {"the budget was spent": {"code": "budget-spent"}}
+_HAD_SENTENCES = ("kinds-left", "tree-ends", "frames-unordered")
+_HOW = {"--var": "variable", "--setup": "setup"}  # how format 3 said how a name was bound
+# How format 3 said what backward began at, behind the tensor in words.
+_BEGAN = {
+    ", its real part, summed": "began-at-real-sum",
+    ", summed": "began-at-sum",
+    ", its real part": "began-at-real",
+    "": "began-at",
+}
+
+
+def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A Trail of format 3, whose recorders speak in sentences, as one of format 4."""
+    try:
+        session, program = document.get("session"), document.get("program")
+        findings = [{**finding, "told": _without_sentences(finding["told"])} for finding in document["findings"]]
+        return {
+            **document,
+            **_facts_of_format_3(document),
+            "format": TRAIL_FORMAT,
+            "findings": findings,
+            "program": _program_of_format_3(program) if program is not None else None,
+            "session": _session_of_format_3(session) if session is not None else None,
+        }
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+
+
+def _said(text: str | None) -> dict[str, Any] | None:
+    return _ASKED_FOR.get(text) or {"code": "said", "sentence": text} if text is not None else None
+
+
+def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a finding of format 3 tells, with reasons in place of the sentences that are its arguments."""
+    made = dict(told)
+    if made.get("code") in _HAD_SENTENCES:
+        made["because"] = _said(made.pop("why"))
+    if made.get("left"):
+        made["left"] = list(map(_without_sentences, made["left"]))
+    if made.get("command"):
+        words = shlex.split(made.pop("command"))
+        script, op = (words[words.index(option) + 1] for option in ("--script", "--native-op"))
+        made["then"] = {"verb": "step-call", "script": script, "op": op}
+    return made
+
+
+def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a Trail, or a session, of format 3 says of its names, its passes and its result."""
+    captured, result = record["captured"], record["result"]
+    first, began = captured.get("first"), result.get("backward")
+    return {
+        "captured": {
+            **captured,
+            "reason": _said(captured.get("reason")),
+            "first": {**first, "why": _said(first["why"])} if first is not None else None,
+        },
+        "result": {**result, "backward": _backward_of_format_3(began) if began is not None else None},
+        "bound": [{**bound, "how": _HOW.get(bound.get("how", ""), bound.get("how", ""))} for bound in record["bound"]],
+    }
+
+
+def _backward_of_format_3(text: str) -> dict[str, Any]:
+    """What backward ran from: `from Tensor[3] float32 cpu, summed and Tensor[2] float32 cpu and more`."""
+    tensors = text.removeprefix("from ").removesuffix(" and more").split(" and ")
+    starts = []
+    for tensor in tensors:
+        end = next(end for end in _BEGAN if tensor.endswith(end))
+        starts.append({"code": _BEGAN[end], "tensor": tensor.removesuffix(end)})
+    return {"code": "backward-from", "starts": starts, "more": int(text.endswith(" and more"))}
+
+
+def _program_of_format_3(program: Mapping[str, Any]) -> dict[str, Any]:
+    stepping = program.get("stepping")
+    routes = [{**route, "unstepped": _said(route.get("unstepped"))} for route in program["routes"]]
+    return {
+        **program,
+        "routes": routes,
+        "cuts": list(map(_said, program.get("cuts", ()))),
+        "stepping": {**stepping, "reason": _said(stepping.get("reason"))} if stepping is not None else None,
+    }
+
+
+def _session_of_format_3(session: Mapping[str, Any]) -> dict[str, Any]:
+    observations = [{**seen, "data": _data_of_format_3(seen)} for seen in session["observations"]]
+    return {**session, **_facts_of_format_3(session), "format": TRAIL_FORMAT, "observations": observations}
+
+
+def _data_of_format_3(seen: Mapping[str, Any]) -> dict[str, Any]:
+    keys, data = reasons_of(seen["kind"]), seen["data"]
+    said = {key: _said(data.get("text" if key == "told" else key)) for key in keys}
+    return {**data, **{key: told for key, told in said.items() if told is not None}} if keys else data
 
 
 def _place(place: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ptexplore.view.trace.lines import leads_somewhere
 from ptexplore.view.trace.native_rules import rule_for
 from ptexplore.view.trace.page import NextStep, Options
 from ptexplore.view.trace.rows import facts_of, stops_to_read
+from ptexplore.view.words.reasons import sentence
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
@@ -113,7 +114,7 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     which = "the very first call" if trail.captured.cold else "warm call"
     first = trail.captured.first
-    because = f", since the second {first.why}" if trail.captured.cold and first is not None else ""
+    because = f", since the second {sentence(first.why)}" if trail.captured.cold and first is not None else ""
     whole = [part for part in parts if part.part != "operator"]
     if whole:
         count = f"{sum(part.instructions for part in whole):,} instructions{_until_cut(whole)}"
@@ -134,7 +135,13 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     if not parts and native.frames(trail.hops):
         yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
     elif not parts:
-        yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
+        yield f"nothing was stepped, so there are no shares: {why_nothing(trail)}"
+
+
+def why_nothing(trail: Trail) -> str:
+    """Why nothing was stepped, in words."""
+    reason = trail.captured.reason
+    return sentence(reason) if reason is not None else "not asked for"
 
 
 def everything(trail: Trail, options: Options, session: Session | None) -> NextStep:

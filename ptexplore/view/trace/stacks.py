@@ -15,6 +15,7 @@ from ptexplore.model.program import CallPath, OperatorCalls, Program
 from ptexplore.model.trace import Hop, Session, Trail
 from ptexplore.view.trace.program_parts import NODES, operator_name, time_without_python, times_elsewhere
 from ptexplore.view.trace.screen import stepped
+from ptexplore.view.words.reasons import sentence
 
 SUMS = "times are sums over all calls of one path, laid one behind the other: no timeline was kept"
 STEPS = "a unit is one instruction of the stepped run, not a time"
@@ -73,7 +74,7 @@ def stacks_of(trail: Trail, session: Session | None) -> Stacks:
     """
     if trail.program is not None:
         recording = f"recording took about {trail.program.overhead} ns of {trail.program.wall}"
-        notes = (SUMS, *(tuple(times_elsewhere(trail.program)) or (recording,)), *trail.program.cuts)
+        notes = (SUMS, *(tuple(times_elsewhere(trail.program)) or (recording,)), *map(sentence, trail.program.cuts))
         return Stacks(trail.expression, "nanoseconds", tuple(_threads(trail.program, trail.expression)), notes)
     nodes = tuple(node for held in folded(trail.hops, _stepped) for node, _ in held)
     if not nodes:

@@ -117,7 +117,7 @@ ENGLISH: Catalogue = {
     says.HandedErrorLeft: "the error left it here",
     says.KilledHere: "{signal} killed the process in it",
     says.ExitedHere: "{by} ended the process in it",
-    says.TimeOverHere: "{by} ended it in here",
+    says.TimeOverHere: "--timeout ended it in here",
     says.EndedBefore: "what C++ called before, and had ended, was not seen",
     # --- rows for many ---
     says.OtherCalls: "calls of {names} {other#other |}names, any order",

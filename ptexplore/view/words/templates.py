@@ -67,6 +67,8 @@ def _worded(value: Any, join: str, worded: Callable[[Any], str]) -> str:
         return join.join(_worded(part, join, worded) for part in value)
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
     return worded(value) if isinstance(value, Struct) else str(value)
 
 

@@ -8,22 +8,26 @@ import pytest
 
 from ptexplore.capture.failures import failure
 from ptexplore.capture.probing import TraceRequest
+from ptexplore.model import reasons as why
+from ptexplore.model.actions import RunAloneToEnd
+from ptexplore.model.reasons import Reason
 
 
-def told(signal: str) -> str:
+def told(signal: str) -> tuple[Reason | None, Reason | None]:
     message = {"type": "died", "signal": signal, "recorder": "ops", "exit": None}
     error = failure(message, TraceRequest(expression="f(a)"))
-    assert error.message
-    assert error.hint
-    return error.why
+    assert error.told == why.KilledProcess(why.GivenExpression(), "f(a)")
+    assert error.then == RunAloneToEnd()
+    assert isinstance(error.because, why.ProcessEnded)
+    assert error.because.how == why.KilledBy(signal)
+    return error.because.killer, error.because.limit
 
 
 def test_a_limit_on_processor_time_is_not_told_as_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "processor time is reached (ulimit -t)" in told("SIGXCPU")
-    assert "memory" not in told("SIGXCPU")
-    assert "(ulimit -f)" in told("SIGXFSZ")
+    assert told("SIGXCPU") == (None, why.ProcessorTimeLimit())
+    assert told("SIGXFSZ") == (None, why.FileSizeLimit())
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert told("SIGKILL").endswith("kills a process so when memory runs out")
+    assert told("SIGKILL") == (why.SystemKillsForMemory(), None)
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (60, 60))
-    assert "its limit of processor time (ulimit -t) or memory" in told("SIGKILL")
-    assert "memory" not in told("SIGSEGV")
+    assert told("SIGKILL") == (why.SystemKillsForTime(), None)
+    assert told("SIGSEGV") == (None, None)

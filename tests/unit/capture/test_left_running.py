@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ptexplore.capture.left_running import left_running, sentences
+import pytest
+
+from ptexplore.capture.left_running import left_running, told_of
 from ptexplore.model.observed import LeftProcess
+from ptexplore.model.reasons import ForkOfRun, GivenExpression, ProcessesOf, RunsSeveralTimes, SeveralLeftAlone
 from ptexplore.processes import Descendant
+from ptexplore.view.words.reasons import sentence
 
 
 class Started:
@@ -17,13 +21,14 @@ class Started:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
+@pytest.mark.words
 def test_many_processes_are_counted_and_some_are_numbered() -> None:
     alive = [LeftProcess(number, "sleep 9", ended=False) for number in range(1, 6)]
     alive += [LeftProcess(number, f"{'x' * 70} {number}", ended=False) for number in range(11, 16)]
-    (text,) = sentences([*alive, LeftProcess(99, "", ended=False)], is_script=True)
+    (told,) = told_of([*alive, LeftProcess(99, "", ended=False)], is_script=True)
     long = "x" * 59 + "…"
     listed = ", ".join(f"{long} (process {number})" for number in range(11, 14))
-    assert text == (
+    assert sentence(told) == (
         "11 processes still run that the script started: "
         f"sleep 9 (processes 1, 2, 3, …), {listed} and 3 others; left alone"
     )
@@ -31,9 +36,9 @@ def test_many_processes_are_counted_and_some_are_numbered() -> None:
 
 def test_a_fork_is_named_and_the_runs_of_an_expression_explained() -> None:
     forks = [LeftProcess(number, "", ended=False) for number in (4, 5)]
-    (text,) = sentences(forks, is_script=False)
-    assert text.startswith("2 processes still run that the expression started: a fork of the run's own process (")
-    assert text.endswith("A trace runs its expression several times, with --once a single time")
+    (told,) = told_of(forks, is_script=False)
+    forked = ProcessesOf(ForkOfRun(), ("4", "5"))
+    assert told == SeveralLeftAlone(2, GivenExpression(), (forked,), often=RunsSeveralTimes())
 
 
 def test_a_process_is_given_a_moment_to_end() -> None:

@@ -13,6 +13,7 @@ import pytest
 from ptexplore.capture.session import checked, from_json, portable, to_json
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.options import TraceOptions
+from ptexplore.model.reasons import Said
 from ptexplore.model.trace import BoundName, Captured, Observation, ResultInfo, Session, TorchInfo
 
 SITE = "/someone/env/lib/python3.11/site-packages"
@@ -47,7 +48,7 @@ OBSERVED: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"op": "a::b", "dump": f"CPU: registered at {SITE}/torch/y.py:3", "table": "CPU: …", "schema": None},
     ),
     ("ops", "output", {"text": "printed", "cut": False}),
-    ("compare", "nondeterministic", {"text": "two runs …"}),
+    ("compare", "nondeterministic", {"told": {"code": "said", "sentence": "two runs …"}}),
     (
         "native",
         "calls",
@@ -74,7 +75,7 @@ def session() -> Session:
         torch=TorchInfo("2.13.0", torch_dir=f"{SITE}/torch"),
         bound=(BoundName("a", "Tensor[3, 3] float32 cpu", "seeded"),),
         options=TraceOptions(variables=(("x", "1"),)),
-        captured=Captured(ops=True, reason="…"),
+        captured=Captured(ops=True, reason=Said("…")),
         result=ResultInfo("torch.Tensor", "…"),
         observations=tuple(Observation(n, r, k, d) for n, (r, k, d) in enumerate(OBSERVED, 1)),
     )

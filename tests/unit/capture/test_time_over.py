@@ -9,6 +9,8 @@ import pytest
 
 from ptexplore.capture import trace
 from ptexplore.capture.probing import TraceRequest, _too_slow
+from ptexplore.model import reasons
+from ptexplore.model.actions import GiveLonger
 from ptexplore.model.places import Runtime
 
 A_PASS: dict[str, Any] = {
@@ -25,22 +27,24 @@ RUNTIME = Runtime("python", "3.11", "/torch", "2.13.0", "", "wheel", None, None,
 
 def running(*messages: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from messages
-    raise _too_slow(60.0, "the dispatch pass")
+    raise _too_slow(60.0, reasons.RunningPass("dispatch"))
 
 
 def test_the_pass_that_was_not_made_is_named_with_what_is_missing() -> None:
     begun = {"type": "begin", "recorder": "dispatch"}
     session = trace.gather(running(A_PASS, begun), TraceRequest(expression="f()", native=True), RUNTIME)
     (stopped,) = (seen for seen in session.observations if seen.kind == "stopped")
-    assert "did not end" not in stopped.data["text"]
-    assert stopped.data["text"].startswith("the dispatch pass was stopped, ")
-    assert trace.NOT_TOLD["dispatch"] in stopped.data["text"]
-    assert session.captured.reason == trace.TIME_WAS_OVER
+    was_stopped = reasons.PassStopped(reasons.RunningPass("dispatch"), 60.0)
+    told = reasons.TooLate(was_stopped, GiveLonger(), (reasons.CallsMissing(),))
+    assert reasons.reason_of(stopped.data["told"]) == told
+    assert session.captured.reason == reasons.TimeOverBefore()
 
 
 def test_an_expression_that_no_run_saw_end_did_not_end() -> None:
-    with pytest.raises(trace.Stopped, match="the expression did not end within 60 s"):
+    with pytest.raises(trace.Stopped) as caught:
         trace.gather(running(), TraceRequest(expression="f()"), RUNTIME)
+    assert caught.value.told == reasons.NotEndedInTime(60.0)
+    assert caught.value.then == GiveLonger()
 
 
 def test_where_it_was_thrown_is_said_to_be_lacking() -> None:
@@ -48,6 +52,6 @@ def test_where_it_was_thrown_is_said_to_be_lacking() -> None:
     told = trace.with_throw(session, running({"type": "begin", "recorder": "thrown"}))
     (stopped,) = told.observations
     assert (stopped.recorder, stopped.kind) == ("thrown", "stopped")
-    assert "which function of C++ threw it" in stopped.data["text"]
+    assert stopped.data["told"]["code"] == "throw-not-looked"
     seen = {"observations": [{"recorder": "thrown", "kind": "freed", "data": {}}]}
     assert [one.kind for one in trace.with_throw(session, running(seen)).observations] == ["freed"]

@@ -10,15 +10,22 @@ import pytest
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import _Heard
 from ptexplore.model.program import CallPath, Program
-from ptexplore.model.reasons import Said
+from ptexplore.model.reasons import (
+    ErrorNotRaised,
+    ManySavedTensors,
+    RunEndedBySignal,
+    Said,
+    WritesNotTold,
+    reason_of,
+)
 from ptexplore.model.trace import Ending, Finding, ModifiedTensor
 from ptexplore.view.trace.ending import ending_lines
 from tests.unit.view.test_saved import a_trail
 
 ENDED = {
-    "died": ({"signal": "SIGKILL"}, "its process ended by SIGKILL"),
-    "unavailable": ({"message": "more than 20,000 tensors were saved at one time"}, "more than 20,000 tensors"),
-    "pass": ({"observations": []}, "that error was not raised in it"),
+    "died": ({"signal": "SIGKILL"}, RunEndedBySignal("SIGKILL")),
+    "unavailable": ({"told": {"code": "many-saved-tensors", "most": 20_000}}, ManySavedTensors(20_000)),
+    "pass": ({"observations": []}, ErrorNotRaised()),
 }
 
 
@@ -30,7 +37,7 @@ def test_why_is_kept(kind: str) -> None:
     heard.take({"type": kind, "recorder": "writes", **more})
     (seen,) = heard.observations
     assert seen.kind == "unwatched"
-    assert why in seen.data["text"]
+    assert reason_of(seen.data["told"]) == WritesNotTold(why)
 
 
 def test_what_tells_is_no_remark() -> None:

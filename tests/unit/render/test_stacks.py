@@ -12,6 +12,7 @@ import pytest
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
+from ptexplore.model.reasons import Said
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
 from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.view.trace.stacks import Stacks, stacks_of
@@ -48,7 +49,7 @@ def program() -> Program:
     )
     routes = tuple(OperatorRoute(number, 0) for number in range(3))
     return Program(
-        paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, folding=40, cuts=("something was cut",)
+        paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, folding=40, cuts=(Said("something was cut"),)
     )
 
 

@@ -20,9 +20,9 @@ TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mi
 @pytest.mark.parametrize(
     "kind, data, expected",
     [
-        ("cut", {"text": "too many events"}, ("cut", reasons.Said("too many events"))),
-        ("nondeterministic", {"text": "passes differ"}, ("nondeterministic", reasons.Said("passes differ"))),
-        ("perturbed", {"text": "a mode was on"}, ("perturbed", reasons.Said("a mode was on"))),
+        ("cut", {"told": {"code": "events-cut", "most": 9}}, ("cut", reasons.EventsCut(9))),
+        ("nondeterministic", {"told": {"code": "runs-differ"}}, ("nondeterministic", reasons.RunsDiffer())),
+        ("perturbed", {"told": {"code": "python-mode-on"}}, ("perturbed", reasons.PythonModeOn())),
         ("result", {"equal": False}, ("nondeterministic", reasons.OtherResult())),
         ("result", {"equal": True}, None),
         ("result", {"equal": None}, None),  # nothing was there to compare
@@ -61,7 +61,7 @@ def test_where_one_run_tells_all_a_copied_gradient_may_be_the_recorders_doing(
     small: Small, once: bool, called: str, equal: bool | None, told: bool
 ) -> None:
     """A holder of the gradient makes AccumulateGrad copy it, and where it tells sizes torch's profiler is one."""
-    twice = [("twice", "twice", {"equal": equal, "text": ""})] if equal is not None else []
+    twice = [("twice", "twice", {"equal": equal, "told": {"code": "no-line"}})] if equal is not None else []
     seen = replace(session(more=twice), options=TraceOptions(once=once))
     context = small.context(seen)
     inside = claim("op", called, event={"type": "op", "name": called})
@@ -77,8 +77,9 @@ def trail(small: Small, seen: Session, rows: Rows | None = None) -> Any:
 
 
 def test_a_finding_is_said_once(small: Small) -> None:
-    twice = [("ops", "cut", {"text": "too many events"}), ("frames", "cut", {"text": "too many events"})]
-    assert [one.told for one in trail(small, session(more=twice)).findings] == [reasons.Said("too many events")]
+    told = {"told": {"code": "events-cut", "most": 9}}
+    twice = [("ops", "cut", told), ("frames", "cut", told)]
+    assert [one.told for one in trail(small, session(more=twice)).findings] == [reasons.EventsCut(9)]
 
 
 def test_a_trail_names_its_trees_in_the_order_they_are_asked(small: Small) -> None:

@@ -17,24 +17,37 @@ import pytest
 
 from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.actions import StepCall
+from ptexplore.model.observed import Remark, SteppedCalls, records
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import (
     ArgumentSets,
+    BackwardFrom,
+    BeganAt,
+    BeganAtRealSum,
+    BeganAtSum,
+    BudgetSpent,
+    EventsCut,
     ForEach,
     InAnotherProcess,
     KeptByTorch,
     KeyNotKnown,
+    KindsLeft,
     KindsStepped,
     LeftByGuards,
+    NativeNotAsked,
+    OneOfEach,
     OnStack,
     Reason,
+    RunsOnce,
     Said,
     ToldByRun,
     TreeEnds,
 )
 from ptexplore.model.trace import (
+    TRAIL_FORMAT,
     BindingRef,
     BoundName,
     CallNotTaken,
@@ -141,7 +154,7 @@ def a_trail() -> Trail:
         bound=(BoundName("a", "Tensor[3, 3]", "seeded"),),
         torch=TorchInfo("2.13.0", "a" * 40, "wheel", "3.11.2"),
         trees=(TreeInfo("runtime", "2.13.0", ("generated", "wheel")),),
-        captured=Captured(ops=True, reason="not asked for"),
+        captured=Captured(ops=True, reason=NativeNotAsked()),
         result=ResultInfo("torch.Tensor", "Tensor[3, 3]"),
         findings=(Finding("cut", Said("cut here"), 2),),
         hops=(top, last),
@@ -391,8 +404,8 @@ def value_at(held: Any, path: Any) -> Any:
 
 
 def test_newer_format_says_so() -> None:
-    error = refused(lambda: read(document() | {"format": 4}), MISSING)
-    assert "format 4" in error.message
+    error = refused(lambda: read(document() | {"format": TRAIL_FORMAT + 1}), MISSING)
+    assert f"format {TRAIL_FORMAT + 1}" in error.message
     assert "upgrade" in error.hint
 
 
@@ -411,6 +424,7 @@ def of_format_2() -> Document:
     for finding in made["findings"]:
         del finding["told"]
     made["ending"]["why"] = [why["text"] for why in made["ending"]["why"]]
+    made["captured"]["reason"] = made["captured"]["reason"]["text"]
     return made | {"format": 2}
 
 
@@ -420,7 +434,7 @@ def test_sentences_of_format_2_are_kept() -> None:
     assert told == [[why["text"] for why in hop["why"]] for hop in document()["hops"]]
     (dispatch,) = (hop.dispatch for hop in walk(trail.hops) if hop.dispatch is not None)
     assert dispatch.tls_why == Said(sentence(LeftByGuards()))
-    assert trail.format == 3
+    assert trail.format == TRAIL_FORMAT
     assert [finding.told for finding in trail.findings] == [Said("cut here")]
     assert trail.ending is not None
     assert [type(why) for why in trail.ending.why] == [Said]
@@ -429,8 +443,8 @@ def test_sentences_of_format_2_are_kept() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("the native tree ends early: too many calls", TreeEnds("too many calls")),
-        ("the native tree of mm ends early: time", TreeEnds("time", "mm")),
+        ("the native tree ends early: too many calls", TreeEnds(Said("too many calls"))),
+        ("the native tree of mm ends early: time", TreeEnds(Said("time"), "mm")),
         (
             "3 of 1,200 kinds of operator calls and nodes were stepped, one call of each, 7 instructions",
             KindsStepped(3, 1200, Said("one call of each, 7 instructions")),
@@ -457,6 +471,107 @@ def test_what_is_asked_of_reasons_is_known_of_format_2(text: str, expected: Reas
     made["hops"][0]["why"] = [text]
     trail = read(made)
     assert trail.hops[0].why == (expected,)
+
+
+# --- format 3: what recorders say of themselves were sentences ---
+
+
+def of_format_3(**changed: Any) -> Document:
+    """What format 3 wrote: the same but for what recorders say."""
+    made = document()
+    made["captured"]["reason"] = made["captured"]["reason"]["text"]
+    return made | {"format": 3} | changed
+
+
+def test_what_recorders_said_in_format_3_is_kept() -> None:
+    first = {"imported": 2, "why": "raises ValueError: x"}
+    captured = {"ops": True, "reason": "the native pass was not asked for", "first": first}
+    bound = [{"name": "a", "description": "1", "how": how} for how in ("seeded", "--var", "--setup")]
+    trail = read(of_format_3(captured=captured, bound=bound))
+    assert trail.format == TRAIL_FORMAT
+    assert [name.how for name in trail.bound] == ["seeded", "variable", "setup"]
+    assert trail.captured.reason == Said("the native pass was not asked for")
+    assert trail.captured.first is not None
+    assert trail.captured.first.why == Said("raises ValueError: x")
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"code": "tree-ends", "why": "time", "op": "mm"}, TreeEnds(Said("time"), "mm")),
+        (
+            {
+                "code": "kinds-stepped", "kinds": 1, "all_kinds": 3, "of_each": {"code": "one-of-each"},
+                "left": [{"code": "kinds-left", "count": 2, "why": "the budget was spent"}], "op": "mm",
+                "command": "ptexplore trace --script 'a b.py' --native-op mm",
+            },
+            KindsStepped(
+                1, 3, OneOfEach(), left=(KindsLeft(2, BudgetSpent()),), then=StepCall("a b.py", "mm"), op="mm"
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_what_findings_told_in_format_3_is_kept(told: Document, expected: Reason) -> None:
+    made = of_format_3(findings=[{"kind": "cut", "told": told, "text": "", "hop": None}])
+    assert [finding.told for finding in read(made).findings] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("from Tensor[3, 3] float32 cpu, summed", BackwardFrom((BeganAtSum("Tensor[3, 3] float32 cpu"),))),
+        ("from Tensor[] float32 and Tensor[2] cfloat, its real part, summed and more",
+         BackwardFrom((BeganAt("Tensor[] float32"), BeganAtRealSum("Tensor[2] cfloat")), 1)),
+    ],
+)  # fmt: skip
+def test_what_backward_ran_from_is_known_of_format_3(text: str, expected: Reason) -> None:
+    made = of_format_3()
+    made["result"]["backward"] = text
+    assert read(made).result.backward == expected
+
+
+def test_observations_and_programs_of_format_3_are_read() -> None:
+    route = {"kind": 0, "sets": 0, "unstepped": "the budget was spent"}
+    path = {"kind": "program", "name": "x", "calls": 1, "time": 1}
+    kind, sets = {"type": "op", "name": "aten::a"}, {"include": 0, "exclude": 0}
+    program = {
+        "paths": [path], "sets": [sets], "kinds": [kind], "routes": [route], "calls": [], "order": "", "ordered": 0,
+        "wall": 1, "overhead": 0, "cuts": ["processes were started"], "stepping": {"most": 9, "reason": "no fork"},
+    }  # fmt: skip
+    seen = {"id": 1, "recorder": "ops", "kind": "cut", "data": {"text": "too many"}}
+    calls = dict.fromkeys(("functions", "function", "depth", "begin", "end", "tail"), ()) | {"part": "forward"}
+    calls |= {"instructions": 1, "registers": {}, "closed": {}, "cut": "it took long", "unordered": None}
+    stepped = {"id": 2, "recorder": "native", "kind": "calls", "data": calls}
+    made = of_format_3(program=program)
+    session = {name: made[name] for name in ("expression", "torch", "bound", "captured", "result")}
+    session |= {"format": 3, "options": {}, "observations": [seen, stepped]}
+    trail, kept = trail_from_json(json.dumps(made | {"session": session}).encode(), "x.json")
+    assert trail.program is not None
+    assert trail.program.cuts == (Said("processes were started"),)
+    assert trail.program.stepping is not None
+    assert trail.program.stepping.reason == Said("no fork")
+    assert [route.unstepped for route in trail.program.routes] == [BudgetSpent()]
+    assert kept is not None
+    (remark,) = records(kept.observations, "cut", Remark)
+    assert remark.told == Said("too many")
+    (part,) = records(kept.observations, "calls", SteppedCalls)
+    assert (part.cut, part.unordered) == (Said("it took long"), None)
+
+
+def test_what_recorders_say_is_written_with_its_sentence_and_read_without() -> None:
+    told = {"code": "events-cut", "most": 9, "text": "somebody's"}
+    seen = Observation(1, "ops", "cut", {"told": told, "text": "somebody's"})
+    trail = a_trail()
+    session = Session("x", trail.torch, (), TraceOptions(), Captured(reason=RunsOnce()), trail.result, (seen,))
+    text = trail_to_json(trail, session)
+    assert "somebody" not in text
+    written = json.loads(text)["session"]
+    assert written["captured"]["reason"] == {"code": "runs-once", "text": sentence(RunsOnce())}
+    assert written["observations"][0]["data"]["text"] == sentence(EventsCut(9))
+    kept = trail_from_json(text.encode(), "x.json")[1]
+    assert kept is not None
+    assert kept.observations[0].data["told"] == {"code": "events-cut", "most": 9}
+    assert kept.captured.reason == RunsOnce()
 
 
 def test_a_reason_may_follow_from_many() -> None:
@@ -520,7 +635,7 @@ def test_an_ending_from_before_a_field_was_there_is_read() -> None:
 def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trail]) -> None:
     document, trail = both
     before, after = list(old_hops(document["hops"])), list(walk(trail.hops))
-    assert trail.format == 3
+    assert trail.format == TRAIL_FORMAT
     assert [(h["id"], h["name"], h["kind"], h["status"]) for h in before] == [
         (h.id, h.name, h.kind, h.status) for h in after
     ]
@@ -586,7 +701,7 @@ def test_the_session_of_format_1() -> None:
     document = old("softmax-backward")
     _, session = trail_from_json(json.dumps(document).encode(), "x.json")
     assert session is not None
-    assert session.format == 3
+    assert session.format == TRAIL_FORMAT
     assert [o.data for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
     assert session.options.backward is True
     assert session.torch.version == document["session"]["torch"]["version"]

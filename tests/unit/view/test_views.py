@@ -18,6 +18,7 @@ from rich.console import Console
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import reasons
 from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.reasons import BackwardFrom, BeganAt, BeganAtReal, BeganAtRealSum, BeganAtSum, Reason
 from ptexplore.model.trace import (
     BindingRef,
     BoundName,
@@ -247,17 +248,17 @@ def test_what_no_recorder_saw_the_function_of_is_not_called_python() -> None:
 @pytest.mark.parametrize(
     ("result", "started", "told"),
     [  # of probe/autograd.py: what it calls backward on
-        ("Tensor[] float32 cpu", "from Tensor[] float32 cpu", "the result"),
-        ("Tensor[2] float32 cpu", "from Tensor[2] float32 cpu, summed", "the sum of the result"),
-        ("Tensor[2] complex64 cpu", "from Tensor[2] complex64 cpu, its real part, summed",
-         "the sum of the result's real part"),
-        ("tuple of Tensor[] float32 cpu, 3", "from Tensor[] float32 cpu", "a tensor of the result"),
-        ("tuple of …", "from Tensor[] float32 cpu and Tensor[3] float32 cpu, summed", "several results"),
+        ("Tensor[] float32 cpu", (BeganAt("Tensor[] float32 cpu"),), "the result"),
+        ("Tensor[2] float32 cpu", (BeganAtSum("Tensor[2] float32 cpu"),), "the sum of the result"),
+        ("Tensor[] complex64 cpu", (BeganAtReal("Tensor[] complex64 cpu"),), "the result's real part"),
+        ("Tensor[2] complex64 cpu", (BeganAtRealSum("Tensor[2] complex64 cpu"),), "the sum of the result's real part"),
+        ("tuple of Tensor[] float32 cpu, 3", (BeganAt("Tensor[] float32 cpu"),), "a tensor of the result"),
+        ("tuple of …", (BeganAt("Tensor[] float32 cpu"), BeganAtSum("Tensor[3] float32 cpu")), "several results"),
     ],
-)  # fmt: skip
-def test_what_backward_is_called_on(result: str, started: str, told: str) -> None:
+)
+def test_what_backward_is_called_on(result: str, started: tuple[Reason, ...], told: str) -> None:
     node = Hop(1, "node", "ExpBackward0", "observed", ref(3), phase="backward")
-    trail = replace(a_trail(an_operator(2), node), result=ResultInfo("torch.Tensor", result, backward=started))
+    trail = replace(a_trail(an_operator(2), node), result=ResultInfo("torch.Tensor", result, BackwardFrom(started)))
     rows = view(trail, Options(view="path")).table
     assert next(row.what for row in rows if row.name == "backward") == f"Python calls backward on {told}"
 
@@ -826,10 +827,10 @@ def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
     [
         ({"part": "operator", "op": "aten::add.Tensor"}, "all 2 function calls in add.Tensor"),
         (
-            {"part": "operator", "op": "add", "cut": "x"},
+            {"part": "operator", "op": "add", "cut": {"code": "log-full"}},
             "all 2 function calls in add until the cut",
         ),
-        ({"part": "forward", "cut": "x"}, "all 2 function calls until the cut"),
+        ({"part": "forward", "cut": {"code": "log-full"}}, "all 2 function calls until the cut"),
         ({"part": "forward"}, "all 2 function calls"),
         (None, "all 2 function calls"),
     ],

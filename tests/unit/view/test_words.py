@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec import Struct
 
+from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
 from ptexplore.model import reasons
+from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepCall
 from ptexplore.model.reasons import Reason
 from ptexplore.view.words import details
+from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
+from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import filled, names
 
@@ -38,6 +42,30 @@ def test_each_detail_has_a_template_that_speaks_of_all_its_arguments() -> None:
     for kind in says.codes():
         assert names(details.ENGLISH[kind]) == set(kind.__struct_fields__), kind
     assert set(details.ENGLISH) == set(says.codes())
+
+
+def test_each_verb_is_spelled_with_all_its_arguments() -> None:
+    assert {kind: names(text) for kind, text in AS_COMMANDS.items()} == {
+        kind: set(kind.__struct_fields__) for kind in Action.__subclasses__()
+    }
+
+
+def test_an_action_is_spelled_by_who_shows_it() -> None:
+    step = StepCall("a b.py", "add.Tensor")
+    assert as_command(step) == "ptexplore trace --script 'a b.py' --native-op add.Tensor"
+    assert in_python(step) == "ptexplore.trace(script='a b.py', native_op='add.Tensor')"
+    assert in_python(GiveLonger()) != as_command(GiveLonger())
+    assert in_python(Diagnose()) == as_command(Diagnose())
+    assert all("--" not in text for text in IN_PYTHON.values())
+
+
+def test_an_error_gets_its_words_where_it_is_shown() -> None:
+    """The workspace words it for a command line; Python's own interface, around that, in its own words."""
+    with pytest.raises(NotCaptured) as caught, in_words(in_python), in_words():
+        raise NotCaptured(reasons.NotEndedInTime(2.0), reasons.RunsTimeOver(GiveLonger()), GiveLonger())
+    assert caught.value.message == str(caught.value) == sentence(reasons.NotEndedInTime(2.0))
+    assert caught.value.why
+    assert caught.value.hint == in_python(GiveLonger())
 
 
 def test_no_two_codes_say_the_same() -> None:
@@ -95,11 +123,12 @@ def test_what_a_row_says_is_one_phrase_a_detail() -> None:
 
 @pytest.mark.words
 def test_what_was_stepped_is_one_sentence() -> None:
-    left = (reasons.KindsLeft(2, "called once"), reasons.KindsLeft(1, "too long"))
-    told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, "ptexplore trace …", "ones")
+    left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
+    told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepCall("a b.py", "ones"), "ones")
     assert sentence(told) == (
         "1 of 4 kinds of operator calls and nodes were stepped, one call of each, 6,243 instructions; of 2 others none:"
-        " called once; of 1 others none: too long; ptexplore trace … steps the first call of ones"
+        " it was called once, and a first call is not stepped; of 1 others none: its fork did not end in time; "
+        "ptexplore trace --script 'a b.py' --native-op ones steps the first call of ones"
     )
     assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
 

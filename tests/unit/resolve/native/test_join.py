@@ -178,8 +178,8 @@ def test_what_was_observed_inside_of_a_kernel_that_did_not_run_stays(small: Smal
 
 def test_a_part_that_was_cut_short_contradicts_nothing(small: Small) -> None:
     text = f"{ENTRY}\n {OUTER} | 9 8 {ALL:x}\n  {VARIABLE}(int)\n"
-    _, findings = stepped(small, text, blend(*chain(*BOTH)), cut="too many calls")
-    assert [(one.kind, one.told) for one in findings] == [("cut", reasons.TreeEnds("too many calls"))]
+    _, findings = stepped(small, text, blend(*chain(*BOTH)), cut={"code": "log-full"})
+    assert [(one.kind, one.told) for one in findings] == [("cut", reasons.TreeEnds(reasons.LogFull()))]
 
 
 OTHER_RAN = WHOLE.replace(WRAPPER, "at::native::weave")
@@ -274,7 +274,7 @@ def test_a_function_without_a_frame_whose_calls_ran_was_compiled_into_its_caller
 def test_a_function_of_which_nothing_ran_is_no_step_where_everything_was_seen(small: Small) -> None:
     claims, _ = stepped(small, below("at::native::another(int)"), blend(*chain(*LINKS)))
     assert not [one for one in claims if one.hop.kind in ("impl", "stub") or one.hop.name == KERNEL]
-    cut, _ = stepped(small, below("at::native::another(int)"), blend(*chain(*LINKS)), cut="it took too long")
+    cut, _ = stepped(small, below("at::native::another(int)"), blend(*chain(*LINKS)), cut={"code": "log-full"})
     assert [one.hop.status for one in cut if one.hop.kind in ("impl", "stub")] == ["predicted", "predicted"]
     assert only(cut[:1], "native", KERNEL).hop.status == "predicted", "what comes after the cut was not seen"
 

@@ -1,0 +1,30 @@
+"""The error of what could not be captured: its parts are codes, and words only where they are shown."""
+
+from __future__ import annotations
+
+from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.model.actions import Action
+from ptexplore.model.reasons import Reason, Together
+
+
+class NotCaptured(PtexploreError):
+    """What failed, why, and what would help. Its texts are empty until `view/words/errors.py` has worded them."""
+
+    def __init__(self, told: Reason, because: Reason, then: Action, exit_code: int = FAILED) -> None:
+        super().__init__(type(told).__name__, "", "", exit_code)
+        self.told = told
+        self.because = because
+        self.then = then
+
+    def add(self, reasons: tuple[Reason, ...]) -> None:
+        """Say more of why."""
+        if reasons:
+            self.because = Together((self.because, *reasons))
+
+
+class Stopped(NotCaptured):
+    """The probe was ended in the middle of a run: it took too long, or died. What it sent before is good."""
+
+
+class TimeOver(Stopped):
+    """The time of all runs was over. The expression itself may have ended, in the runs before this one."""

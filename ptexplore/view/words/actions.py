@@ -1,0 +1,74 @@
+"""How an action is spelled: as what is typed on a command line, or in Python."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+from ptexplore.model import actions as to
+from ptexplore.model.actions import Action
+from ptexplore.view.words.templates import Catalogue, filled
+
+AS_COMMANDS: Catalogue = {
+    to.GiveLonger: "--timeout S gives it longer",
+    to.ShowOutput: "PTEXPLORE_DEBUG=1 shows what it printed",
+    to.TraceExpression: 'ptexplore trace "torch.add(a, b)"',
+    to.TraceScript: "ptexplore trace --script FILE",
+    to.GiveStatements: "put statements into --setup, or a whole program into --script FILE",
+    to.BindName: '--var NAME="torch.randn(3, 4)" binds a name',
+    to.BindValue: '--var a="torch.randn(3, 4)"',
+    to.Prepare: '--setup "m = nn.LSTM(3, 4)"',
+    to.EnterContext: '--with "torch.inference_mode()"',
+    to.LookUpOperator: "ptexplore op NAME knows torch's operators",
+    to.UseNearName: "did you mean {names: or }?",
+    to.ComputeFromInputs: (
+        "a result computed from a floating-point input's values: no comparison, index, detach() or torch.no_grad()"
+    ),
+    to.UseSmallerTensors: "trace it with smaller tensors",
+    to.RunAlone: "run it in Python alone to see whether it raises there too",
+    to.RunAloneOrOtherwise: (
+        "run it in Python alone to see whether it raises there too; --var and --setup give it other values"
+    ),
+    to.RunAloneToEnd: (
+        "run it in Python alone to see whether it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
+    ),
+    to.ImportFaster: "is the disk that holds it slow?",
+    to.Diagnose: "ptexplore doctor",
+    to.InstallTorch: "{python} -m pip install torch",
+    to.CheckSearchPath: "look at PYTHONPATH",
+    to.StepCall: "ptexplore trace --script {script} --native-op {op}",
+}
+# In a call of `ptexplore.trace`: those that are spelled in another way than on a command line.
+IN_PYTHON: Catalogue = {
+    to.GiveLonger: "timeout=S gives it longer",
+    to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
+    to.TraceScript: 'ptexplore.trace(script="FILE")',
+    to.GiveStatements: "put statements into setup=, or a whole program into script=",
+    to.BindName: 'variables={"NAME": "torch.randn(3, 4)"} binds a name',
+    to.BindValue: 'variables={"a": "torch.randn(3, 4)"}',
+    to.Prepare: 'setup=("m = nn.LSTM(3, 4)",)',
+    to.EnterContext: 'contexts=("torch.inference_mode()",)',
+    to.LookUpOperator: "ptexplore.op(NAME) knows torch's operators",
+    to.RunAloneOrOtherwise: (
+        "run it in Python alone to see whether it raises there too; variables= and setup= give it other values"
+    ),
+    to.StepCall: "ptexplore.trace(script={script}, native_op={op})",
+}
+
+
+def as_command(action: Action) -> str:
+    """An action as it is typed on a command line."""
+    return filled(AS_COMMANDS[type(action)], _quoted(action, shlex.quote), str)
+
+
+def in_python(action: Action) -> str:
+    """An action as it is typed in Python."""
+    template = IN_PYTHON.get(type(action))
+    return filled(template, _quoted(action, repr), str) if template is not None else as_command(action)
+
+
+def _quoted(action: Action, quote: Callable[[str], str]) -> Action:
+    """The action, whose arguments are a part of what is typed."""
+    if isinstance(action, to.InstallTorch):
+        return to.InstallTorch(quote(action.python))
+    return to.StepCall(quote(action.script), quote(action.op)) if isinstance(action, to.StepCall) else action
