@@ -47,8 +47,6 @@ PLAIN = {
     ("cli/tour.py", "tour.id"): _ID,
     ("cli/trace.py", "op"): _TYPED,
     ("cli/trace.py", "own"): _TYPED,
-    ("probe/native.py", "name"): _TYPED,
-    ("probe/native.py", "wanted"): _TYPED,
     ("render/terminal/folder.py", "row.first"): _OURS,
     ("render/terminal/folder.py", "row.tour.id"): _ID,
     ("render/terminal/search.py", "next_target(view.candidates[0])"): "it quotes",
