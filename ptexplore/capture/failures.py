@@ -62,7 +62,7 @@ def _caret(message: dict[str, Any]) -> Reason | None:
         return None
     shown, column = lines[line - 1], max(column, 1)
     start = max(column - 60, 0)  # a long line is shown around the place
-    return why.Excerpt(shown[start : start + 100], f"\n       {' ' * (column - start - 1)}^")
+    return why.GivenLine(shown[start : start + 100], f"\n       {' ' * (column - start - 1)}^")
 
 
 def no_native(message: dict[str, Any]) -> Reason:

@@ -270,8 +270,8 @@ def _check(message: dict[str, Any], runtime: Runtime) -> None:
     if kind == "no-torch":
         raise NotCaptured(why.TorchNotImported(), text, to.InstallTorch(runtime.python), MISSING)
     if kind == "wrong-torch":
-        found = why.OtherTorchFound(str(message.get("found")))
-        raise NotCaptured(why.OtherTorchImported(), found, to.CheckSearchPath(), MISSING)
+        other = why.OtherTorchFound(str(message.get("found")))
+        raise NotCaptured(why.OtherTorchImported(), other, to.CheckSearchPath(), MISSING)
     if kind == "broken":
         raise NotCaptured(why.ProbeFailed(), text, to.ShowOutput())
 

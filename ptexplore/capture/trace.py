@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
@@ -158,8 +158,8 @@ def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
             stopped: Reason = why.Stopping(error.told, error.because, error.then)
             if isinstance(error, TimeOver):
                 stopped = why.RunsTimeOver(error.then)
-            said = {"told": to_builtins(why.ThrowNotLooked(stopped))}
-            added.append(Observation(len(session.observations) + 1, THROWN, "stopped", said))
+            remark = {"told": to_builtins(why.ThrowNotLooked(stopped))}
+            added.append(Observation(len(session.observations) + 1, THROWN, "stopped", remark))
     for seen in told:
         data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
         if data is not None:
@@ -450,7 +450,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         bound=tuple(BoundName(**bound) for bound in first["bound"]),
         options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
         captured=captured,
-        result=ResultInfo(**first["result"] | _gave(heard.shown)),
+        result=convert(first["result"] | _gave(heard.shown), ResultInfo),
         observations=tuple(heard.observations),
         program=heard.program,
     )

@@ -100,7 +100,7 @@ class CheckSearchPath(Action, frozen=True):
     """Look at which folders Python imports from."""
 
 
-class StepCall(Action, frozen=True):
+class StepOperator(Action, frozen=True):
     """Step a call of an operator of a program."""
 
     script: str

@@ -1879,7 +1879,7 @@ class CannotRun(Reason, frozen=True):
     """It cannot be run."""
 
 
-class Excerpt(Reason, frozen=True):
+class GivenLine(Reason, frozen=True):
     """A line of what was given, with a mark under a place of it."""
 
     line: str

@@ -12,7 +12,7 @@ from msgspec import structs
 from ptexplore.capture.left_running import told_of
 from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
-from ptexplore.model.actions import StepCall
+from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import ChangedTable, LeftRunning, Remark, SecondRun, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.options import TraceOptions
@@ -101,7 +101,7 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> K
     if options.script is None or not op:
         return made
     name = op.removeprefix("aten::")
-    return structs.replace(made, then=StepCall(options.script, name), op=name)
+    return structs.replace(made, then=StepOperator(options.script, name), op=name)
 
 
 PASSES: tuple[Pass, ...] = (

@@ -395,7 +395,7 @@ def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
 
 
-def _said(text: str | None) -> dict[str, Any] | None:
+def _as_reason(text: str | None) -> dict[str, Any] | None:
     return _ASKED_FOR.get(text) or {"code": "said", "sentence": text} if text is not None else None
 
 
@@ -403,13 +403,13 @@ def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
     """What a finding of format 3 tells, with reasons in place of the sentences that are its arguments."""
     made = dict(told)
     if made.get("code") in _HAD_SENTENCES:
-        made["because"] = _said(made.pop("why"))
+        made["because"] = _as_reason(made.pop("why"))
     if made.get("left"):
         made["left"] = list(map(_without_sentences, made["left"]))
     if made.get("command"):
         words = shlex.split(made.pop("command"))
         script, op = (words[words.index(option) + 1] for option in ("--script", "--native-op"))
-        made["then"] = {"verb": "step-call", "script": script, "op": op}
+        made["then"] = {"verb": "step-operator", "script": script, "op": op}
     return made
 
 
@@ -420,8 +420,8 @@ def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "captured": {
             **captured,
-            "reason": _said(captured.get("reason")),
-            "first": {**first, "why": _said(first["why"])} if first is not None else None,
+            "reason": _as_reason(captured.get("reason")),
+            "first": {**first, "why": _as_reason(first["why"])} if first is not None else None,
         },
         "result": {**result, "backward": _backward_of_format_3(began) if began is not None else None},
         "bound": [{**bound, "how": _HOW.get(bound.get("how", ""), bound.get("how", ""))} for bound in record["bound"]],
@@ -440,12 +440,12 @@ def _backward_of_format_3(text: str) -> dict[str, Any]:
 
 def _program_of_format_3(program: Mapping[str, Any]) -> dict[str, Any]:
     stepping = program.get("stepping")
-    routes = [{**route, "unstepped": _said(route.get("unstepped"))} for route in program["routes"]]
+    routes = [{**route, "unstepped": _as_reason(route.get("unstepped"))} for route in program["routes"]]
     return {
         **program,
         "routes": routes,
-        "cuts": list(map(_said, program.get("cuts", ()))),
-        "stepping": {**stepping, "reason": _said(stepping.get("reason"))} if stepping is not None else None,
+        "cuts": list(map(_as_reason, program.get("cuts", ()))),
+        "stepping": {**stepping, "reason": _as_reason(stepping.get("reason"))} if stepping is not None else None,
     }
 
 
@@ -456,8 +456,8 @@ def _session_of_format_3(session: Mapping[str, Any]) -> dict[str, Any]:
 
 def _data_of_format_3(seen: Mapping[str, Any]) -> dict[str, Any]:
     keys, data = reasons_of(seen["kind"]), seen["data"]
-    said = {key: _said(data.get("text" if key == "told" else key)) for key in keys}
-    return {**data, **{key: told for key, told in said.items() if told is not None}} if keys else data
+    reasons = {key: _as_reason(data.get("text" if key == "told" else key)) for key in keys}
+    return {**data, **{key: reason for key, reason in reasons.items() if reason is not None}} if keys else data
 
 
 def _place(place: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ AS_COMMANDS: Catalogue = {
     to.Diagnose: "ptexplore doctor",
     to.InstallTorch: "{python} -m pip install torch",
     to.CheckSearchPath: "look at PYTHONPATH",
-    to.StepCall: "ptexplore trace --script {script} --native-op {op}",
+    to.StepOperator: "ptexplore trace --script {script} --native-op {op}",
 }
 # In a call of `ptexplore.trace`: those that are spelled in another way than on a command line.
 IN_PYTHON: Catalogue = {
@@ -52,7 +52,7 @@ IN_PYTHON: Catalogue = {
     to.RunAloneOrOtherwise: (
         "run it in Python alone to see whether it raises there too; variables= and setup= give it other values"
     ),
-    to.StepCall: "ptexplore.trace(script={script}, native_op={op})",
+    to.StepOperator: "ptexplore.trace(script={script}, native_op={op})",
 }
 
 
@@ -71,4 +71,4 @@ def _quoted(action: Action, quote: Callable[[str], str]) -> Action:
     """The action, whose arguments are a part of what is typed."""
     if isinstance(action, to.InstallTorch):
         return to.InstallTorch(quote(action.python))
-    return to.StepCall(quote(action.script), quote(action.op)) if isinstance(action, to.StepCall) else action
+    return to.StepOperator(quote(action.script), quote(action.op)) if isinstance(action, to.StepOperator) else action

@@ -496,7 +496,7 @@ ENGLISH: Catalogue = {
     why.OneProfiler: "torch has one profiler at a time, and a trace runs under it",
     why.BackwardNeeds: "backward needs a floating-point result that depends on a tensor that requires grad",
     why.CannotRun: "it cannot be run",
-    why.Excerpt: "{line}{caret}",
+    why.GivenLine: "{line}{caret}",
     why.PartOfRun: "the {stage}",
     why.PartBackward: "its backward",
     why.PartContext: "leaving --with",

@@ -17,7 +17,7 @@ import pytest
 
 from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model.actions import StepCall
+from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import Remark, SteppedCalls, records
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
@@ -506,7 +506,7 @@ def test_what_recorders_said_in_format_3_is_kept() -> None:
                 "command": "ptexplore trace --script 'a b.py' --native-op mm",
             },
             KindsStepped(
-                1, 3, OneOfEach(), left=(KindsLeft(2, BudgetSpent()),), then=StepCall("a b.py", "mm"), op="mm"
+                1, 3, OneOfEach(), left=(KindsLeft(2, BudgetSpent()),), then=StepOperator("a b.py", "mm"), op="mm"
             ),
         ),
     ],

@@ -8,7 +8,7 @@ from msgspec import Struct
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
 from ptexplore.model import reasons
-from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepCall
+from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.reasons import Reason
 from ptexplore.view.words import details
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
@@ -51,7 +51,7 @@ def test_each_verb_is_spelled_with_all_its_arguments() -> None:
 
 
 def test_an_action_is_spelled_by_who_shows_it() -> None:
-    step = StepCall("a b.py", "add.Tensor")
+    step = StepOperator("a b.py", "add.Tensor")
     assert as_command(step) == "ptexplore trace --script 'a b.py' --native-op add.Tensor"
     assert in_python(step) == "ptexplore.trace(script='a b.py', native_op='add.Tensor')"
     assert in_python(GiveLonger()) != as_command(GiveLonger())
@@ -124,7 +124,7 @@ def test_what_a_row_says_is_one_phrase_a_detail() -> None:
 @pytest.mark.words
 def test_what_was_stepped_is_one_sentence() -> None:
     left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
-    told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepCall("a b.py", "ones"), "ones")
+    told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepOperator("a b.py", "ones"), "ones")
     assert sentence(told) == (
         "1 of 4 kinds of operator calls and nodes were stepped, one call of each, 6,243 instructions; of 2 others none:"
         " it was called once, and a first call is not stepped; of 1 others none: its fork did not end in time; "
