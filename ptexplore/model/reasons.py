@@ -658,10 +658,6 @@ class NotPlaced(Reason, frozen=True):
     because: AnyReason
 
 
-class NotPlacedInProgram(NotPlaced, frozen=True):
-    """The same, of a program."""
-
-
 class NotAmongShown(Reason, frozen=True):
     """It is none of the calls that are shown."""
 

@@ -25,7 +25,6 @@ from ptexplore.model.reasons import (
     NotAmongShown,
     NotCalledAgain,
     NotPlaced,
-    NotPlacedInProgram,
     OnOneThread,
     OnThreads,
     RanBefore,
@@ -101,8 +100,7 @@ def _operator(
     if wanted is None:
         is_program = context.session.program is not None
         why = NotAmongShown() if is_program else _why_not_placed(stepped, claims)
-        told = (NotPlacedInProgram if is_program else NotPlaced)(str(stepped.calls.op), why)
-        findings.append((Finding("cut", told), None))
+        findings.append((Finding("cut", NotPlaced(str(stepped.calls.op), why)), None))
         return claims
     joined = _joined(context, Seen(context, sites, stepped, wanted.hop.phase), (wanted,), findings)
     return _replaced(claims, wanted, joined)

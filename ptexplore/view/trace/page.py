@@ -143,7 +143,7 @@ class ScreenRow:
     what: str = ""  # the same in words, once the row is part of a view
     place: SourceRef | None = None
     times: int = 1
-    status: str = "observed"
+    status: Status = "observed"
     hop: int | None = None
     opens: str = ""
     heading: bool = False

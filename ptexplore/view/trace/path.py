@@ -371,7 +371,12 @@ def _begins_inside(step: _Step) -> Details:
             pending += reversed(inner.inner)
     if called:
         return (says.CallsFirst(name=called[0], more=len(called) > 1),)
-    return (says.CallsFirst(name=step.inner[-1].row.name),) if step.row.instructions is None else ()
+    if step.row.instructions is not None:
+        return ()
+    first = step.inner[0].row  # what is only predicted is said to be
+    told = says.CallsFirst(name=first.name, more=len(step.inner) > 1 or first.times > 1)
+    is_known = first.status in (step.row.status, "observed")
+    return (told if is_known else says.KnownAs(status=first.status, told=(told,)),)
 
 
 def _running(details: Details, kernels: Sequence[str]) -> Details:

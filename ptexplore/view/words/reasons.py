@@ -198,11 +198,7 @@ ENGLISH: Catalogue = {
         "in the first calls of it"
     ),
     why.TreeEnds: "the native tree[ of {op}] ends early: {because}",
-    why.NotPlaced: (
-        "{op} was stepped, but no row has what ran in it: {because}; with a --native-budget that has room for all of "
-        "it, and no --native-op, each call of this thread has rows"
-    ),
-    why.NotPlacedInProgram: "{op} was stepped, but no row has what ran in it: {because}",
+    why.NotPlaced: "{op} was stepped, but no row has what ran in it: {because}",
     why.NotAmongShown: "it is none of the calls that are shown",
     why.InSeveralThreads: "several threads call it, in an order that is not known",
     why.CalledOtherTimes: "its run called {op} {stepped} times, the run here {called} times",

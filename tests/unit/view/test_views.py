@@ -599,6 +599,20 @@ def test_of_keys_that_end_openly_in_a_closed_row_the_reason_is_told() -> None:
         assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
 
 
+def test_of_what_a_node_is_predicted_to_call_the_first_is_named_and_that_there_is_more() -> None:
+    """As AddBackward0, whose formulas call handle_r_to_c twice and maybe_multiply once."""
+    names = ("handle_r_to_c", "maybe_multiply")
+    called = tuple(Hop(n, "impl", f"at::details::{name}", "predicted", ref(n)) for n, name in enumerate(names, 3))
+    node = Hop(2, "node", "AddBackward0", "observed", ref(2), children=called, phase="backward")
+    others = [an_operator(10 * n, f"aten::op{n}") for n in range(2, 60)]
+    both, alone = (
+        view(a_trail(*others, replace(node, children=called[:count])), Options(view="path")) for count in (2, 1)
+    )
+    told = [next(row.what for row in page.table if row.name == "AddBackward0") for page in (both, alone)]
+    assert told == ["node; predicted: calls details::handle_r_to_c, …", "node; predicted: calls details::handle_r_to_c"]
+    assert any(sign == "predicted:" for sign, _ in both.legend)
+
+
 def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
     call = Hop(2, "op", "aten::matmul", "observed", ref(2), op="aten::matmul")
     binding = Hop(1, "binding", "THPVariable_matmul", "observed", ref(1), children=(call,),
