@@ -24,6 +24,7 @@ from ptexplore.source.canonical import is_test_file
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.writer import IndexWriter
+from ptexplore.writing import open_below
 
 LIMITS = Limits(seconds=300, processor=150)  # c10d's init.cpp, which is slow, takes 48 s and 1.5 GB
 
@@ -128,7 +129,8 @@ def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refine
     with contextlib.closing(IndexStore.open(target)) as store:
         for path, uses in sorted(resolved.items()):
             known = store.file(path)
-            data = Path(root, path).read_bytes()
+            with open_below(root, path) as file:
+                data = file.read()
             if known is None or hashlib.sha256(data).hexdigest() != known.sha:
                 done.changed.append(path)
                 continue
