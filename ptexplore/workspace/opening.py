@@ -55,23 +55,41 @@ def check_cache() -> None:
     """Raise PtexploreError if the cache, or a part of it, is another user's, who could decide what is shown and runs.
 
     Root's is good: an administrator may have built one for all. One with links in it is not: what is written and
-    deleted in its folders would lie elsewhere. The cache itself may be a link, which its user made.
+    deleted in its folders, and in those inside them, would lie elsewhere. The cache itself may be a link, which its
+    user made.
     """
     root = cache_root()
     try:
         _refuse_others(root, os.stat(root))
-        with os.scandir(root) as entries:
-            inner = [Path(entry.path) for entry in entries]
     except OSError:  # it is not there yet, or whoever reads it says why not
         return
-    for path in sorted(inner):
+    for path in _inside(root):
         with suppress(FileNotFoundError):  # what another command has just deleted
             state = os.lstat(path)
             _refuse_others(path, state)
-            if stat.S_ISLNK(state.st_mode):
-                why = "what is written and deleted in a cache would lie elsewhere"
-                hint = f"rm {shlex.quote(str(path))}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
-                raise PtexploreError(f"{path} is a link", why, hint, MISSING)
+            _refuse_link(path, state)
+            # A hidden file there is a lock, or half-made: whoever opens one looks at it.
+            for inner in _inside(path) if stat.S_ISDIR(state.st_mode) else ():
+                if not inner.name.startswith("."):
+                    with suppress(FileNotFoundError):
+                        state = os.lstat(inner)
+                        _refuse_others(inner, state)
+                        _refuse_link(inner, state)
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(Path(entry.path) for entry in entries)
+    except OSError:
+        return []
+
+
+def _refuse_link(path: Path, state: os.stat_result) -> None:
+    if stat.S_ISLNK(state.st_mode):
+        why = "what is written and deleted in a cache would lie elsewhere"
+        hint = f"rm {shlex.quote(str(path))}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
+        raise PtexploreError(f"{path} is a link", why, hint, MISSING)
 
 
 def _refuse_others(path: Path, state: os.stat_result) -> None:
