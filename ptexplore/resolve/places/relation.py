@@ -24,7 +24,7 @@ from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source import canonical
 from ptexplore.source.permalink import origin_commit
 from ptexplore.source.tree import SourceTree, folders
-from ptexplore.writing import open_below, open_users_file, write_whole
+from ptexplore.writing import kept_bytes, open_below, open_users_file, write_whole
 
 if TYPE_CHECKING:
     from ptexplore.model.symbols import Dialect
@@ -224,7 +224,7 @@ def _miss(registration: Registration, tree: SourceTree, why: str | None) -> Miss
 
 def _kept(file: Path, state: list[Any]) -> Relation | None:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(kept_bytes(file) or b"")
         if data["state"] != state:
             return None
         return Relation(
