@@ -252,8 +252,8 @@ def _hangs_on(define: Define) -> set[str] | None:
     for _ in range(_DEEPEST):
         before, body = body, re.sub(r"\([^()]*\)", " ", body)
         if body == before:
-            found = set(body.split())
-            return found - _ATTRIBUTE_WORDS if found else None
+            words = set(body.split())
+            return words - _ATTRIBUTE_WORDS if words else None
     return None
 
 

@@ -9,7 +9,7 @@ import os
 import shlex
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from ptexplore.source.tree import Relation, SourceTree, checkout_tree, runtime_t
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
 from ptexplore.store.index.reader import IndexStore, StaleIndex
 from ptexplore.view.trees import IndexedTree
+from ptexplore.writing import locked
 
 if TYPE_CHECKING:
     from ptexplore.cpp.conditions import Conditions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ptexplore.source.listing import Listed
     from ptexplore.view.health import CheckoutHealth
 
+_WAIT = 1800.0  # seconds for another process that reads the dispatcher
 _FIRST = "first run with this torch: {}"
 _ANEW = "the catalogue of this torch is damaged, or of another ptexplore: {}"
 _GENERATE, _READ = "regenerating its C++ and reading its dispatcher", "reading its dispatcher"
@@ -144,21 +146,23 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     """Regenerate the C++ and read the dispatcher, side by side."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from filelock import FileLock
-
     from ptexplore.capture.runtime import dump
     from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
     from ptexplore.catalogue.gather import gather
     from ptexplore.store.index.read_ahead import keep
 
     target, ahead = catalogue_file(runtime.key), read_ahead_file(f"runtime-{runtime.key}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        hint = "set PTEXPLORE_CACHE to a folder that can be written to"
-        why = f"{error.strerror or error}: {target.parent}"
-        raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
-    with FileLock(lock_file(target)), watch(why_built(runtime, target)) as progress:
+    lock = lock_file(target)
+    why = f"another process has held {lock} for half an hour"
+    refusal = PtexploreError("the catalogue is in use", why, "end that process, then run this again")
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(lock, _WAIT, lambda: None, refusal))
+        except OSError as error:
+            hint = "set PTEXPLORE_CACHE to a folder that can be written to"
+            why = f"{error.strerror or error}: {error.filename or target.parent}"
+            raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
+        progress = held.enter_context(watch(why_built(runtime, target)))
         folder = generated.find(runtime)
         catalogue = open_catalogue(runtime)
         if catalogue is not None and folder is not None:
