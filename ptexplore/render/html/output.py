@@ -25,7 +25,7 @@ from typing import Any, Generic, TypeVar
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.locations import site_file
 from ptexplore.processes import as_done, end_with_parent, ending_workers
-from ptexplore.safe_text import clean_document, is_clean
+from ptexplore.safe_text import clean_document, clean_json, is_clean
 from ptexplore.source.progress import Progress
 from ptexplore.writing import folder_below, keep_whole, kept_bytes, open_below, write_whole
 
@@ -111,6 +111,8 @@ class Output:
         cannot be written.
         """
         content = _safe(text) if isinstance(text, str) else text
+        if isinstance(text, str) and url.endswith(".js"):
+            content = clean_json(content)  # data, whose escapes a browser reads
         own: list[Any] = [] if data is None else [data]
         known = [key, len(content), *own, hashlib.sha256(content).hexdigest()]  # by the last a later build knows it
         file = self.root / url

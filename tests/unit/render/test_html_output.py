@@ -14,6 +14,7 @@ import pytest
 from ptexplore.errors import PtexploreError
 from ptexplore.render.html.output import ASIDE, MANIFEST, Output, digest, open_output
 from ptexplore.render.html.svg import redrawn
+from ptexplore.safe_text import safe_json
 from ptexplore.view.site.site import apart, folder_url, namespace_url, operator_url, picture_url, source_url, stop_url
 from tests.harness import hashes
 
@@ -205,6 +206,17 @@ def test_a_build_that_is_killed_is_known_to_the_next(tmp_path: Path) -> None:
         next_one.write("d.html", PAGE)
         assert next_one.finish() == 3
     assert sorted(file.name for file in tmp_path.iterdir()) == ["d.html", MANIFEST]
+
+
+def test_no_escape_in_a_script_stands_for_what_is_not_safe(tmp_path: Path) -> None:
+    """A browser reads each: the name of a file was there with ESC and BEL."""
+    name = "a\x1b]0;b\x07\u202e\udcff\r\b c\\u001b\td"
+    written = f"ptx.rows({json.dumps(name)})"
+    with open_output(tmp_path, [], force=False) as out:
+        out.begin()
+        out.write("search/0.js", written)
+    read = json.loads((tmp_path / "search/0.js").read_text()[9:-1])
+    assert read == json.loads(safe_json(name)) == "a\ufffd]0;b\ufffd\ufffd\ufffd\ufffd\ufffd c\\u001b\td"
 
 
 def test_a_list_of_pages_that_came_from_another_folder_is_not_believed(tmp_path: Path) -> None:
