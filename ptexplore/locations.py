@@ -90,8 +90,11 @@ def symbols_dir() -> Path:
 
 
 def site_file(root: str) -> Path:
-    """What is remembered of the site that was written into the folder of this real path."""
-    return cache_root() / "sites" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.txt"
+    """What is remembered of the site that was written into the folder of this real path.
+
+    It decides which files there may be deleted, so it is in no cache, which somebody may have given you.
+    """
+    return data_root() / "sites" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
 def lock_file(target: Path) -> Path:

@@ -108,6 +108,14 @@ def clean_json(data: bytes) -> bytes:
     return data
 
 
+def safe_json(value: Any) -> str:
+    """Plain data as JSON on one line, with safe texts: for a script, in which a browser reads each escape."""
+    import json
+
+    text = _UNSAFE.sub(INSTEAD, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return clean_json(text.encode()).decode()
+
+
 def _safe_letter(match: re.Match[str]) -> str:
     """A letter that stands in a document as it is: white space between values, and what is no UTF-8, stay."""
     letter = match[0]

@@ -33,6 +33,20 @@ def open_users_file(file: str | Path) -> IO[bytes]:
     raise OSError(errno.EINVAL, f"it is {what}, not a file", str(file))
 
 
+def open_below(root: str | Path, path: str) -> IO[bytes]:
+    """Open the regular file at a relative path below `root` to read it; no name on the way there is a link then.
+
+    Raises OSError, also for a link, a FIFO and a device, and ValueError.
+    """
+    *parts, name = path.split("/")
+    with folder_below(Path(root), parts) as folder:
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise OSError(errno.EINVAL, "it is no regular file", path)
+
+
 def write_users_file(file: Path, content: str | bytes) -> None:
     """Write a file that the user named: the one way to do so.
 

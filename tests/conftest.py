@@ -56,6 +56,7 @@ def _no_hook_left_behind() -> Iterator[None]:
 def _no_trust_of_yours(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads what you trust, or adds to it."""
     monkeypatch.setenv("PTEXPLORE_CONFIG", str(tmp_path_factory.getbasetemp() / "config"))
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path_factory.getbasetemp() / "data"))
 
 
 @pytest.fixture(scope="session")
@@ -193,6 +194,7 @@ def in_process(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
             monkeypatch.delenv(name)
     monkeypatch.setenv("PTEXPLORE_CACHE", str(cli.cache))
     monkeypatch.setenv("PTEXPLORE_CONFIG", str(cli.cwd.parent / "config"))
+    monkeypatch.setenv("PTEXPLORE_DATA", str(cli.cache / "data"))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(cli.cwd)
     return InProcess(capsys)

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
+
+from ptexplore.render.html import output
 
 if TYPE_CHECKING:
     import pytest
@@ -176,6 +179,7 @@ class Cli:
         """The caller's, less what would change what the command prints or reads."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
         kept |= {"PTEXPLORE_CACHE": str(self.cache), "PTEXPLORE_CONFIG": str(self.cache / "config"), "COLUMNS": "100"}
+        kept |= {"PTEXPLORE_DATA": str(self.cache / "data")}
         if not installed():
             kept["PYTHONPATH"] = str(REPOSITORY)
         return kept
@@ -324,3 +328,9 @@ def codes(reasons: object) -> set[str]:
     if not isinstance(reasons, dict):
         return set()
     return {str(reasons["code"])}.union(*map(codes, reasons.values()))
+
+
+def copied_site(site: Path, copy: Path) -> None:
+    """A copy of a site that counts as written where it is, for the data folder of this process's environment."""
+    shutil.copytree(site, copy)
+    output._Remembered.of(copy).also(hashlib.sha256((copy / output.MANIFEST).read_bytes()).hexdigest())

@@ -15,7 +15,7 @@ from ptexplore.annotations.records import UnreadNotes
 from ptexplore.errors import BROKEN
 from ptexplore.locations import marks_file
 from ptexplore.safe_text import clean_json
-from ptexplore.writing import keep_whole
+from ptexplore.writing import keep_whole, kept_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def stamp(file: str | Path, state: os.stat_result) -> str:
 def kept(name: str, key: str, made: Callable[[dict[str, Any]], _T]) -> list[_T] | None:
     """The records that are kept under this name; None where there are none, or they cannot be used."""
     try:
-        return [made(row) for row in json.loads(clean_json(marks_file(name).read_bytes()))[key]]
+        return [made(row) for row in json.loads(clean_json(kept_bytes(marks_file(name)) or b""))[key]]
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         return None
 

@@ -22,6 +22,8 @@ from ptexplore.model.trace import Observation
 RECORDER = "frames"  # the events are like that pass's: builtins, and the operators that they called
 APART = 1_000_000  # between the autograd sequence numbers of two routes; within one they are a call's own
 NODES = ("engine", "node")
+MOST_IN_ROUTES = 500_000  # calls that one call of each route holds: a trace that can be loaded has 300,000 hops of them
+MOST_IN_ORDER = 100_000_000  # calls of a whole run, each with what it holds
 
 
 def program_of(told: Mapping[str, Any]) -> Program:
@@ -163,6 +165,9 @@ def flaw_of(program: Program) -> str | None:
         for route in program.routes
     ):
         return "a route of its operators leads nowhere"
+    sizes = _sizes(program)
+    if sum(sizes[route.kind] for route in program.routes) > MOST_IN_ROUTES:
+        return f"its routes hold more than {MOST_IN_ROUTES:,} calls"
     if any(
         call.path >= len(program.paths) or call.route >= routes or (call.recorded or 0) >= len(program.calls)
         for call in program.calls
@@ -173,12 +178,28 @@ def flaw_of(program: Program) -> str | None:
     return None
 
 
+def _sizes(program: Program) -> list[int]:
+    """By number of kind how many calls one of it holds, itself too; of so many that nobody counts them, one more.
+
+    A few kinds that hold one another twice are billions of calls.
+    """
+    sizes: list[int] = []
+    for kind in program.kinds:
+        inside = 1 + sum(sizes[inner] for inner, _ in kind.inside if inner != HOLE)
+        sizes.append(min(inside, MOST_IN_ORDER + 1))
+    return sizes
+
+
 def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
     """Every call that Python made while no operator ran, in order: it and all that ran in it, with the number of its
     calls, None for what an operator called.
 
-    Raises ValueError if the order cannot be read.
+    Raises ValueError if the order cannot be read, and if it is of more calls than anybody waits for.
     """
+    sizes = _sizes(program)
+    of_calls = [0, *(sizes[program.routes[calls.route].kind] for calls in program.calls)]
+    if sum(of_calls[number] for number in _numbers(program)) > MOST_IN_ORDER:
+        raise ValueError(f"the order is of more than {MOST_IN_ORDER:,} calls")
     numbers = _numbers(program)
     for number in numbers:
         yield list(_rows_in(program, number, numbers))

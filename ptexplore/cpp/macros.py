@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import NamedTuple
 
 from ptexplore.cpp.text import LITERAL, Directive, Text, words
 from ptexplore.lazy import lazy
 
+LARGEST_HEADER = 5_000_000  # characters; of PyTorch the largest has 2 MB
+_DEEPEST = 50  # brackets within one another in what a macro stands for
 HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc", ".hxx")
 _DEFINE = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\(([^()]*)\))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -80,7 +83,13 @@ def _one_line(body: str) -> str:
 
 def _is_likely(text: Text, directive: Directive) -> bool:
     """Whether the `#if`s around a directive may hold in a Linux build for x86-64."""
-    return not any(_UNLIKELY.search(guard) for guard in text.guards(text.line(directive.start)))
+    return not any(map(_asks_for_another, text.guards(text.line(directive.start))))
+
+
+@lru_cache(1 << 14)
+def _asks_for_another(guard: str) -> bool:
+    """Whether a condition asks for another platform; asked of each definition that it is around."""
+    return _UNLIKELY.search(guard) is not None
 
 
 def _split(given: str) -> list[str]:
@@ -213,25 +222,39 @@ class MacroTable:
 def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -> frozenset[str]:
     """Of `by_name` those macros whose every definition is empty or made of attributes alone; with `known`."""
     learnt = set(known)
-    pending = {name: all_ for name, all_ in by_name.items() if name not in learnt}
-    while True:
-        more = [name for name, all_ in pending.items() if all(_is_attribute(define, learnt) for define in all_)]
-        if not more:
-            return frozenset(learnt)
-        for name in more:
-            learnt.add(name)
-            del pending[name]
+    lacking: dict[str, set[str]] = {}  # what a macro hangs on: one is an attribute once none of these is left
+    users: dict[str, list[str]] = {}
+    for name, definitions in by_name.items():
+        asked = [_hangs_on(define) for define in definitions] if name not in learnt else [None]
+        if None not in asked:
+            lacking[name] = set[str]().union(*filter(None, asked)) - learnt
+            for word in lacking[name]:
+                users.setdefault(word, []).append(name)
+    ready = [name for name, words in lacking.items() if not words]
+    while ready:
+        name = ready.pop()
+        learnt.add(name)
+        for user in users.get(name, ()):
+            lacking[user].discard(name)
+            if not lacking[user]:
+                ready.append(user)
+    return frozenset(learnt)
 
 
-def _is_attribute(define: Define, known: set[str]) -> bool:
-    """Whether only attribute words, other attributes and their bracketed arguments stand in the body."""
+def _hangs_on(define: Define) -> set[str] | None:
+    """The words that must be attributes for this to be one: those outside of brackets that are none by themselves.
+
+    None where it cannot be one.
+    """
     if not define.body:
-        return True
-    body, shorter = "", re.sub(r"\[\[[^\[\]]*\]\]", " inline ", define.body)
-    while body != shorter:
-        body, shorter = shorter, re.sub(r"\([^()]*\)", " ", shorter)
-    words = body.split()
-    return bool(words) and all(word in _ATTRIBUTE_WORDS or word in known for word in words)
+        return set()
+    body = re.sub(r"\[\[[^\[\]]*\]\]", " inline ", define.body)
+    for _ in range(_DEEPEST):
+        before, body = body, re.sub(r"\([^()]*\)", " ", body)
+        if body == before:
+            words = set(body.split())
+            return words - _ATTRIBUTE_WORDS if words else None
+    return None
 
 
 def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
@@ -240,18 +263,26 @@ def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
 
 
 def by_header(files: Iterable[tuple[str, str]]) -> dict[str, list[Define]]:
-    """What each header among (canonical path, raw text) defines, by path; those that define nothing are left out."""
-    return {path: defines(Text(path, raw)) for path, raw in files if path.endswith(HEADERS) and _MAY_DEFINE.search(raw)}
+    """What each header among (canonical path, raw text) defines, by path.
+
+    Those that define nothing are left out, and those of more than LARGEST_HEADER characters.
+    """
+    return {
+        path: defines(Text(path, raw))
+        for path, raw in files
+        if path.endswith(HEADERS) and len(raw) <= LARGEST_HEADER and _MAY_DEFINE.search(raw)
+    }
 
 
 def table_of(headers: Iterable[Sequence[Define]]) -> MacroTable:
     """The table of a tree whose headers, in the order of their paths, have these definitions."""
     by_name: dict[str, list[Define]] = {}
+    seen: set[tuple[str, tuple[str, ...] | None, str]] = set()
     for definitions in headers:
         for define in definitions:
-            known = by_name.setdefault(define.name, [])
-            if not any(before[1:3] == define[1:3] for before in known):
-                known.append(define)
+            if define[:3] not in seen:
+                seen.add(define[:3])
+                by_name.setdefault(define.name, []).append(define)
     # An include guard is defined as nothing and stands nowhere but in directives; it only costs room.
     return MacroTable(
         {

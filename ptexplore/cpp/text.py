@@ -27,6 +27,9 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 _DIRECTIVE = re.compile(r"#[ \t]*([a-z_]*)")
 _LOGICAL_LINE = re.compile(r"[^\n\\]*(?:\\\n?[^\n\\]*)*")
 _CONDITIONALS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
+_DEEPEST_IF = 100  # `#if`s within one another; PyTorch has some ten
+_LONGEST_ARM = 2000  # characters of the condition of an arm, the arms before it included
+_UNKNOWN = "…"  # stands for what is longer, and is no condition that anybody can evaluate
 _WORD_BYTES = bytes(c if c > 127 or c == 95 or chr(c).isalnum() else 32 for c in range(256))
 
 
@@ -139,13 +142,19 @@ class Text:
     @lazy
     def directives(self) -> list[Directive]:
         """Every preprocessor line, in order."""
-        raw, bare, last = self.raw, self.bare, 0
+        raw, bare = self.raw, self.bare
+        last = 0  # the end of the line that was looked at before
         directives: list[Directive] = []
-        for match in _DIRECTIVE.finditer(bare):
-            hash_, behind = match.span()
-            start = hash_ if hash_ == 0 or bare[hash_ - 1] == "\n" else bare.rfind("\n", 0, hash_) + 1
-            if start < last or bare[start:hash_].strip(" \t"):
+        while (hash_ := bare.find("#", last)) >= 0:
+            start = bare.rfind("\n", last, hash_) + 1
+            if bare[start:hash_].strip(" \t"):
+                last = bare.find("\n", hash_)
+                if last < 0:
+                    break
                 continue
+            match = _DIRECTIVE.match(bare, hash_)
+            assert match is not None
+            behind = match.end()
             # In the raw text, since a comment may hide the backslash that continues a line.
             last = raw.find("\n", behind)
             if last < 0 or raw[last - 1] == "\\":
@@ -155,24 +164,31 @@ class Text:
 
     @lazy
     def _arms(self) -> tuple[list[int], list[tuple[str, ...]]]:
-        """The first line, and the conditions, of every stretch between conditional directives."""
-        stack: list[list[str]] = []  # the conditions tried so far of each open #if
+        """The first line, and the conditions, of every stretch between conditional directives.
+
+        What nests deeper than any source does has the conditions of what is around it.
+        """
+        stack: list[_Conditional] = []
         lines, conditions = [1], [()]  # type: list[int], list[tuple[str, ...]]
+        deeper = 0
         for directive in self.directives:
             word = directive.word
             if word not in _CONDITIONALS:
                 continue
-            condition = directive.condition
-            if word in ("if", "ifdef", "ifndef"):
-                stack.append([condition])
-            elif word == "elif" and stack:
-                stack[-1].append(condition)
-            elif word == "else" and stack:
-                stack[-1].append("")
-            elif word == "endif" and stack:
-                stack.pop()
+            opens = word in ("if", "ifdef", "ifndef")
+            if deeper or (opens and len(stack) == _DEEPEST_IF):
+                deeper += opens - (word == "endif")
+                continue
+            if opens:
+                stack.append(_Conditional(conditions[-1]))
+            if not stack:
+                now: tuple[str, ...] = ()
+            elif word == "endif":
+                now = stack.pop().around
+            else:
+                now = (*stack[-1].around, stack[-1].arm("" if word == "else" else directive.condition))
             lines.append(self.line(directive.end) + 1)
-            conditions.append(tuple(_arm(tried) for tried in stack))
+            conditions.append(now)
         return lines, conditions
 
     @lazy
@@ -197,8 +213,19 @@ class Text:
         return lambda line: arms[bisect_right(lines, line)]
 
 
-def _arm(tried: list[str]) -> str:
-    """The condition of the last arm, given those of the arms before it."""
-    *before, last = tried
-    parts = [f"!({condition})" for condition in before] + ([last] if last else [])
-    return " && ".join(parts)
+class _Conditional:
+    """An open `#if`: the conditions around it, and what must not hold for its next arm."""
+
+    def __init__(self, around: tuple[str, ...]) -> None:
+        self.around = around
+        self._denied = ""
+
+    def arm(self, condition: str) -> str:
+        """The condition of the next arm, which is asked `condition` ("" for `#else`)."""
+        condition = condition if len(condition) <= _LONGEST_ARM else _UNKNOWN
+        arm = " && ".join(filter(None, (self._denied, condition)))
+        if self._denied != _UNKNOWN:
+            self._denied = " && ".join(filter(None, (self._denied, f"!({condition})")))
+            if len(self._denied) > _LONGEST_ARM:
+                self._denied = _UNKNOWN
+        return arm

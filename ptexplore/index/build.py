@@ -256,12 +256,12 @@ def headers(files: Iterable[Listed], unheard: dict[str, str] | None = None) -> I
     for path, where, *_ in files:
         if path.endswith(HEADERS):
             try:
-                with open(where, encoding="utf-8", errors="replace") as file:
-                    text = file.read()
-            except OSError as error:
+                data, _ = content(where)
+            except (OSError, ValueError) as error:
                 if unheard is not None:
-                    unheard[path] = error.strerror or str(error)
+                    unheard[path] = getattr(error, "strerror", None) or str(error)
                 continue
+            text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
             yield path, text
 
 

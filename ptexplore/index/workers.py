@@ -19,7 +19,7 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ptexplore.cpp.macros import MacroTable
+from ptexplore.cpp.macros import HEADERS, LARGEST_HEADER, MacroTable
 from ptexplore.cpp.text import Text, Words
 from ptexplore.errors import PtexploreError
 from ptexplore.index.budgets import OverBudget, budget, limit_memory, too_deep
@@ -313,6 +313,8 @@ def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
     refused = too_deep(data) if canonical.language_of(task.path) in ("cpp", "python") else ""
     seen = ReadFile(task.file, task.layer, sha, len(data), stamp, text.count("\n") + (text[-1:] not in ("", "\n")))
     words = Words.of(data)
+    if len(text) > LARGEST_HEADER and task.path.endswith(HEADERS):
+        problems.append(f"a header of more than {LARGEST_HEADER:,} characters: others do not know its macros")
     if len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE:
         problems.append(f"a line of more than {LONGEST_LINE:,} characters: not read as source")
         records = FileRecords(task.path, canonical.language_of(task.path), problems=tuple(problems))

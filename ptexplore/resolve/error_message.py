@@ -50,7 +50,7 @@ _MODIFIED = re.compile(
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _CONVERSION = re.compile(r"%[-+ #0-9.*hlzjt]*[A-Za-z]|\{\}|\\.")  # printf's, fmt's, and what is written escaped
 WORDS = 12  # characters that are hardly a message's by chance
-CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\s*\Z")
+_CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\Z")
 # What `read_message` looks for, in words.
 LOOKED_FOR = (
     "torch's words for a missing kernel",
@@ -123,11 +123,16 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
         cause=cause_of(text) if named is None else None,
         yours=_innermost_of_yours(lookup, text),
-        is_cut=named is None and CUT.search(text) is not None,
+        is_cut=named is None and is_cut_off(text),
         operators=_operators_in(lookup, text) if named is None else (),
         lines=_lines_in(lookup, version, text, raised.span() if raised is not None else None),
         innermost=_innermost_of_torch(lookup, text),
     )
+
+
+def is_cut_off(text: str) -> bool:
+    """Whether a text ends within the words for a missing kernel; looked for at its end alone."""
+    return _CUT.search(text.rstrip()[-300:]) is not None
 
 
 def _operators_in(lookup: Lookup, text: str) -> tuple[str, ...]:

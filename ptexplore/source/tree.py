@@ -18,6 +18,7 @@ from ptexplore.model.places import Checkout, FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
 from ptexplore.source.runtime.generated import AIDS, Hashes
 from ptexplore.source.runtime.generated import find as find_generated
+from ptexplore.writing import folder_below, open_below
 
 LARGEST = 64 * 1024 * 1024  # bytes; the largest real file is about 8 MB
 # What building leaves inside a checkout: copies and generated text of whatever was built last, not the source itself.
@@ -29,6 +30,11 @@ Relation = Literal["matches", "consistent", "version-skew"]
 def is_plain(path: str) -> bool:
     """Whether `path` is a relative path in its simplest form: no '..', no '.', no empty part, no backslash or NUL."""
     return bool(path) and not any(part in {"", ".", ".."} for part in path.split("/")) and not set("\\\0\n") & set(path)
+
+
+def leads_into_git(path: str) -> bool:
+    """Whether a path leads into a git repository's own folder, whose configuration may hold passwords."""
+    return ".git" in path.casefold().split("/")
 
 
 def _anything(_file: str, _data: bytes) -> None:
@@ -118,13 +124,16 @@ class SourceTree:
                 continue
             for root in layer.roots:
                 try:
-                    with os.scandir(f"{root}/{path}") as entries:
+                    with (
+                        folder_below(Path(root), path.split("/") if path else []) as folder,
+                        os.scandir(folder) as entries,
+                    ):
                         folders.update(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
                 except OSError as error:
                     if error.errno in BROKEN:
                         raise
-        folders.discard(".git")
-        return sorted(f"{path}/{name}" if path else name for name in folders)
+        inside = sorted(f"{path}/{name}" if path else name for name in folders)
+        return [folder for folder in inside if not leads_into_git(folder)]
 
     @remembered
     def aid(self, name: str) -> str | None:
@@ -143,7 +152,10 @@ class SourceTree:
             return None
         for layer in self.layers:
             for file in layer.candidates(path):
-                text = _read_inside(file, layer.roots, layer.check)
+                if layer.layer == "checkout":
+                    text = _read_below(layer.roots[0], path)
+                else:
+                    text = _read_inside(file, layer.roots, layer.check)
                 if text is None or not _serves(file, text, path):
                     continue
                 text, shift = canonical.unwrap(text) if layer.layer == "wheel" else (text, 0)
@@ -178,6 +190,28 @@ def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes]
             raise
         return None
     check(real, data)
+    return _decoded(data)
+
+
+def _read_below(root: str, path: str) -> str | None:
+    """The text of the regular file at `path` below `root`, to which no link leads; None where there is none.
+
+    Whoever made a checkout chose its links, and what is read of it may be published: a link may lead to a file of yours
+    that lies in the same folder, too.
+    """
+    try:
+        with open_below(root, path) as handle:
+            data = handle.read(LARGEST + 1)
+    except ValueError:
+        return None
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return None
+    return _decoded(data) if len(data) <= LARGEST else None
+
+
+def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
@@ -215,11 +249,15 @@ def _generated_candidates(root: str, path: str) -> list[str]:
 
 
 def checkout_tree(checkout: Checkout, relation: Relation = "version-skew") -> SourceTree:
-    """The tree of `checkout`. Links that lead out of it are not followed, and what a build left there is not read.
+    """The tree of `checkout`. No link in it is followed, and neither its repository nor what a build left is read.
 
     `relation` is how it relates to the running torch; who has not decided that claims the least.
     """
     root = os.path.realpath(checkout.root)
-    layer = LayerFiles("checkout", lambda path: [] if path.startswith(NOT_SOURCE) else [f"{root}/{path}"], (root,))
+
+    def candidates(path: str) -> list[str]:
+        return [] if path.startswith(NOT_SOURCE) or leads_into_git(path) else [f"{root}/{path}"]
+
+    layer = LayerFiles("checkout", candidates, (root,))
     version = checkout.release or checkout.version or "unknown"
     return SourceTree(TreeInfo(checkout.name, version, ("checkout",), checkout.commit, relation), (layer,))

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from ptexplore.writing import empty_beside, put_in_place
+from ptexplore.writing import empty_beside, open_users_file, put_in_place
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -52,7 +52,7 @@ def connected(path: Path, mode: Literal["read", "change", "unchanging"], seconds
             with contextlib.suppress(OSError):
                 file.unlink()
         raise sqlite3.DatabaseError(why)
-    uri = f"{path.resolve().as_uri()}?{_MODES[mode]}"
+    uri = f"{path.absolute().as_uri()}?{_MODES[mode]}"
     db = sqlite3.connect(uri, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
     try:
         if db.execute("SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index')").fetchone():
@@ -70,7 +70,10 @@ def beside(path: Path) -> Iterator[Path]:
 
 def _planted(path: Path) -> str | None:
     """Why a database, or what lies beside it, is none that ptexplore wrote; None if it may be one."""
-    with path.open("rb") as database:
+    if not stat.S_ISREG(path.lstat().st_mode):
+        # SQLite takes the journal that lies beside where a link leads, and not the one that is looked at here.
+        return f"{path.name} is no regular file"
+    with open_users_file(path) as database:
         mode = database.read(_HEADER.stop)[_HEADER]
     if mode not in (b"", _WITHOUT_LOG):
         return "it has a write-ahead log, which ptexplore makes none of"
@@ -87,7 +90,7 @@ def _planted(path: Path) -> str | None:
 
 def _end(file: Path) -> bytes:
     """The last bytes of a file, as many as the mark has."""
-    with file.open("rb") as journal:
+    with open_users_file(file) as journal:
         journal.seek(max(0, journal.seek(0, os.SEEK_END) - len(_NAMES_ANOTHER)))
         return journal.read()
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 from ptexplore.errors import BROKEN, PtexploreError
 from ptexplore.model.places import Checkout, SourceRef, TreeInfo
@@ -19,6 +18,7 @@ from ptexplore.source.permalink import permalink
 from ptexplore.source.python_names import PythonDefinition, PythonLookup, is_python_name
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.index.reader import IndexStore
+from ptexplore.writing import open_below
 
 
 @dataclass(frozen=True)
@@ -220,11 +220,12 @@ def changed(indexed: IndexedTree, path: str) -> bool:
     """
     if indexed.checkout is None or not is_in_place(indexed.checkout):
         return False
-    known, file = indexed.store.file(path), indexed.tree.file_of(path)
-    if known is None or file is None:
+    known = indexed.store.file(path)
+    if known is None or not indexed.tree.exists(path):
         return False
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest() != known.sha
+        with open_below(indexed.checkout.root, path) as file:
+            return hashlib.sha256(file.read()).hexdigest() != known.sha
     except OSError as error:
         if error.errno in BROKEN:
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 _ID = re.compile(r"^id: *([a-z0-9-]+) *$", re.MULTILINE)
@@ -51,18 +52,18 @@ def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts() -> Iterator[str]:
-    from ptexplore.annotations.files import read_bytes
+    from ptexplore.annotations.files import names_in, read_bytes
     from ptexplore.annotations.format import LARGEST
     from ptexplore.annotations.layers import layers
 
     for layer in layers():
-        for file in sorted((*layer.root.glob("tours/*.md"), *layer.root.glob("*.md"), *layer.root.glob("notes/*.md"))):
-            try:
-                text = read_bytes(file, LARGEST).decode("utf-8", "replace")
-            except OSError:
-                continue
-            if text.startswith("---"):
-                yield text
+        for folder in (layer.root, layer.root / "notes", layer.root / "tours"):
+            with suppress(OSError):  # also of a folder that is a link out of the notes
+                for name in names_in(folder, layer.root):
+                    with suppress(OSError):
+                        data = read_bytes(folder / name, LARGEST) if name.endswith(".md") else b""
+                        if data.startswith(b"---"):
+                            yield data.decode("utf-8", "replace")
 
 
 def _operators(known: Sequence[str], typed: str) -> list[str]:

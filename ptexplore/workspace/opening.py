@@ -9,7 +9,7 @@ import os
 import shlex
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from ptexplore.source.tree import Relation, SourceTree, checkout_tree, runtime_t
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
 from ptexplore.store.index.reader import IndexStore, StaleIndex
 from ptexplore.view.trees import IndexedTree
+from ptexplore.writing import locked
 
 if TYPE_CHECKING:
     from ptexplore.cpp.conditions import Conditions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ptexplore.source.listing import Listed
     from ptexplore.view.health import CheckoutHealth
 
+_WAIT = 1800.0  # seconds for another process that reads the dispatcher
 _FIRST = "first run with this torch: {}"
 _ANEW = "the catalogue of this torch is damaged, or of another ptexplore: {}"
 _GENERATE, _READ = "regenerating its C++ and reading its dispatcher", "reading its dispatcher"
@@ -55,23 +57,41 @@ def check_cache() -> None:
     """Raise PtexploreError if the cache, or a part of it, is another user's, who could decide what is shown and runs.
 
     Root's is good: an administrator may have built one for all. One with links in it is not: what is written and
-    deleted in its folders would lie elsewhere. The cache itself may be a link, which its user made.
+    deleted in its folders, and in those inside them, would lie elsewhere. The cache itself may be a link, which its
+    user made.
     """
     root = cache_root()
     try:
         _refuse_others(root, os.stat(root))
-        with os.scandir(root) as entries:
-            inner = [Path(entry.path) for entry in entries]
     except OSError:  # it is not there yet, or whoever reads it says why not
         return
-    for path in sorted(inner):
+    for path in _inside(root):
         with suppress(FileNotFoundError):  # what another command has just deleted
             state = os.lstat(path)
             _refuse_others(path, state)
-            if stat.S_ISLNK(state.st_mode):
-                why = "what is written and deleted in a cache would lie elsewhere"
-                hint = f"rm {shlex.quote(str(path))}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
-                raise PtexploreError(f"{path} is a link", why, hint, MISSING)
+            _refuse_link(path, state)
+            # A hidden file there is a lock, or half-made: whoever opens one looks at it.
+            for inner in _inside(path) if stat.S_ISDIR(state.st_mode) else ():
+                if not inner.name.startswith("."):
+                    with suppress(FileNotFoundError):
+                        state = os.lstat(inner)
+                        _refuse_others(inner, state)
+                        _refuse_link(inner, state)
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(Path(entry.path) for entry in entries)
+    except OSError:
+        return []
+
+
+def _refuse_link(path: Path, state: os.stat_result) -> None:
+    if stat.S_ISLNK(state.st_mode):
+        why = "what is written and deleted in a cache would lie elsewhere"
+        hint = f"rm {shlex.quote(str(path))}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
+        raise PtexploreError(f"{path} is a link", why, hint, MISSING)
 
 
 def _refuse_others(path: Path, state: os.stat_result) -> None:
@@ -126,8 +146,6 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     """Regenerate the C++ and read the dispatcher, side by side."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from filelock import FileLock
-
     from ptexplore.capture.runtime import dump
     from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
     from ptexplore.catalogue.gather import gather
@@ -135,13 +153,18 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     from ptexplore.view.words.errors import in_words
 
     target, ahead = catalogue_file(runtime.key), read_ahead_file(f"runtime-{runtime.key}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        hint = "set PTEXPLORE_CACHE to a folder that can be written to"
-        why = f"{error.strerror or error}: {target.parent}"
-        raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
-    with FileLock(lock_file(target)), watch(why_built(runtime, target)) as progress, in_words():
+    lock = lock_file(target)
+    why = f"another process has held {lock} for half an hour"
+    refusal = PtexploreError("the catalogue is in use", why, "end that process, then run this again")
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(lock, _WAIT, lambda: None, refusal))
+        except OSError as error:
+            hint = "set PTEXPLORE_CACHE to a folder that can be written to"
+            why = f"{error.strerror or error}: {error.filename or target.parent}"
+            raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
+        progress = held.enter_context(watch(why_built(runtime, target)))
+        held.enter_context(in_words())
         folder = generated.find(runtime)
         catalogue = open_catalogue(runtime)
         if catalogue is not None and folder is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.harness import REPOSITORY, Cli, InProcess, hashes
+from ptexplore.render.html.output import _Remembered
+from tests.harness import REPOSITORY, Cli, InProcess, copied_site, hashes
 from tests.html_outline import outline
 
 if TYPE_CHECKING:
@@ -118,14 +120,18 @@ def test_the_same_bytes_for_any_number_of_processes(mini, noted: Path, site: Pat
 
 def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini_here, noted: Path, site: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    shutil.copytree(site, copy)
+    copied_site(site, copy)
     page = next(one for one in copy.rglob("*.html") if "/src/" in one.as_posix() and one.name != "index.html")
     half = page.read_text(encoding="utf-8")[:400]  # its beginning says whose page it is
     page.write_text(half, encoding="utf-8")
-    pages = json.loads((copy / "ptexplore-site.json").read_text(encoding="utf-8"))
-    pages["pages"]["tours/gone.html"] = ["", 4]
-    (copy / "ptexplore-site.json").write_text(json.dumps(pages), encoding="utf-8")
+    site_list = copy / "ptexplore-site.json"
+    pages = json.loads(site_list.read_text(encoding="utf-8"))
+    pages["pages"]["tours/gone.html"] = ["", 4, hashlib.sha256(half.encode()).hexdigest()]
+    site_list.write_text(json.dumps(pages), encoding="utf-8")
     (copy / "tours/gone.html").write_text(half, encoding="utf-8")
+    refused = mini_here("html", str(copy), "--notes", str(noted), "--scope", "all", "--jobs", "1")
+    assert (refused.code, "somebody's site" in refused.err) == (2, True), "the list is not as it was written"
+    _Remembered.of(copy).also(hashlib.sha256(site_list.read_bytes()).hexdigest())
     result = mini_here("html", str(copy), "--notes", str(noted), "--scope", "all", "--jobs", "1")
     assert result.code == 0, result
     assert "1 files written" in result.out, "what has the bytes it had is not written"

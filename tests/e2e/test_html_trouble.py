@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from ptexplore.render.html.output import ASIDE, Output, open_output
+from ptexplore.view import trees
 from tests.conftest import in_process
-from tests.harness import hashes
+from tests.harness import copied_site, hashes
 
 pytestmark = pytest.mark.e2e
 
@@ -99,24 +101,26 @@ def test_a_page_that_was_not_made_of_the_indexed_text_is_made_again(
     before, state = file.read_bytes(), file.stat()
     out, command = tmp_path / "out", in_process(mini.cli, monkeypatch, capsys)
     arguments = ("html", "--tree", mini.root.name, str(out), "--scope", "all", "--jobs", "1")
-    begin, read = Output.begin, Path.read_bytes
+    begin, opened = Output.begin, trees.open_below
 
     def meet(output: Output) -> None:
         begin(output)
         if trouble == "edited":
             file.write_bytes(b"\n" + before)
         else:
-            monkeypatch.setattr(Path, "read_bytes", lambda path: fail(path) if path == file else read(path))
+            monkeypatch.setattr(trees, "open_below", fail)
 
-    def fail(path: Path) -> bytes:
-        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+    def fail(root: str, path: str) -> IO[bytes]:
+        if Path(root, path) == file:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return opened(root, path)
 
     try:
         monkeypatch.setattr(Output, "begin", meet)
         met = command(*arguments)
     finally:
         monkeypatch.setattr(Output, "begin", begin)
-        monkeypatch.setattr(Path, "read_bytes", read)
+        monkeypatch.setattr(trees, "open_below", opened)
         file.write_bytes(before)
         os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
     if trouble == "edited":
@@ -141,7 +145,7 @@ def test_two_builds_do_not_write_into_one_folder(mini_here, fresh: Path) -> None
 
 def test_a_folder_that_became_a_link_is_not_written_through(mini_here, fresh: Path, tmp_path: Path) -> None:
     elsewhere, out = tmp_path / "elsewhere", tmp_path / "out"
-    subprocess.run(["cp", "-r", fresh, out], check=True)
+    copied_site(fresh, out)
     (out / "src").rename(elsewhere)
     (out / "src").symlink_to(elsewhere)
     before = hashes(elsewhere)

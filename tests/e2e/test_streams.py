@@ -213,13 +213,17 @@ def site(tmp_path: Path) -> Any:
     server.server_close()
 
 
-def get(server: Any, path: str, host: str | None) -> int:
+def get(server: Any, path: str, host: str | None, **headers: str) -> int:
     connection = http.client.HTTPConnection(serve.HOST, server.server_port, timeout=30)
     connection.putrequest("GET", path, skip_host=True)
     if host is not None:
         connection.putheader("Host", host)
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
     connection.endheaders()
-    status = connection.getresponse().status
+    answer = connection.getresponse()
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"  # browsers look at it
+    status = answer.status
     connection.close()
     return status
 
@@ -237,6 +241,24 @@ def test_the_server_answers_its_own_hosts_alone_and_nothing_stops_it(
     assert "Traceback" not in capfd.readouterr().err
 
 
+def test_a_page_of_another_site_loads_nothing_of_a_served_one(site: Any, tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search/0.js").write_text("ptx.rows()")
+    host = f"127.0.0.1:{site.server_port}"
+
+    def asked(who: str, mode: str, what: str) -> int:
+        return get(site, "/search/0.js", host, Sec_Fetch_Site=who, Sec_Fetch_Mode=mode, Sec_Fetch_Dest=what)
+
+    assert get(site, "/search/0.js", host) == 200, "what is no browser"
+    assert asked("same-origin", "no-cors", "script") == 200
+    assert asked("none", "navigate", "document") == 200
+    assert asked("cross-site", "navigate", "document") == 200, "a link that its reader follows"
+    for who in ("cross-site", "same-site"):  # same-site: another port of this machine
+        assert asked(who, "no-cors", "script") == 403
+        assert asked(who, "cors", "empty") == 403
+        assert asked(who, "navigate", "iframe") == 403
+
+
 def test_what_is_served_is_a_file_of_the_folder(site: Any, tmp_path: Path) -> None:
     """Not one that a folder's page leads to, and no FIFO: 40 of those would take all 32 connections."""
     (tmp_path.parent / "outside.txt").write_text("outside")
@@ -248,6 +270,11 @@ def test_what_is_served_is_a_file_of_the_folder(site: Any, tmp_path: Path) -> No
     (tmp_path / "link.html").symlink_to("index.html")
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/config").write_text("a token")
+    (tmp_path / "about.html").symlink_to(".git/config")
+    for path in ("/.git/config", "/.GIT/config", "/about.html", "/%2egit/config"):
+        assert get(site, path, "localhost") == 404, path
     for path in ("/d0/", "/d1/", "/d0/index.html", "/d1/index.htm", "/zero", *["/fifo"] * 40):
         assert get(site, path, "localhost") == 404, path
     for path in ("/own/", "/link.html", "/index.html"):

@@ -313,6 +313,12 @@ def test_text_reaches_screens_and_pages_by_one_door_each() -> None:
     assert written == {"output.py"}, "every page is cleaned where it is written"
 
 
+def test_locks_are_taken_in_one_place() -> None:
+    """Which looks at what is there: a lock is emptied, and in a cache of somebody else's it may be a link."""
+    takers = {name_of(module) for module in MODULES if "filelock" in facts(module).imports}
+    assert takers == {"ptexplore/writing.py"}
+
+
 def test_links_to_source_are_built_in_one_place() -> None:
     hosts = [path for path in MODULES if "https://github.com/pytorch" in path.read_text(encoding="utf-8")]
     assert PACKAGE / "source/permalink.py" in hosts

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ptexplore.cpp.text import Text
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import BROKEN, USAGE, PtexploreError
 from ptexplore.index.semantic.arguments import HEADERS, SOURCES, Headers
 from ptexplore.index.semantic.clang import Diagnostic, load
 from ptexplore.index.semantic.pool import Limits, TaskOutcome, run
@@ -24,7 +24,9 @@ from ptexplore.source.canonical import is_test_file
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.writer import IndexWriter
+from ptexplore.writing import locked, open_below
 
+_WAIT = 1800.0  # seconds for another process that changes the index
 LIMITS = Limits(seconds=300, processor=150)  # c10d's init.cpp, which is slow, takes 48 s and 1.5 GB
 
 
@@ -107,20 +109,21 @@ def _take(result: UnitResult, resolved: dict[str, Resolved]) -> None:
 
 def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> None:
     """Replace the references of every file that is still what the index has read."""
-    from filelock import FileLock
-
-    with FileLock(lock_file(target)):
-        changes = dict(_merged(target, root, resolved, done))
-        try:
+    lock = lock_file(target)
+    why = f"another process has held {lock} for half an hour"
+    refusal = PtexploreError("the index is in use", why, "end that process, then: ptexplore index --semantic")
+    try:
+        with locked(lock, _WAIT, lambda: None, refusal):
+            changes = dict(_merged(target, root, resolved, done))
             with IndexWriter(target, anew=False) as writer:
                 for path, refs in changes.items():
                     writer.replace_refs(path, ref_lines(refs), "libclang")
                 before = json.loads(writer.meta("semantic") or "{}")
                 reports = {report.path: [report.errors, report.warnings, report.failed] for report in done.units}
                 writer.put_meta({"semantic": json.dumps(before | reports)})
-        except OSError as error:
-            why = f"{error.filename or target}: {error.strerror or error}"
-            raise PtexploreError("the index cannot be written", why, "make room there, then try again") from error
+    except OSError as error:
+        why = f"{error.filename or target}: {error.strerror or error}"
+        raise PtexploreError("the index cannot be written", why, "make room there, then try again") from error
 
 
 def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> list[tuple[str, list[Ref]]]:
@@ -128,7 +131,13 @@ def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refine
     with contextlib.closing(IndexStore.open(target)) as store:
         for path, uses in sorted(resolved.items()):
             known = store.file(path)
-            data = Path(root, path).read_bytes()
+            try:
+                with open_below(root, path) as file:
+                    data = file.read()
+            except OSError as error:
+                if error.errno in BROKEN:
+                    raise
+                data = b""  # it is gone, or became a link
             if known is None or hashlib.sha256(data).hexdigest() != known.sha:
                 done.changed.append(path)
                 continue

@@ -7,9 +7,11 @@ import errno
 import fcntl
 import gc
 import hashlib
+import hmac
 import json
 import multiprocessing
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,11 +25,9 @@ from typing import Any, Generic, TypeVar
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.locations import site_file
 from ptexplore.processes import as_done, end_with_parent, ending_workers
-from ptexplore.render.html.svg import MARK
-from ptexplore.safe_text import clean_document, is_clean
+from ptexplore.safe_text import clean_document, clean_json, is_clean
 from ptexplore.source.progress import Progress
-from ptexplore.source.tree import is_plain
-from ptexplore.writing import folder_below, keep_whole, write_whole
+from ptexplore.writing import folder_below, keep_whole, kept_bytes, open_below, write_whole
 
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1
@@ -37,22 +37,12 @@ _LOST = "!"  # the same of a file that could not be written: why stands in place
 _OF_ONE_NAME = {
     errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ELOOP,
 }  # fmt: skip
-# How the files of a site begin. A list of pages may have been planted: what it names is only taken away, or written
-# over, where the file itself shows that ptexplore wrote it.
-_BEGINS = {
-    ".html": (b'<!doctype html>\n<html lang="en" data-root="',),
-    ".js": (b"ptx.",),
-    ".svg": (MARK,),
-}
-_ASSETS = (
-    b"docs/html.md",
-    b"tests/unit/view/test_ranking.py",
-    b'rx="3" fill="#0550ae"/>',
-)  # near the beginning of each
 _LARGEST = 256 * 1024 * 1024  # bytes of a list of pages
+_LISTS = 2  # lists of pages that are believed: a build that is killed may leave the one before
 Row = tuple[str, list[Any], bool]  # a URL, what the manifest knows of it, whether its bytes changed
 ASIDE = ".ptexplore-aside"
 _JOURNAL = ".new"
+_OURS = re.compile(r"\.ptx-[0-9a-f]{8}|\d+\.new")  # what a build leaves aside: half pages, and its journals
 _PATIENCE = 2.0  # seconds: the processes of a build that was killed end soon after it
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ALONE = 24  # tasks that are done sooner than a process starts
@@ -81,8 +71,12 @@ class Output:
         self.root = root
         self.force = force
         self.lost: dict[str, str] = {}
-        self._aside = Aside(root)
-        self.before: dict[str, list[Any]] = _manifest(root)
+        remembered = _Remembered.of(root)
+        self.remembered = remembered
+        self._aside = Aside(root, remembered.secret)
+        before = _manifest(root, remembered)
+        self.is_known = before is not None  # whether the list of pages there is one that was written here
+        self.before: dict[str, list[Any]] = before or {}
         self.pages: dict[str, list[Any]] = {}
         self.changed: set[str] = set()  # of these, the files whose bytes are not what they were
         self.size = 0  # of the list of pages
@@ -117,6 +111,8 @@ class Output:
         cannot be written.
         """
         content = _safe(text) if isinstance(text, str) else text
+        if isinstance(text, str) and url.endswith(".js"):
+            content = clean_json(content)  # data, whose escapes a browser reads
         own: list[Any] = [] if data is None else [data]
         known = [key, len(content), *own, hashlib.sha256(content).hexdigest()]  # by the last a later build knows it
         file = self.root / url
@@ -125,8 +121,7 @@ class Output:
                 self._folder(url)
                 if _content(file, len(content)) != content:
                     self._check(url)
-                    if url not in self.before:
-                        self._aside.note(url)
+                    self._aside.note(url, known[-1])
                     write_whole(file, content, self._aside.folder, root=self.root)
                     self.changed.add(url)
             except OSError as error:
@@ -143,29 +138,17 @@ class Output:
             status = os.lstat(self.root / url)
         except OSError:
             return  # nothing is there
-        if self.force or stat.S_ISDIR(status.st_mode) or self._is_ours(url):
+        if self.force or stat.S_ISDIR(status.st_mode) or (url in self.before and stat.S_ISREG(status.st_mode)):
             return
-        why = "ptexplore did not write it, though a list of pages is there"
-        hint = "another folder, or --force to write over it"
+        why, hint = "ptexplore did not write it", "another folder, or --force to write over it"
         raise PtexploreError(f"{self.root / url} is in the way of a page", why, hint, USAGE)
 
-    def _is_ours(self, url: str) -> bool:
-        """Whether a regular file of ours is there: it begins as ours do, or has the hash that was kept of it."""
+    def _is_as_written(self, url: str, sha: str) -> bool:
+        """Whether a regular file is there whose bytes have the hash that was kept of them."""
         try:
-            handle = os.open(self.root / url, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(handle, "rb") as file:
-                if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    return False
-                begin = file.read(2000)
-                begins = _BEGINS.get(PurePosixPath(url).suffix)
-                if begins is not None and begin.startswith(begins):
-                    return True
-                if url.startswith("assets/"):
-                    return any(mark in begin for mark in _ASSETS)
-                known = self.before.get(url, [])
-                rest = hashlib.sha256(begin + file.read()).hexdigest()
-                return begins is None and ((url == ".nojekyll" and not begin) or known[-1:] == [rest])
-        except OSError:
+            with open_below(self.root, url) as file:
+                return hashlib.sha256(file.read(_LARGEST)).hexdigest() == sha
+        except (OSError, ValueError):
             return False
 
     def _folder(self, url: str) -> None:
@@ -185,7 +168,9 @@ class Output:
     def begin(self) -> None:
         """Say that the folder is a site's before anything is written; half pages of a build that was killed go."""
         with _told(self.root):
-            self.before = {url: [_UNKNOWN, -1] for url in self._aside.open()} | self.before
+            for url, sha in self._aside.open():
+                if self._is_as_written(url, sha):
+                    self.before[url] = [_UNKNOWN, -1, sha]
             self._save(self.before)
             self._aside.empty()
 
@@ -196,7 +181,8 @@ class Output:
 
     def finish(self) -> int:
         """Delete what an earlier build wrote and this one has not, and keep what is known. Gives how many went."""
-        stale = [url for url in self.before if url not in self.pages and is_plain(url) and self._is_ours(url)]
+        gone_from = self.before.keys() - self.pages.keys()
+        stale = [url for url in sorted(gone_from) if self._is_as_written(url, self.before[url][-1])]
         gone = 0
         for url in stale:
             file = self.root / url
@@ -225,10 +211,10 @@ class Output:
         )
         text = f'{{"format": {FORMAT}, "pages": {{\n{rows}\n}}}}\n'
         self.size = len(text)
+        with contextlib.suppress(OSError):  # the next build believes no list then, and asks for --force
+            self.remembered.also(hashlib.sha256(text.encode()).hexdigest())  # before it is there: we may be killed
         with _told(self.root):
             write_whole(self.root / MANIFEST, text, self._aside.folder)
-        with contextlib.suppress(OSError):  # the next build looks into each file then
-            keep_whole(site_file(os.path.realpath(self.root)), hashlib.sha256(text.encode()).hexdigest())
 
 
 def _safe(page: str) -> bytes:
@@ -248,11 +234,37 @@ def _content(file: Path, size: int) -> bytes | None:
         return None
 
 
-def _manifest(root: Path) -> dict[str, list[Any]]:
-    """The list of pages that a build left; empty where it left none that can be used.
+class _Remembered:
+    """What this user's own folder knows of a site: the last lists of pages that were written, and a secret.
 
-    Of a list that is not the last one which was written here, by this user's cache, no page is taken to be of what the
-    list says: somebody else may have planted it, and whoever reads the site runs its scripts.
+    A list of pages may have been planted, with the hashes of whatever lies beside it. So one that is not known here
+    decides nothing, and neither does a line of a journal that was not signed with the secret.
+    """
+
+    def __init__(self, file: Path, lists: Sequence[str], secret: str) -> None:
+        self._file, self.lists, self.secret = file, lists, secret
+
+    @classmethod
+    def of(cls, root: Path) -> _Remembered:
+        """What is known of the site in a folder; a new secret where nothing is."""
+        from secrets import token_hex
+
+        file = site_file(os.path.realpath(root))
+        try:
+            data = json.loads(kept_bytes(file, 4096) or b"")
+            lists, secret = [str(sha) for sha in data["lists"]], str(data["secret"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            lists, secret = [], token_hex(32)
+        return cls(file, lists, secret)
+
+    def also(self, sha: str) -> None:
+        """Know a list of pages that is about to be written. Raises OSError."""
+        self.lists = [*(other for other in self.lists if other != sha), sha][-_LISTS:]
+        keep_whole(self._file, json.dumps({"lists": self.lists, "secret": self.secret}), 0o600)
+
+
+def _manifest(root: Path, remembered: _Remembered) -> dict[str, list[Any]] | None:
+    """The list of pages that a build left; None where none is there, and where it was not written here by this user.
 
     Raises PtexploreError where it is there and cannot be read: taken for none, pages that went would stay for ever.
     """
@@ -261,23 +273,13 @@ def _manifest(root: Path) -> dict[str, list[Any]]:
             kept = _regular(root / MANIFEST)
     except PtexploreError as error:
         if isinstance(error.__cause__, (FileNotFoundError, IsADirectoryError)):
-            return {}
+            return None
         raise
-    try:
-        data = json.loads(kept)
-        pages = data["pages"] if data["format"] == FORMAT else {}
-        rows = {url: row for url, row in pages.items() if isinstance(row, list) and len(row) >= 2}
-        return rows if _is_remembered(root, kept) else {url: [_UNKNOWN, *row[1:]] for url, row in rows.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
-
-
-def _is_remembered(root: Path, kept: bytes) -> bool:
-    """Whether this is the list that was written here last."""
-    try:
-        return site_file(os.path.realpath(root)).read_text("ascii") == hashlib.sha256(kept).hexdigest()
-    except (OSError, ValueError):
-        return False
+    if hashlib.sha256(kept).hexdigest() not in remembered.lists:
+        return None
+    data = json.loads(kept)
+    pages: dict[str, list[Any]] = data["pages"] if data["format"] == FORMAT else {}
+    return pages
 
 
 def _regular(file: Path) -> bytes:
@@ -315,12 +317,18 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
     with _told(root):
         os.makedirs(real, exist_ok=True)
         folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    out = Output(Path(real), force=force)
     try:
         _hold(real, folder)
-        yield out
+        out = Output(Path(real), force=force)
+        if holds and not out.is_known and not force:
+            why = f"ptexplore did not write its {MANIFEST} there, or another user did, or it was changed or moved since"
+            hint = "an empty folder, or --force, which writes over pages there and deletes nothing"
+            raise PtexploreError(f"{root} holds somebody's site", why, hint, USAGE)
+        try:
+            yield out
+        finally:
+            out.let_go()
     finally:
-        out.let_go()
         os.close(folder)
 
 
@@ -343,31 +351,49 @@ class Aside:
     the URL of each file that is new to its own journal here; the next build reads them all.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, secret: str) -> None:
         self.folder = root / ASIDE
+        self._secret = secret.encode()
         self._journal = (0, -1)  # the process that opened it, and its descriptor
 
-    def open(self) -> set[str]:
-        """Make the folder. Gives the URLs that the journals of a killed build name, which `empty` drops."""
+    def open(self) -> list[tuple[str, str]]:
+        """Make the folder. Gives URL and hash of what the journals of a killed build name, which `empty` drops.
+
+        Raises OSError, also for a link in its place.
+        """
         if self.folder.is_symlink():
-            self.folder.unlink()
+            raise OSError(errno.ELOOP, "it is a link, and pages are half written there", str(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
         # Not by glob, which finds nothing in a folder that a bad disk keeps back.
-        left = [name for name in os.listdir(self.folder) if name.endswith(_JOURNAL)]
-        return {url for name in left for url in _read(self.folder / name)}
+        left = [name for name in os.listdir(self.folder) if name.endswith(_JOURNAL) and _OURS.fullmatch(name)]
+        return [row for name in sorted(left) for row in self._read(name)]
 
     def empty(self) -> None:
-        """Drop what is left in the folder."""
+        """Drop what builds left in the folder; what else is there stays."""
         for left in self.folder.iterdir():
-            left.unlink()
+            if _OURS.fullmatch(left.name) and not left.is_dir():
+                left.unlink()
 
-    def note(self, url: str) -> None:
-        """Say that a file is about to be there that was not."""
+    def note(self, url: str, sha: str) -> None:
+        """Say that a file is about to be there whose bytes have this hash."""
         process = os.getpid()
         if self._journal[0] != process:  # a fork has one of its own
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
             self._journal = (process, os.open(self.folder / f"{process}{_JOURNAL}", flags, 0o666))
-        os.write(self._journal[1], f"{url}\n".encode("utf-8", "surrogateescape"))
+        row = f"{sha} {url}".encode("utf-8", "surrogateescape")
+        os.write(self._journal[1], b"%s %s\n" % (self._signed(row), row))
+
+    def _signed(self, row: bytes) -> bytes:
+        return hmac.digest(self._secret, row, "sha256").hex().encode()
+
+    def _read(self, name: str) -> Iterator[tuple[str, str]]:
+        """The rows of a journal that are ours; those of no file are none."""
+        with contextlib.suppress(FileNotFoundError), open_below(self.folder, name) as journal:
+            for line in journal.read(_LARGEST).split(b"\n"):
+                signature, _, row = line.partition(b" ")
+                if hmac.compare_digest(signature, self._signed(row)):
+                    sha, _, url = row.decode("utf-8", "surrogateescape").partition(" ")
+                    yield url, sha
 
     def let_go(self) -> None:
         """Nothing more is written by this process."""
@@ -379,12 +405,6 @@ class Aside:
         """The list of pages names everything now: the folder goes."""
         self.empty()
         self.folder.rmdir()
-
-
-def _read(journal: Path) -> Iterator[str]:
-    if stat.S_ISREG(os.lstat(journal).st_mode):
-        *lines, _half = journal.read_bytes().decode("utf-8", "replace").split("\n")
-        yield from filter(is_plain, lines)
 
 
 def _hold(root: str, folder: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.errors import PtexploreError
+from ptexplore.source.tree import leads_into_git
 
 HOST = "127.0.0.1"
 CONNECTIONS = 32  # at a time; a browser opens six
@@ -33,6 +34,8 @@ class _Files(SimpleHTTPRequestHandler):
         root = os.path.realpath(self.directory)
         if _HOST.fullmatch(self.headers.get("Host", "")) is None:
             return self.send_error(403)  # another site's name that leads here
+        if not self._is_asked_by_us():
+            return self.send_error(403)
         path = self.translate_path(self.path)
         try:
             # The files that Python's own handler may choose for it: each must lie here, and be one to open at once.
@@ -44,10 +47,28 @@ class _Files(SimpleHTTPRequestHandler):
             return self.send_error(404)
         return super().send_head()
 
+    def _is_asked_by_us(self) -> bool:
+        """Whether a page of this site asks, or its reader: a page of another one would read the site by its scripts.
+
+        Following a link from elsewhere is the reader's doing. Browsers before 2023 do not say who asks.
+        """
+        who = self.headers.get("Sec-Fetch-Site", "none")
+        how, what = self.headers.get("Sec-Fetch-Mode"), self.headers.get("Sec-Fetch-Dest")
+        return who in ("same-origin", "none") or (how, what) == ("navigate", "document")
+
+    def end_headers(self) -> None:
+        """Say to each browser that no page of another site may load this, frame it, or take it for another type."""
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.send_header("Content-Security-Policy", "frame-ancestors 'self'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()
+
     @staticmethod
     def _is_served(real: str, root: str) -> bool:
         """Whether a path leads to a regular file or a folder of this site, or to nothing."""
         if real != root and not real.startswith(os.path.join(root, "")):
+            return False
+        if leads_into_git(real[len(root) :]):  # a site that is published by git has its repository in its folder
             return False
         try:
             mode = os.stat(real).st_mode

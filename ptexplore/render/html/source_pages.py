@@ -7,7 +7,6 @@ so where scripts are off, and where a browser cannot unpack.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -20,6 +19,7 @@ from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.packed import lines_and_list, pack
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import begins_long, class_of, escaped, marked_lines
+from ptexplore.safe_text import safe_json
 from ptexplore.source.canonical import is_made, language_of, yaml_of
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
@@ -268,6 +268,6 @@ def _symbols(data: SourceData, text: str) -> str:
          *([symbol.end_line] if symbol.end_line > symbol.line else [])]
         for symbol in first_of_line.values()
     ]  # fmt: skip
-    listed = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    listed = ",\n".join(safe_json(row) for row in rows)
     given = f"[{listed}]" if len(listed) <= DATA else f'"{pack(f"[{listed}]")}"'
-    return f"ptx.file({json.dumps(data.path, ensure_ascii=False)},{given})\n"
+    return f"ptx.file({safe_json(data.path)},{given})\n"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from xml.etree.ElementTree import Element
 
-MARK = b'<svg data-by="ptexplore" '  # how each begins: by it a later build knows its own
+MARK = b'<svg data-by="ptexplore" '  # how each begins: it was written anew
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
 _DEEPEST = 60  # elements within one another
 _MOST = 20_000  # elements

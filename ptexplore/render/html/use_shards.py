@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from ptexplore.lazy import lazy
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, SiteWork, digest, in_processes
 from ptexplore.render.html.packed import pack
+from ptexplore.safe_text import safe_json
 from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, OTHERWISE, OVERRIDDEN, SEVERAL, TOLD_APART
 from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
 from ptexplore.view.trees import changed
@@ -86,7 +86,7 @@ class UsesWriter:
             "otherwise": OTHERWISE,
             "overridden": OVERRIDDEN,
         }
-        table = json.dumps({"shards": count, **words}, separators=(",", ":"))
+        table = safe_json({"shards": count, **words})
         self.out.write(_TABLE, f"ptx.usesTable({table})\n", key, count)
 
     def _kept(self, key: str) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from ptexplore.cpp.text import Text
 from ptexplore.errors import BROKEN
@@ -23,7 +24,7 @@ from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source import canonical
 from ptexplore.source.permalink import origin_commit
 from ptexplore.source.tree import SourceTree, folders
-from ptexplore.writing import write_whole
+from ptexplore.writing import kept_bytes, open_below, open_users_file, write_whole
 
 if TYPE_CHECKING:
     from ptexplore.model.symbols import Dialect
@@ -136,23 +137,23 @@ def _by_content(
 def compare_files(paths: Iterable[str], checkout: Checkout, runtime: Runtime) -> tuple[int, tuple[str, ...]]:
     """How many of the checkout's `paths` the wheel holds byte for byte, and those it holds differently."""
     where = folders(runtime)
-    equal = {path: _equal(path, f"{checkout.root}/{path}", where) for path in paths if path.endswith(_COMPARED)}
+    equal = {path: _equal(path, checkout.root, where) for path in paths if path.endswith(_COMPARED)}
     same = sum(is_equal is True for is_equal in equal.values())
     return same, tuple(path for path, is_equal in equal.items() if is_equal is False)
 
 
 def is_runtimes(path: str, checkout: Checkout, runtime: Runtime) -> bool:
     """Whether this file of the checkout is byte for byte the one that the wheel holds."""
-    return path.endswith(_COMPARED) and _equal(path, f"{checkout.root}/{path}", folders(runtime)) is True
+    return path.endswith(_COMPARED) and _equal(path, checkout.root, folders(runtime)) is True
 
 
-def _equal(path: str, file: str, where: canonical.InstalledFolders) -> bool | None:
-    """Whether the wheel's copy of `path` is `file`; None where the wheel holds none."""
+def _equal(path: str, root: str, where: canonical.InstalledFolders) -> bool | None:
+    """Whether the wheel's copy of `path` is that of the checkout at `root`; None where the wheel holds none."""
     for installed in canonical.installed_candidates(path, where):
-        theirs = _bytes(installed)
+        theirs = _bytes(partial(open_users_file, installed))
         if theirs is None or not _serves(path, installed, theirs):
             continue
-        ours = _bytes(file)
+        ours = _bytes(partial(open_below, root, path))
         if ours == theirs:
             return True
         text, shift = canonical.unwrap(theirs.decode("utf-8", "surrogateescape"))
@@ -166,9 +167,9 @@ def _serves(path: str, installed: str, content: bytes) -> bool:
     return not header or canonical.header_path(header, content[:600].decode("utf-8", "replace")) == path
 
 
-def _bytes(file: str) -> bytes | None:
+def _bytes(opened: Callable[[], IO[bytes]]) -> bytes | None:
     try:
-        with open(file, "rb") as handle:
+        with opened() as handle:
             return handle.read()
     except OSError as error:
         if error.errno in BROKEN:
@@ -223,7 +224,7 @@ def _miss(registration: Registration, tree: SourceTree, why: str | None) -> Miss
 
 def _kept(file: Path, state: list[Any]) -> Relation | None:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(kept_bytes(file) or b"")
         if data["state"] != state:
             return None
         return Relation(

@@ -6,6 +6,7 @@ is written. Refused are names that leave the folder, links that lead out, device
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gzip
 import hashlib
@@ -34,6 +35,7 @@ LONGEST = 255  # bytes of a name
 LONGEST_PATH = 1000  # bytes of a whole name, and of where a link leads
 _SHOWN = 60  # characters of a name in an error
 _LONGEST_HEADER = 16 * 1024  # bytes that describe one member, or all: a name has LONGEST_PATH, its target as many
+_XZ_MEMORY = 512 * 1024**2  # bytes that unpacking may take; `xz -9` needs 65 MiB
 _HEADING = 4 * 1024**2  # bytes that are read for one header, with what is read ahead
 _DESCRIBING = (
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
@@ -84,10 +86,11 @@ def sha256_of(stream: IO[bytes], told: Callable[[float], None]) -> str:
     return hasher.hexdigest()
 
 
-def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], None] = lambda _: None) -> None:
-    """Unpack the open archive into `folder`, which must be empty and ours.
+def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], None] = lambda _: None) -> Path:
+    """Unpack the open archive into `folder`, which must be empty and ours. Gives the folder that all of it lies in.
 
-    `name` is how errors call it. Raises PtexploreError where it is damaged, refused or no archive; OSError where the
+    That is `folder`, or the one folder in it, as most archives have it; no link leads out of it. `name` is how errors
+    call it. Raises PtexploreError where it is damaged, refused or no archive; OSError where the
     folder cannot be written. What is in `folder` after an error is for the caller to delete.
     """
     size = os.fstat(stream.fileno()).st_size
@@ -99,16 +102,60 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
         raise PtexploreError(f"{name} is no archive", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
     with _explained(name):
         if kind == "zip":
-            _write_all(_zip_members(stream, size, told), folder)
-            return
-        with lzma.open(stream) if kind == "tar.xz" else gzip.open(stream) as opened:
+            return _top(folder, _write_all(_zip_members(stream, size, told), folder))
+        with contextlib.nullcontext(_Xz(stream)) if kind == "tar.xz" else gzip.open(stream) as opened:
             limited = _Limited(opened, size, lambda: told(stream.tell() / max(size, 1)))
             with _readable():  # it reads the first header
                 reader = tarfile.open(  # noqa: SIM115
                     fileobj=io.BufferedReader(limited, _CHUNK), mode="r|", tarinfo=_ShortHeader
                 )
             with reader as tar:
-                _write_all(_tar_members(tar, folder, limited), folder)
+                return _top(folder, _write_all(_tar_members(tar, folder, limited), folder))
+
+
+def _top(folder: Path, links: list[Member]) -> Path:
+    """The folder that everything in an archive lies in. Raises RefusedArchive where one of `links` leads out of it."""
+    first, *others = folder.iterdir() if any(folder.iterdir()) else (folder,)
+    if others or first.is_symlink() or not first.is_dir():
+        return folder
+    for link in links:
+        _check_link(link, within=1)
+    return first
+
+
+class _Xz:
+    """What an open .xz file unpacks to, in bounded pieces and with bounded memory, which lzma.open does not limit."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._unpacking = self._begun()
+
+    @staticmethod
+    def _begun() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+
+    def read(self, most: int) -> bytes:
+        """Up to so many bytes; none at the end. Raises RefusedArchive, lzma.LZMAError and EOFError."""
+        while True:
+            given = self._unpacking.unused_data or b""
+            if self._unpacking.eof:
+                given = given.lstrip(b"\0") or self._stream.read(_CHUNK).lstrip(b"\0")  # streams may be padded
+                if not given:
+                    return b""
+                self._unpacking = self._begun()
+            elif self._unpacking.needs_input:
+                given = self._stream.read(_CHUNK)
+                if not given:
+                    raise EOFError("it ends in the middle")
+            try:
+                block = self._unpacking.decompress(given, most)
+            except lzma.LZMAError as error:
+                if "emory" in str(error):
+                    why = f"it takes more than {_XZ_MEMORY // 1024**2} MiB of memory to unpack"
+                    raise RefusedArchive(why) from error
+                raise
+            if block:
+                return block
 
 
 class _ShortHeader(tarfile.TarInfo):
@@ -218,6 +265,9 @@ def _zip_members(
             told(number / len(infos))
             if info.flag_bits & 1:
                 raise RefusedArchive(f"its member {_shown(info.filename)} is encrypted")
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                # zipfile unpacks a piece of bzip2, LZMA or Zstandard whole, however large it becomes.
+                raise RefusedArchive(f"its member {_shown(info.filename)} is neither stored nor deflated")
             mode = stat.S_IFMT(info.external_attr >> 16)
             if mode not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
                 raise RefusedArchive(f"its member {_shown(info.filename)} is a device")
@@ -247,11 +297,12 @@ def check(member: Member) -> None:
         _check_link(member)
 
 
-def _check_link(member: Member) -> None:
+def _check_link(member: Member, within: int = 0) -> None:
+    """Raise RefusedArchive where a link leads out of the first `within` folders of its name."""
     if len(os.fsencode(member.target)) > LONGEST_PATH:
         raise RefusedArchive(f"its member {_shown(member.name)} is a link whose target is too long")
     target = member.target.replace("\\", "/").split("/")
-    depth = len([part for part in member.name.split("/") if part not in ("", ".")]) - 1
+    depth = len([part for part in member.name.split("/") if part not in ("", ".")]) - 1 - within
     ups = len([part for part in target if part == ".."])
     # Only leading ".." are counted on: after a name that is itself a link they would lead elsewhere than they seem to.
     late = ".." in [part for part in target if part not in ("", ".")][ups:]
@@ -259,8 +310,9 @@ def _check_link(member: Member) -> None:
         raise RefusedArchive(f"its member {_shown(member.name)} is a link that leads out, to {_shown(member.target)}")
 
 
-def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> None:
-    links: set[str] = set()
+def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> list[Member]:
+    """Write the members. Gives those that are links."""
+    links: dict[str, Member] = {}
     for count, (member, content) in enumerate(members, 1):
         if count > MEMBERS:
             raise RefusedArchive(f"it has more than {MEMBERS:,} members")
@@ -281,10 +333,11 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
         if os.path.lexists(target):
             raise RefusedArchive(f"its member {_shown(member.name)} is there twice")
         if member.kind == "link":
-            links.add("/".join(parts))
+            links["/".join(parts)] = member
             target.symlink_to(member.target)
         elif content is not None:
             _write(content, target, 0o755 if member.executable else 0o644)
+    return list(links.values())
 
 
 def _write(content: IO[bytes], target: Path, mode: int) -> None:

@@ -60,7 +60,9 @@ def extensions() -> list[Checkout]:
 
 
 def read(name: str) -> Checkout | None:
-    """The checkout of that name; None where there is none or its record is damaged."""
+    """The checkout of that name; None where there is none or its record is damaged, and for a link to one elsewhere."""
+    if (locations.checkouts_dir() / name).is_symlink():
+        return None
     fields = _record(name).get("checkout")
     try:
         checkout = Checkout(**fields) if isinstance(fields, dict) else None
@@ -70,7 +72,8 @@ def read(name: str) -> Checkout | None:
         return None
     # The record's own words for these would be wrong in a cache that was moved or copied.
     tree = locations.checkouts_dir() / name / TREE
-    return dataclasses.replace(checkout, name=name, root=str(tree) if tree.is_dir() else checkout.root)
+    is_own = tree.is_dir() and not tree.is_symlink()
+    return dataclasses.replace(checkout, name=name, root=str(tree) if is_own else checkout.root)
 
 
 def load(name: str) -> Checkout:
@@ -158,10 +161,7 @@ def remove(name: str) -> Checkout:
         if _used() == name:
             use(None)
         (folder / RECORD).unlink()  # from here on it is not there, however far the rest comes
-        if folder.is_symlink():
-            folder.unlink()
-        else:
-            shutil.rmtree(folder)
+        shutil.rmtree(folder)
         _forget_index(name)
     return checkout
 

@@ -101,17 +101,10 @@ def _unpack_archive(path: Path, request: Request, pin: Project | None, watcher: 
         with install.fresh() as aside:
             unpacked, tree = aside / "unpacked", aside / checkouts.TREE
             unpacked.mkdir()
-            archive.unpack(stream, path.name, unpacked, _share(watcher, "unpacking"))
-            _top(unpacked).rename(tree)
+            archive.unpack(stream, path.name, unpacked, _share(watcher, "unpacking")).rename(tree)
             checkout = Checkout(name, "archive", str(tree), str(path), request.project, sha256=sha256)
             checkout = install.placed(aside, install.described(checkout))
     return FetchOutcome(checkout, new=True, notes=_beside_pin(checkout, pin))
-
-
-def _top(unpacked: Path) -> Path:
-    """The folder that everything in an archive lies in, as most have it; else the whole."""
-    first, *others = unpacked.iterdir()
-    return first if not others and first.is_dir() and not first.is_symlink() else unpacked
 
 
 def _beside_pin(checkout: Checkout, pin: Project | None) -> tuple[str, ...]:

@@ -3,18 +3,19 @@
 `git status` would run filters and the file system monitor of the folder's own configuration, and a library that parses
 that configuration itself would read whatever it includes. So git only lists what the commit holds, and the files are
 hashed here, by the rule of git-hash-object. Before git is asked, the folder's own files are looked at: a FIFO among
-them would keep git waiting, a device would fill its memory. What stands elsewhere (a file that the configuration
-includes) meets the limits of time and memory that `Git` sets.
+them would keep git waiting, a device would fill its memory. So are the folders of objects and the files that these name
+elsewhere. What is not seen like that meets the limits of time and memory that `Git` sets.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ptexplore.errors import BROKEN
 from ptexplore.source.fetch.archive import DEEPEST, LONGEST_PATH, MEMBERS
@@ -25,6 +26,9 @@ _FILES = {b"100644", b"100755", b"100664"}
 _LINK = b"120000"
 _SOON = 30.0  # seconds for what git knows at once: which commit is checked out
 _LOOKED_AT = 200_000  # entries of a repository's folder, without its objects
+_ALTERNATES = 5  # folders of objects that name one another, and included files that include others: as git itself
+_LARGEST_NAMING = 1 << 20  # bytes of a configuration, and of a list of folders of objects
+_INCLUDED = re.compile(rb"path\s*=([^\n]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,8 @@ def look(root: Path, present: set[str], tops: tuple[str, ...] = ()) -> GitState 
     """
     commands = Git(root, git_dir=root / ".git")
     try:
-        _check(root / ".git")
+        for folder in _folders(root / ".git"):
+            _check(folder)
         commit = commands.line("rev-parse", "--verify", "HEAD^{commit}", seconds=_SOON)
         if len(commit) == 64:
             return GitState(commit, modified=True)  # its objects have SHA-256 names, and files are hashed by SHA-1 here
@@ -54,9 +59,9 @@ def look(root: Path, present: set[str], tops: tuple[str, ...] = ()) -> GitState 
         return None
 
 
-def _check(dot: Path) -> None:
+def _check(dot: str) -> None:
     """Raise GitFailed where git would wait for, or read without end, something in its own folder."""
-    pending, met = _folders(dot), 0
+    pending, met = [dot], 0
     looked: set[tuple[int, int]] = set()
     while pending:
         folder = pending.pop()
@@ -67,12 +72,58 @@ def _check(dot: Path) -> None:
             state = _state(entry.path)
             if state is None:
                 continue
-            if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
-                raise GitFailed([f"{entry.path} is neither a file nor a folder"], None)
-            is_objects = len(entry.name) == 2 and os.path.basename(folder) == "objects"
-            if stat.S_ISDIR(state.st_mode) and not is_objects and (state.st_dev, state.st_ino) not in looked:
+            _refuse_special(entry.path, state)
+            if entry.name == "objects" and folder == dot:
+                _check_objects(entry.path)
+            elif stat.S_ISDIR(state.st_mode) and (state.st_dev, state.st_ino) not in looked:
                 looked.add((state.st_dev, state.st_ino))
                 pending.append(entry.path)
+    for name in ("config", "config.worktree"):
+        _check_included(os.path.join(dot, name))
+
+
+def _refuse_special(path: str, state: os.stat_result | None) -> None:
+    if state is not None and not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
+        raise GitFailed([f"{path} is neither a file nor a folder"], None)
+
+
+def _check_objects(objects: str, deeper: int = _ALTERNATES) -> None:
+    """Raise GitFailed where an object is no regular file, there or in a folder of objects that is named there.
+
+    There may be hundreds of thousands: what the listing of a folder tells of each is enough, but for links.
+    """
+    pending, looked = [objects], set[tuple[int, int]]()
+    while pending:
+        for entry in _entries(pending.pop()):
+            if entry.is_file(follow_symlinks=False):
+                continue
+            state = _state(entry.path)
+            _refuse_special(entry.path, state)
+            if state is not None and stat.S_ISDIR(state.st_mode) and (state.st_dev, state.st_ino) not in looked:
+                looked.add((state.st_dev, state.st_ino))
+                pending.append(entry.path)
+    for line in first_bytes(f"{objects}/info/alternates", _LARGEST_NAMING).splitlines():
+        named = os.path.join(objects, os.fsdecode(line))
+        if line.strip() and not line.startswith(b"#") and _state(named) is not None:
+            if deeper == 0:
+                raise GitFailed([f"{objects} names folders of objects that name others without end"], None)
+            _check_objects(named, deeper - 1)
+
+
+def _check_included(config: str, deeper: int = _ALTERNATES) -> None:
+    """Raise GitFailed where a configuration includes what is no regular file, or includes it in an unusual way."""
+    text = first_bytes(config, _LARGEST_NAMING)
+    if b"[include" not in text.lower():
+        return
+    for match in _INCLUDED.finditer(text):
+        value = match[1].strip()
+        if value[:1] == value[-1:] == b'"':
+            value = value[1:-1]
+        if set(value) & set(b'\\";#') or deeper == 0:
+            raise GitFailed([f"{config} includes others in a way that is not followed here"], None)
+        named = os.path.join(os.path.dirname(config), os.path.expanduser(os.fsdecode(value)))
+        _refuse_special(named, _state(named))
+        _check_included(named, deeper - 1)
 
 
 def _folders(dot: Path) -> list[str]:
@@ -115,11 +166,8 @@ def _differs(commands: Git, commit: str, present: set[str], tops: tuple[str, ...
     held = {path: blob for path, blob, kind in tree_of(commands.folder, commit) if kind == "file"}
     if not all(is_blob(commands.folder / path, held[path]) for path in present & held.keys()):
         return True
-    extra = present - held.keys()
-    if extra:
-        listed = commands.read("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
-        if not extra.isdisjoint(os.fsdecode(path) for path in listed):
-            return True
+    if _adds(commands, present - held.keys()):
+        return True
     read = {path for path in held if not tops or path.partition("/")[0] in tops}
     gone = {path for path in read if os.path.splitext(path)[1] in SUFFIXES} - present
     missing = {path for path in gone if not is_at(commands.folder / path)}
@@ -127,6 +175,30 @@ def _differs(commands: Git, commit: str, present: set[str], tops: tuple[str, ...
         rows = commands.read("ls-files", "-z", "-t").split(b"\0")  # S: left out on purpose, by a sparse checkout
         missing -= {os.fsdecode(row[2:]) for row in rows if row.startswith(b"S ")}
     return bool(missing)
+
+
+def _adds(commands: Git, extra: set[str]) -> bool:
+    """Whether files that the commit lacks are a difference: git ignores none of what a repository inside holds, either.
+
+    git reads the `.gitignore` of each folder that it walks through, so only these files are asked for.
+    """
+    parents = {str(folder) for path in extra for folder in PurePosixPath(path).parents}
+    inner = {folder for folder in parents if folder != "." and is_at(commands.folder / folder / ".git")}
+    own = {path for path in extra if not any(str(folder) in inner for folder in PurePosixPath(path).parents)}
+    if not own:
+        return False
+    for folder in parents:
+        state = _state(str(commands.folder / folder / ".gitignore"))
+        if state is not None and not stat.S_ISREG(state.st_mode):
+            return True  # nobody knows what is ignored
+    asked = {b"./" + os.fsencode(path) for path in own}  # so that none begins as a pathspec with magic does
+    try:
+        listed = commands.read("check-ignore", "--no-index", "-z", "--stdin", given=b"\0".join(sorted(asked)))
+    except GitFailed as error:
+        if error.status != 1:  # that is: none of them
+            raise
+        listed = b""
+    return not asked <= set(listed.split(b"\0"))
 
 
 def tree_of(folder: Path, commit: str) -> Iterator[tuple[str, str, str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ptexplore.errors import BROKEN, USAGE, PtexploreError
 from ptexplore.safe_text import clean_document
+from ptexplore.writing import open_users_file
 
 FILE = "ptexplore.toml"
 _LARGEST = 64 * 1024  # bytes; such a file has a few lines
@@ -89,7 +90,7 @@ def _load(file: Path) -> dict[str, Any] | None:
     try:
         if not file.is_file():
             return None
-        with file.open("rb") as stream:
+        with open_users_file(file) as stream:
             raw = stream.read(_LARGEST + 1)
         if len(raw) > _LARGEST:
             raise ValueError(f"it is larger than {_LARGEST} bytes")

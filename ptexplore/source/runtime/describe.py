@@ -19,7 +19,7 @@ from pathlib import Path
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import cache_root
 from ptexplore.model.places import Runtime
-from ptexplore.writing import write_whole
+from ptexplore.writing import kept_bytes, write_whole
 
 _SETTLED = 2.0  # seconds; what changed later than that before it was read could change again under the same time
 OLDEST = (2, 6)
@@ -44,7 +44,7 @@ def hashes(files: Sequence[str], kept: Path) -> list[str]:
     ]
     stamp = hashlib.sha256(os.fsencode("\n".join(lines))).hexdigest()
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        known = json.loads(kept.read_bytes())
+        known = json.loads(kept_bytes(kept) or b"")
         if known["stamp"] == stamp:
             return [str(sha1) for sha1 in known["hashes"]]
     hashed = [hashlib.sha1(Path(file).read_bytes(), usedforsecurity=False).hexdigest() for file in files]

@@ -21,7 +21,7 @@ from ptexplore import locations, processes
 from ptexplore.errors import BROKEN, FAILED, MISSING, PtexploreError, cache_errors
 from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Progress, Silent
-from ptexplore.writing import locked
+from ptexplore.writing import kept_bytes, locked
 
 _SIGN = "build/aten/src/ATen/RegisterSchema.cpp"
 
@@ -240,7 +240,7 @@ def is_complete(target: Path) -> bool:
     are known by the manifest's own hash of its rows, which those of before 0.1.0 lack.
     """
     try:
-        manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(kept_bytes(target / MANIFEST) or b"")
         files = manifest["files"]
         return (
             manifest["format"] == FORMAT
@@ -279,7 +279,7 @@ class Hashes:
     @functools.cached_property
     def _known(self) -> dict[str, Any]:
         try:
-            return dict(json.loads((self._target / MANIFEST).read_text(encoding="utf-8"))["files"])
+            return dict(json.loads(kept_bytes(self._target / MANIFEST) or b"")["files"])
         except OSError as error:
             if error.errno in BROKEN:
                 raise

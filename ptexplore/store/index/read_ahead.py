@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptexplore.store.index.rows import FORMAT, RECIPE, Rows
-from ptexplore.writing import keep_whole
+from ptexplore.writing import keep_whole, kept_bytes
 
 
 class PackedFile(NamedTuple):
@@ -58,7 +58,7 @@ def kept(path: Path) -> ReadAhead | None:
     import msgspec
 
     try:
-        ahead = msgspec.msgpack.decode(path.read_bytes(), type=ReadAhead)
+        ahead = msgspec.msgpack.decode(kept_bytes(path) or b"", type=ReadAhead)
     except (OSError, msgspec.DecodeError):
         return None
     return ahead if ahead.made_by == (FORMAT, RECIPE) else None

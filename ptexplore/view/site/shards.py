@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os.path
 import re
 from collections import Counter, defaultdict
@@ -11,6 +10,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ptexplore.annotations.topics import Topic
+from ptexplore.safe_text import safe_json
 from ptexplore.store.index.search import word_starts
 from ptexplore.view.search.ranking import QUERY_WORDS
 
@@ -135,7 +135,7 @@ def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:
         for name, kind, url, fragment, context, code, _place in rows
     ]
     document = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)} | ({"more": True} if more else {})
-    return f"ptx.shard({number},{_json(document)})\n"
+    return f"ptx.shard({number},{safe_json(document)})\n"
 
 
 def _packed(texts: Iterable[str]) -> list[str]:
@@ -154,7 +154,7 @@ def table(tables: Iterable[Mapping[str, int]], topics: int) -> str:
     With it come the words that queries are read by, and how many files of topics there are.
     """
     packed = [dict(sorted(numbers.items())) for numbers in tables]
-    return f"ptx.table({_json([packed, QUERY_WORDS, topics])[1:-1]})\n"
+    return f"ptx.table({safe_json([packed, QUERY_WORDS, topics])[1:-1]})\n"
 
 
 class TopicRow(NamedTuple):
@@ -183,7 +183,7 @@ def topic_files(rows: Sequence[TopicRow]) -> list[str]:
             topic.words,
             href,
         ]
-        text = _json(fields)
+        text = safe_json(fields)
         if held and sum(map(len, held)) + len(text) > _FULL:
             files.append(f"ptx.topics([{','.join(held)}])\n")
             held = []
@@ -200,11 +200,7 @@ def docs_file(docs: Mapping[str, str]) -> str:
         name: text if len(text) <= _LONGEST_DOC else f"{text[: _LONGEST_DOC - 1].rsplit(' ', 1)[0]}…"
         for name, text in sorted(docs.items())
     }
-    return f"ptx.docs({_json(cut)})\n"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return f"ptx.docs({safe_json(cut)})\n"
 
 
 def _plain(text: str) -> str:

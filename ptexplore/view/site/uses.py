@@ -6,7 +6,6 @@ of one definition. Calls, bases and overrides go by the rule that the links of t
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from ptexplore.lazy import lazy, remembered
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
-from ptexplore.safe_text import clean
+from ptexplore.safe_text import clean, safe_json
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 from ptexplore.view.link_targets import (
@@ -713,4 +712,4 @@ class ShardOfUses:
         """The shard. A file is its path, with its URL if the site has it under another one, or null if it has not."""
         files = [path if _is_plain(path, url := self._pages.get(path)) else [path, url] for path in self._files]
         document = {"f": files, "s": [clean(text) for text in self._texts], "n": self._names}
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        return safe_json(document)

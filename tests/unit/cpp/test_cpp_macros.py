@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from ptexplore.cpp.macros import collect
+from ptexplore.cpp.text import Text
 from ptexplore.index.cpp.extract import extract
+from tests.hanging import ends
 from tests.unit.index.cpp_text import MACROS, functions, only, refs, symbols
 
 
@@ -149,3 +154,39 @@ def test_what_an_invocation_on_several_lines_makes_stands_at_the_argument_that_n
     assert functions(text) == [("Functor_prim_Cat::Generate", 2)]
     symbols, _, _ = extract("mini/a.cpp", text, MACROS)
     assert [(one.name, one.line) for one in symbols if one.kind == "struct"] == [("Functor_prim_Cat", 3)]
+
+
+COSTLY = {
+    "signs in a line": "#define A 1\nx" + "#" * 3_000_000,
+    "conditions in one another": "#if x\n" * 60_000 + "#define A 1\n",
+    "arms of a condition": "#if x\n" + "#elif y\n" * 60_000 + "#define A 1\n",
+    "macros that stand for one another": "".join(f"#define A{n:05} A{n + 1:05}\n" for n in range(40_000)),
+    "brackets in one another": "#define A " + "(" * 400_000 + ")" * 400_000,
+    "definitions of one name": "".join(f"#define A {n}\n" for n in range(80_000)),
+    "definitions within conditions": "#if defined( a ) && b\n" * 1_000
+    + "".join(f"#define A{n} 1\n" for n in range(30_000)),
+}
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_header_costs_what_its_length_does(name: str) -> None:
+    """The macros of headers are collected for all files, in the process that asks."""
+    with ends():
+        table = collect([("c10/h.h", COSTLY[name])])
+        assert "A0" not in table.attributes
+    assert table.by_name
+
+
+def test_conditions_that_nest_deeper_than_any_are_those_around_them() -> None:
+    text = Text("c10/h.h", "#if a\n" * 300 + "int x;\n" + "#endif\n" * 299 + "int y;\n#endif\nint z;\n")
+    assert text.guards(301) == ("a",) * 100
+    assert text.guards(301 + 300) == ("a",)
+    assert text.guards(301 + 302) == ()
+
+
+def test_an_arm_of_a_condition_that_is_longer_than_any_is_not_known() -> None:
+    text = Text("c10/h.h", "#if a\n" + "#elif b\n" * 1_000 + "#else\nint x;\n#endif\n#if c\n#else\nint y;\n#endif\n")
+    assert text.guards(4) == ("!(a) && !(b) && b",)
+    assert text.guards(901) == ("… && b",)
+    assert text.guards(1003) == ("…",)
+    assert text.guards(1007) == ("!(c)",)

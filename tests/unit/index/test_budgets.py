@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.cpp.macros import MacroTable
+from ptexplore.cpp.macros import MacroTable, collect
 from ptexplore.index import budgets, workers
 from ptexplore.index.workers import Task, Wave, Whole, read_all, read_whole, worth_starting
 from tests import dying
@@ -45,17 +45,26 @@ def test_what_is_long_and_even_is_parsed() -> None:
 
 
 def test_a_file_that_takes_too_long_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Conditions within one another take time in the square of their number: stopped, whatever the reader is at."""
-    monkeypatch.setattr(budgets, "_SECONDS", 0.2)
+    """It is stopped, whatever the reader is at."""
+    monkeypatch.setattr(budgets, "_SECONDS", 0.05)
     monkeypatch.setattr(budgets, "_SECONDS_A_MEGABYTE", 0.0)
     file = tmp_path / "slow.cpp"
-    file.write_text("#if A\n" * 30_000, encoding="utf-8")
+    file.write_text("int f(int a) { return g(a) + 1; }\n" * 40_000, encoding="utf-8")
     before = signal.getsignal(signal.SIGVTALRM)
     read = read_whole(Task(1, "c10/slow.cpp", str(file), "checkout", 1, None), MacroTable({}))
     assert isinstance(read, Whole)
     assert "seconds of processor" in read.records.problems[0]
     assert signal.getsignal(signal.SIGVTALRM) is before
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_a_header_that_is_larger_than_any_is_a_problem(tmp_path: Path) -> None:
+    file = tmp_path / "large.h"
+    file.write_text("#define A 1\n" + "// a line\n" * 500_000, encoding="utf-8")
+    assert not collect([("c10/large.h", file.read_text())]).by_name
+    read = read_whole(Task(1, "c10/large.h", str(file), "checkout", file.stat().st_size, None), MacroTable({}))
+    assert isinstance(read, Whole)
+    assert "others do not know its macros" in read.records.problems[0]
 
 
 def test_no_memory_is_a_files_problem_where_the_limit_is_for_files(

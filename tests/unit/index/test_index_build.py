@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -140,13 +139,15 @@ def test_a_header_that_a_bad_disk_keeps_back_once_costs_no_other_file_its_macros
     source = IndexInput("t", "1", files, headers=marks if beside else ())
     build(source, tmp_path / "alone.sqlite", jobs=1)
 
-    def refuse(file: str, *given: Any, **named: Any) -> Any:
-        if str(file).endswith("Marks.h"):
+    read = index_build.content
+
+    def refuse(file: str) -> tuple[bytes, int]:
+        if file.endswith("Marks.h"):
             raise OSError(errno.EIO, os.strerror(errno.EIO), file)
-        return open(file, *given, **named)
+        return read(file)
 
     with monkeypatch.context() as patch:
-        patch.setattr(index_build, "open", refuse, raising=False)
+        patch.setattr(index_build, "content", refuse)
         first = build(source, tmp_path / "i.sqlite", jobs=1)
     assert [(row.path, row.why) for row in first.unread] == [("c10/macros/Marks.h", "Input/output error")]
     assert small_source.rows(tmp_path / "i.sqlite") != small_source.rows(tmp_path / "alone.sqlite")

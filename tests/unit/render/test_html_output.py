@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
@@ -12,12 +14,15 @@ import pytest
 from ptexplore.errors import PtexploreError
 from ptexplore.render.html.output import ASIDE, MANIFEST, Output, digest, open_output
 from ptexplore.render.html.svg import redrawn
+from ptexplore.safe_text import safe_json
 from ptexplore.view.site.site import apart, folder_url, namespace_url, operator_url, picture_url, source_url, stop_url
+from tests.harness import hashes
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PTEXPLORE_CACHE", "PTEXPLORE_DATA"):
+        monkeypatch.setenv(name, str(tmp_path_factory.mktemp("own")))
 
 
 PAGE = '<!doctype html>\n<html lang="en" data-root="" data-site="x">\n<p>a page'
@@ -99,34 +104,79 @@ def test_one_bad_name_costs_itself(tmp_path: Path) -> None:
 # --- what is planted ---
 
 
-def plant(root: Path, *names: str) -> None:
-    """A list of pages that says that these files are ptexplore's."""
+# Some begin as ptexplore's own files do.
+NAMES = {
+    "sub/mine.txt": "mine!",
+    "sub/mine.html": PAGE,
+    "mine.js": "ptx.mine(1)",
+    "mine.svg": '<svg data-by="ptexplore" >',
+    "mine.png": "mine!",
+    "assets/mine.css": "see docs/html.md for how I made this",
+    "src/a/index.html": PAGE,
+}
+
+
+def plant(root: Path, names: Mapping[str, str]) -> None:
+    """A list of pages that says that these files are ptexplore's, with their very hashes."""
     root.mkdir(parents=True, exist_ok=True)
-    for name in names:
+    for name, text in names.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("mine!")
-    pages = {name: ["k", 5] for name in names}
+        (root / name).write_text(text)
+    pages = {name: ["k", len(text), hashlib.sha256(text.encode()).hexdigest()] for name, text in names.items()}
     (root / MANIFEST).write_text(json.dumps({"format": 1, "pages": pages}))
 
 
-NAMES = ("sub/mine.txt", "sub/mine.html", "mine.js", "mine.svg", "mine.png", "assets/mine.css", "src/a/index.html")
-
-
 def test_a_planted_list_of_pages_deletes_nothing(tmp_path: Path) -> None:
-    plant(tmp_path, *NAMES)
+    plant(tmp_path, NAMES)
+    before = hashes(tmp_path)
+    with pytest.raises(PtexploreError, match="somebody's site") as caught, open_output(tmp_path, [], force=False):
+        pass
+    assert "--force" in caught.value.hint
+    assert hashes(tmp_path) == before
+    with open_output(tmp_path, [], force=True) as out:
+        out.begin()
+        out.write("b.html", PAGE)
+        assert out.finish() == 0
+    assert {name: (tmp_path / name).read_text() for name in NAMES} == NAMES
+
+
+def test_what_is_planted_in_the_folder_of_half_pages_decides_nothing(tmp_path: Path) -> None:
     (tmp_path / ASIDE).mkdir()
-    (tmp_path / ASIDE / "1.new").write_text("journaled.html\nsub/other.html\n")
+    (tmp_path / ASIDE / "precious.txt").write_text("mine!")
+    (tmp_path / ASIDE / ".ptx-0123abcd").write_text("half a page of a build that was killed")
+    with open_output(tmp_path, [], force=False) as out:
+        out.begin()
+        out.write("b.html", PAGE)
+        out.finish()
+    (tmp_path / ASIDE / "1.new").write_text(f"{digest()} {hashlib.sha256(b'mine!').hexdigest()} journaled.html\n")
     (tmp_path / "journaled.html").write_text("mine!")
     with open_output(tmp_path, [], force=False) as out:
         out.begin()
         out.write("b.html", PAGE)
         assert out.finish() == 0
-    assert all((tmp_path / name).read_text() == "mine!" for name in (*NAMES, "journaled.html"))
+    assert (tmp_path / "journaled.html").read_text() == "mine!"
+    assert [file.name for file in (tmp_path / ASIDE).iterdir()] == ["precious.txt"]
+
+
+def test_a_link_in_place_of_the_folder_of_half_pages_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/1.new").write_text("mine!")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / ASIDE).symlink_to(tmp_path / "mine")
+    with open_output(tmp_path / "site", [], force=False) as out, pytest.raises(PtexploreError, match="cannot be"):
+        out.begin()
+    assert (tmp_path / "mine/1.new").read_text() == "mine!"
+    assert (tmp_path / "site" / ASIDE).is_symlink()
 
 
 @pytest.mark.parametrize("name", [*NAMES, ".nojekyll"])
-def test_a_planted_list_of_pages_has_nothing_written_over(tmp_path: Path, name: str) -> None:
-    plant(tmp_path, name)
+def test_what_is_in_the_way_of_a_page_is_not_written_over(tmp_path: Path, name: str) -> None:
+    with open_output(tmp_path, [], force=False) as out:
+        out.begin()
+        out.write("b.html", PAGE)
+        out.finish()
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("mine!")
     with open_output(tmp_path, [], force=False) as out:
         out.begin()
         with pytest.raises(PtexploreError, match="in the way") as caught:
@@ -137,6 +187,49 @@ def test_a_planted_list_of_pages_has_nothing_written_over(tmp_path: Path, name: 
         out.begin()
         out.write(name, PAGE)
     assert (tmp_path / name).read_text() == PAGE
+
+
+def test_a_build_that_is_killed_is_known_to_the_next(tmp_path: Path) -> None:
+    """Neither the pages that it wrote anew nor those that it wrote over stay, and no list of pages names them."""
+    for text in ("old", "new"):
+        out = Output(tmp_path)
+        out.begin()
+        for url in ("a.html", "b.html"):
+            out.write(url, f"{PAGE}{text}")
+        if text == "old":
+            out.finish()
+        else:
+            out.write("c.html", PAGE)
+            out.let_go()  # and no `finish`
+    with open_output(tmp_path, [], force=False) as next_one:
+        next_one.begin()
+        next_one.write("d.html", PAGE)
+        assert next_one.finish() == 3
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["d.html", MANIFEST]
+
+
+def test_no_escape_in_a_script_stands_for_what_is_not_safe(tmp_path: Path) -> None:
+    """A browser reads each: the name of a file was there with ESC and BEL."""
+    name = "a\x1b]0;b\x07\u202e\udcff\r\b c\\u001b\td"
+    written = f"ptx.rows({json.dumps(name)})"
+    with open_output(tmp_path, [], force=False) as out:
+        out.begin()
+        out.write("search/0.js", written)
+    read = json.loads((tmp_path / "search/0.js").read_text()[9:-1])
+    assert read == json.loads(safe_json(name)) == "a\ufffd]0;b\ufffd\ufffd\ufffd\ufffd\ufffd c\\u001b\td"
+
+
+def test_a_list_of_pages_that_came_from_another_folder_is_not_believed(tmp_path: Path) -> None:
+    with open_output(tmp_path / "site", [], force=False) as out:
+        out.begin()
+        out.write("index.html", PAGE)
+        out.finish()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / MANIFEST).write_bytes((tmp_path / "site" / MANIFEST).read_bytes())
+    (tmp_path / "other/index.html").write_text("mine!")
+    with pytest.raises(PtexploreError, match="somebody's site"), open_output(tmp_path / "other", [], force=False):
+        pass
+    assert (tmp_path / "other/index.html").read_text() == "mine!"
 
 
 def test_what_an_earlier_build_wrote_goes_and_is_written_anew(tmp_path: Path) -> None:
@@ -167,21 +260,22 @@ def test_what_an_earlier_build_wrote_goes_and_is_written_anew(tmp_path: Path) ->
     assert sorted(file.name for file in tmp_path.rglob("*")) == ["b.html", MANIFEST]
 
 
-def test_what_somebody_else_planted_with_a_list_that_fits_is_written_over(
+def test_what_somebody_else_planted_with_a_list_that_fits_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A script of the same length, whose list says that it is of what this build would write."""
-    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "theirs"))
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "theirs"))
     key = digest("of the same source")
     prepared = tmp_path / "prepared"
     with open_output(prepared, [], force=False) as out:
         out.begin()
-        out.write("search/0.js", "ptx.words(1)", key)
+        out.write("search/0.js", "ptx.evil( 1)", key)
         out.finish()
-    (prepared / "search/0.js").write_text("ptx.evil( 1)")
-    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "mine"))
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "mine"))
+    with pytest.raises(PtexploreError, match="somebody's site"), open_output(prepared, [], force=False):
+        pass
     for known in (False, True):  # as the second build shows, what is one's own is not read again
-        with open_output(prepared, [], force=False) as out:
+        with open_output(prepared, [], force=not known) as out:
             assert out.fresh("search/0.js", key) is known
             out.begin()
             if not known:
@@ -224,7 +318,9 @@ def test_what_was_changed_behind_the_list_is_written_over(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", [MANIFEST, "index.html", "assets/site.css"])
 def test_a_fifo_keeps_nobody_waiting(tmp_path: Path, name: str) -> None:
-    plant(tmp_path)
+    with open_output(tmp_path, [], force=False) as first:
+        first.begin()
+        first.finish()
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).unlink(missing_ok=True)
     os.mkfifo(tmp_path / name)
@@ -248,10 +344,12 @@ def test_a_link_to_nothing_makes_nothing(tmp_path: Path) -> None:
 def test_a_link_is_never_followed_out_of_a_site(tmp_path: Path) -> None:
     outside = tmp_path / "outside.html"
     outside.write_text(PAGE)
-    plant(tmp_path / "site")
+    with open_output(tmp_path / "site", [], force=False) as out:
+        out.begin()
+        out.write("a.html", PAGE)
+        out.finish()
+    (tmp_path / "site/a.html").unlink()
     (tmp_path / "site/a.html").symlink_to(outside)
-    pages = {"a.html": ["k", len(PAGE)]}
-    (tmp_path / "site" / MANIFEST).write_text(json.dumps({"format": 1, "pages": pages}))
     with open_output(tmp_path / "site", [], force=False) as out:
         out.begin()
         with pytest.raises(PtexploreError, match="in the way"):

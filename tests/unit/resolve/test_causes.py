@@ -15,8 +15,9 @@ from ptexplore.facts.messages import MESSAGES
 from ptexplore.model.observed import UnusedInput
 from ptexplore.model.trace import Cause, Situation
 from ptexplore.resolve.causes import cause_of, cause_of_unused
-from ptexplore.resolve.error_message import CUT, handed_on
+from ptexplore.resolve.error_message import handed_on, is_cut_off
 from ptexplore.view.words.causes import ENGLISH, explained
+from tests.hanging import ends
 
 torch = pytest.importorskip("torch")
 Raised = import_module("ptexplore.probe.raising").Raised
@@ -315,5 +316,11 @@ def wrapper_of_torch() -> Any:
 @pytest.mark.parametrize("size", range(14, 60))
 def test_a_message_that_is_cut_is_seen_to_be(size: int) -> None:
     whole = "Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend."
-    assert (CUT.search(whole[:size]) is not None) is (size >= len("Could not run '"))
-    assert CUT.search(whole) is None
+    assert is_cut_off(whole[:size]) is (size >= len("Could not run '"))
+    assert is_cut_off(f"{whole[:size]}\n \n") is (size >= len("Could not run '"))
+    assert not is_cut_off(whole)
+
+
+def test_blanks_without_end_cost_nothing() -> None:
+    with ends():
+        assert not is_cut_off("Could not run '" * 13 + " " * 30_000_000 + "x")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import lzma
 import stat
+import struct
 import tarfile
+import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -47,6 +51,52 @@ def test_unpacked(tmp_path: Path, name: str) -> None:
     folder = unpack(tmp_path, name, zip_of("y") if name == "x.zip" else tar_of(name[-2:]))
     for path, text in FILES.items():
         assert (folder / "small" / path).read_bytes().decode() == text
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_that_is_neither_stored_nor_deflated_is_refused(tmp_path: Path, method: int) -> None:
+    """What zipfile unpacks without a limit: 2 kB of bzip2 took 4 GB of memory."""
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as made:
+        made.writestr("small/c10/z.cpp", bytes(10_000), method)
+    with pytest.raises(PtexploreError, match=r"not unpacked") as refused:
+        unpack(tmp_path, "x.zip", raw.getvalue())
+    assert "neither stored nor deflated" in refused.value.why
+
+
+def test_an_xz_that_asks_for_memory_is_refused(tmp_path: Path) -> None:
+    """Its header says that 4 GiB of what was unpacked are kept."""
+    raw = bytearray(tar_of("xz"))
+    size = (raw[12] + 1) * 4  # of the block's header: size, flags, filter, length, size of the dictionary, blanks, CRC
+    assert raw[14:16] == b"\x21\x01"
+    raw[16] = 40
+    raw[12 + size - 4 : 12 + size] = struct.pack("<I", zlib.crc32(raw[12 : 12 + size - 4]))
+    with pytest.raises(PtexploreError, match=r"not unpacked") as refused:
+        unpack(tmp_path, "x.tar.xz", bytes(raw))
+    assert "memory" in refused.value.why
+
+
+def test_an_xz_of_several_streams_is_whole(tmp_path: Path) -> None:
+    plain = lzma.decompress(tar_of("xz"))
+    half = len(plain) // 2
+    padded = lzma.compress(plain[:half]) + bytes(8) + lzma.compress(plain[half:]) + bytes(4)
+    folder = unpack(tmp_path, "x.tar.xz", padded)
+    for path, text in FILES.items():
+        assert (folder / "small" / path).read_bytes().decode() == text
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [("small/up", ".."), ("small/c10/up", "../.."), ("small/x", "../y"), ("small/./x", "../y")]
+)
+def test_a_link_leads_nowhere_out_of_the_folder_that_all_lies_in(tmp_path: Path, name: str, target: str) -> None:
+    """That folder becomes the tree, and what lay beside it in the archive was not unpacked."""
+    link = member(name, tarfile.SYMTYPE, target)
+    with pytest.raises(PtexploreError, match=r"not unpacked") as refused:
+        unpack(tmp_path, "x.tar.gz", tar_of("gz", link))
+    assert "leads out" in refused.value.why
+    beside = tar_of("gz", link, member("other", tarfile.REGTYPE))
+    (tmp_path / "two").mkdir()
+    assert unpack(tmp_path / "two", "x.tar.gz", beside).joinpath(name).is_symlink(), "two folders become the tree"
 
 
 @pytest.mark.parametrize("limit", ["MEMBERS", "BYTES"])

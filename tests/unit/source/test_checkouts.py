@@ -52,6 +52,19 @@ def test_the_release_table() -> None:
     assert releases.by_archive(None) is releases.by_commit(None) is releases.by_tag(None) is None
 
 
+def test_a_link_into_another_cache_is_no_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put("mine")
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "given"))
+    (tmp_path / "given/checkouts").mkdir(parents=True)
+    (tmp_path / "given/checkouts/x").symlink_to(tmp_path / "cache/checkouts/mine")
+    assert checkouts.checkouts() == []
+    for change in (checkouts.remove, checkouts.use):
+        with pytest.raises(PtexploreError, match="no checkout x"):
+            change("x")
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    assert [checkout.name for checkout in checkouts.checkouts()] == ["mine"]
+
+
 def test_the_one_that_fits_is_taken() -> None:
     a, b = "a" * 40, "b" * 40
     assert checkouts.choose(runtime("9.0", a)).reason == "none"

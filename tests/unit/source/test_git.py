@@ -207,7 +207,8 @@ def test_folders_deeper_than_any_and_names_longer_than_any_are_refused(folder: P
 @pytest.mark.parametrize(
     "name",
     ["config", "HEAD", "packed-refs", "info/exclude", "objects/info/alternates", "commondir", "shallow", "index",
-     "refs/zz", "config.worktree", "refs/linked/zz"],
+     "refs/zz", "config.worktree", "refs/linked/zz", "objects/ab/0123456789", "objects/pack/pack-1.idx",
+     "objects/info/commit-graphs/commit-graph-chain"],
 )  # fmt: skip
 @pytest.mark.parametrize("what", ["fifo", "device"])
 def test_a_fifo_or_a_device_in_a_repository_keeps_nobody_waiting(
@@ -218,7 +219,7 @@ def test_a_fifo_or_a_device_in_a_repository_keeps_nobody_waiting(
     (folder / ".git/refs/linked").symlink_to(tmp_path / "elsewhere")
     file = folder / ".git" / name
     file.unlink(missing_ok=True)
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     if what == "fifo":
         os.mkfifo(file)
     else:
@@ -242,12 +243,56 @@ def test_what_git_names_is_looked_at_too(folder: Path, tmp_path: Path) -> None:
     assert git_folder.look(other, {"top.h"}) is None
 
 
+@pytest.mark.parametrize("which", ["alternates", "alternates of alternates", "include", "include, quoted", "includeIf"])
+def test_a_fifo_that_a_repository_names_keeps_nobody_waiting(
+    folder: Path, tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Git, "start", lambda *_, **__: pytest.fail("git is not asked"))
+    for name in ("one", "two"):
+        (tmp_path / name / "info").mkdir(parents=True)
+        (tmp_path / name / "ab").mkdir()
+    os.mkfifo(tmp_path / "one/ab/0123456789")
+    (tmp_path / "two/info/alternates").write_text("../one\n")
+    if which.startswith("alternates"):
+        named = tmp_path / ("one" if which == "alternates" else "two")
+        (folder / ".git/objects/info/alternates").write_text(f"{named}\n")
+    else:
+        section = '[includeIf "gitdir:/"]' if which == "includeIf" else "[Include]"
+        value = tmp_path / "one/ab/0123456789"
+        shown = f'"{value}"' if "quoted" in which else value
+        (folder / ".git/config").write_text(f"{section}\n\tpath = {shown}\n")
+    assert git_folder.look(folder, {"top.h"}) is None
+
+
+def test_what_git_ignores_is_no_difference_and_a_fifo_in_its_place_keeps_nobody_waiting(folder: Path) -> None:
+    committed_ = {"top.h", "c10/core/näher.h"}
+
+    def is_modified(*more: str) -> bool:
+        state = git_folder.look(folder, {*committed_, *more})
+        assert state is not None
+        return state.modified
+
+    (folder / "c10/.gitignore").write_text("made.h\n")
+    for name in ("c10/made.h", "c10/new.h", ":(top)new.h", "c10/inner/a.h"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("int a;\n")
+    git(folder / "c10/inner", "init", "--quiet")
+    os.mkfifo(folder / "c10/inner/.gitignore")
+    assert not is_modified("c10/made.h")
+    assert not is_modified("c10/inner/a.h"), "another repository's"
+    assert is_modified("c10/made.h", "c10/new.h")
+    assert is_modified(":(top)new.h")
+    (folder / "c10/.gitignore").unlink()
+    os.mkfifo(folder / "c10/.gitignore")
+    assert is_modified("c10/made.h")
+
+
 def test_a_git_that_does_not_end_is_ended(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What its configuration includes lies anywhere, and a `.gitignore` in any folder."""
     os.mkfifo(tmp_path / "fifo")
     (folder / ".git/config").write_text(f"[include]\n  path = {tmp_path / 'fifo'}\n")
-    monkeypatch.setattr(git_folder, "_SOON", 1.0)
-    assert git_folder.look(folder, {"top.h"}) is None
+    with pytest.raises(GitFailed, match="did not end within 1 seconds"):
+        Git(folder, git_dir=folder / ".git").read("rev-parse", "HEAD", seconds=1)
     (folder / ".git/config").write_text("[core]\n  bare = false\n")
     os.mkfifo(folder / "c10/.gitignore")
     (folder / "c10/new.h").write_text("int a;\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.load import load
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout
-from ptexplore.render.html.output import Aside, Output
+from ptexplore.render.html.output import Aside, Output, _Remembered
 from ptexplore.source.listing import SUFFIXES, files_of
 from ptexplore.source.runtime.describe import find_runtime
 from ptexplore.source.tree import checkout_tree, runtime_tree
@@ -125,7 +126,9 @@ def test_a_folder_that_a_bad_disk_keeps_back_is_not_an_empty_one(
     write_tree(tmp_path / "tree")
     (tmp_path / "notes").mkdir()
     (tmp_path / "site").mkdir()
-    (tmp_path / "site/ptexplore-site.json").write_text('{"format": 1, "pages": {"a.html": ["", 1]}}')
+    site_list = '{"format": 1, "pages": {"a.html": ["", 1, ""]}}'
+    (tmp_path / "site/ptexplore-site.json").write_text(site_list)
+    _Remembered.of(tmp_path / "site").also(hashlib.sha256(site_list.encode()).hexdigest())
     layers = [Layer(tmp_path / "notes", "notes")]
     assert list(Output(tmp_path / "site").before) == ["a.html"]
     assert not load(layers).problems
@@ -148,7 +151,7 @@ def test_a_folder_that_a_bad_disk_keeps_back_is_not_an_empty_one(
     assert len(said) == 4, "notes, notes/tours, notes/notes, notes/folders"
     assert all(os.strerror(number) in problem for problem in said)
     with pytest.raises(OSError, match=os.strerror(number)):
-        Aside(tmp_path / "site").open()
+        Aside(tmp_path / "site", "").open()
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(PtexploreError, match="the site cannot be written"):
         Output(tmp_path / "site")

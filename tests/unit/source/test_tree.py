@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.model.places import Runtime
+from ptexplore.model.places import Checkout, Runtime
+from ptexplore.resolve.places.relation import is_runtimes
 from ptexplore.source import tree as tree_module
-from ptexplore.source.tree import SourceTree, is_plain, runtime_tree
+from ptexplore.source.tree import SourceTree, checkout_tree, is_plain, runtime_tree
+from tests.upstream import write_tree
 
 
 def runtime(site: Path) -> Runtime:
@@ -104,6 +106,34 @@ def test_links_are_not_followed_out(site: Path, tree: SourceTree, tmp_path: Path
     assert tree.read("torch/folder/x.py") is None
     assert tree.read("torch/loop.py") is None
     assert tree.exists("torch/inside.py")
+
+
+@pytest.mark.parametrize("to", [".git/config", "private.txt", "../outside.txt", "c10/b.cpp"])
+def test_no_link_in_a_checkout_is_followed(tmp_path: Path, to: str) -> None:
+    root = write_tree(tmp_path / "clone", {".git/config": "token", "private.txt": "token", "c10/b.cpp": "int b;\n"})
+    (tmp_path / "outside.txt").write_text("token")
+    (root / "LICENSE").symlink_to(to)
+    (root / "c10/folder").symlink_to(root / ".git")
+    (root / "c10/round").symlink_to("..")
+    tree = checkout_tree(Checkout("clone", "folder", str(root), str(root)))
+    assert tree.exists("c10/b.cpp")
+    for path in ("LICENSE", "c10/folder/config", "c10/round/private.txt", ".git/config", ".GIT/config", "c10/.git/x"):
+        assert tree.read(path) is None, path
+    assert tree.folders_in("c10/round") == []
+    assert tree.folders_in(".git") == []
+
+
+def test_the_text_that_a_link_leads_to_is_not_compared(tmp_path: Path, site: Path) -> None:
+    root = write_tree(tmp_path / "clone", {"real.py": "one\ntwo\n"})
+    (root / "torch/nn").mkdir(parents=True, exist_ok=True)
+    (root / "torch/nn/functional.py").symlink_to(root / "real.py")
+    assert not is_runtimes("torch/nn/functional.py", Checkout("clone", "folder", str(root), str(root)), runtime(site))
+
+
+def test_a_fifo_in_a_checkout_keeps_nobody_waiting(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "clone", {"c10/b.cpp": "int b;\n"})
+    os.mkfifo(root / "LICENSE")
+    assert checkout_tree(Checkout("clone", "folder", str(root), str(root))).read("LICENSE") is None
 
 
 def test_a_site_behind_a_link_is_read(site: Path, generated: Path, tmp_path: Path) -> None:

@@ -78,6 +78,24 @@ def test_no_journal_has_another_file_deleted(kind: str, tmp_path: Path) -> None:
     opened(path)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_link_in_place_of_a_database_is_put_away(kind: str, tmp_path: Path) -> None:
+    """SQLite takes the journal beside where the link leads: that one named another file."""
+    write, opened, _ = KINDS[kind]
+    path, real, victim = tmp_path / "d.sqlite", tmp_path / "more/i.sqlite", tmp_path / "mine.txt"
+    real.parent.mkdir()
+    write(real)
+    victim.write_text("precious")
+    real.with_name("i.sqlite-journal").write_bytes(journal_that_names(victim, real))
+    path.symlink_to("more/i.sqlite")
+    path.with_name("d.sqlite-journal").write_bytes(b"not a journal")  # so that it is opened to be written
+    assert "d.sqlite is no regular file" in why_not(kind, path)
+    assert victim.read_text() == "precious"
+    assert (real.is_file(), path.is_symlink()) == (True, False)
+    write(path)
+    opened(path)
+
+
 @pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_read_or_written_through_a_link_beside_it(kind: str, ending: str, tmp_path: Path) -> None:

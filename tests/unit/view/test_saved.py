@@ -742,6 +742,19 @@ def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeyp
     assert "at most 1 are read" in raised.value.why
 
 
+def test_kinds_that_hold_one_another_without_end_are_refused() -> None:
+    """A kind that calls the one before it twice: forty of them are 2^40 calls."""
+    document = json.loads(gzip.decompress((SAVED / "format2-program.json.gz").read_bytes()))
+    program = document["program"]
+    first = len(program["kinds"])
+    for number in range(40):
+        inside = [[first + number - 1, None]] * 2 if number else []
+        program["kinds"].append(program["kinds"][0] | {"inside": inside})
+    read(document)  # that nobody calls the last of them is harmless
+    program["routes"][0]["kind"] = first + 39
+    assert "its routes hold more than 500,000 calls" in refused(lambda: read(document)).why
+
+
 def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptexplore.capture import session
     from ptexplore.workspace.saved_traces import save_trace

@@ -289,6 +289,12 @@ def test_a_yes_of_another_user_is_none_and_their_cache_is_refused(
     os.chown(tmp_path / "planted" / "index", 12345, -1)
     with pytest.raises(PtexploreError, match=r"another user: .*planted/index"):
         check_cache()
+    os.chown(tmp_path / "planted" / "index", os.geteuid(), -1)
+    (tmp_path / "planted" / "checkouts/evil").mkdir(parents=True)
+    check_cache()
+    os.chown(tmp_path / "planted" / "checkouts/evil", 12345, -1)
+    with pytest.raises(PtexploreError, match=r"another user: .*checkouts/evil"):
+        check_cache()
 
 
 def test_a_cache_with_a_link_in_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,6 +311,13 @@ def test_a_cache_with_a_link_in_it_is_refused(tmp_path: Path, monkeypatch: pytes
         command = refused.value.hint.partition(";")[0]
         assert shlex.split(command) == ["rm", str(tmp_path / "cache" / name)]
         (tmp_path / "cache" / name).unlink()
+    for name in ("index/checkout-x.sqlite", "checkouts/x", "generated/key", "survey/key"):
+        (tmp_path / "cache" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "cache" / name).symlink_to(tmp_path / "yours")
+        with pytest.raises(PtexploreError, match="is a link"):
+            check_cache()
+        (tmp_path / "cache" / name).unlink()
+    check_cache()
     (tmp_path / "cache" / "notes").symlink_to(tmp_path / "nothing")
     with pytest.raises(PtexploreError, match="is a link"):
         check_cache()

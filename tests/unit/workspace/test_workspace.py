@@ -12,7 +12,7 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import cache_root
 from ptexplore.source.runtime import describe
 from ptexplore.store.index.opening import StaleIndex
-from ptexplore.workspace.completions import names
+from ptexplore.workspace.completions import names, tours
 from ptexplore.workspace.opening import index_of, open_index
 from ptexplore.workspace.workspace import Workspace
 from tests.unit.workspace.conftest import MIX, MIX_PATH, Told
@@ -140,3 +140,15 @@ def test_completion_builds_nothing(source: Path, open_one: Open) -> None:
     _ = open_one().trees
     assert "at::native::mix" in list(names(("name",), "at::native::mi", 10))
     assert "Mix.cpp" in list(names(("file",), "Mix", 10))
+
+
+def test_no_tour_behind_a_link_out_of_the_notes_completes_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "project/notes").mkdir(parents=True)
+    for folder, name in (("secret", "private-diary"), ("project/notes", "private-note")):
+        (tmp_path / folder / "a.md").write_text(f"---\nid: {name}\ntitle: T\n---\n")
+    (tmp_path / "project/notes/tours").symlink_to(tmp_path / "secret")
+    monkeypatch.chdir(tmp_path / "project")
+    assert [*tours([], "private")] == [("private-note", "T")]
