@@ -32,7 +32,7 @@ from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenTour
 from ptexplore.tui.places import Place
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.workspace.workspace import Workspace
 from tests import searched_source
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.view.card import Card
-    from ptexplore.view.search.find import FindView
-    from ptexplore.view.search.refs import RefsView
+    from ptexplore.lookup.find import FindView
+    from ptexplore.lookup.refs import RefsView
     from ptexplore.view.search.show import ShowView
 
 

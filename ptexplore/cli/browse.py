@@ -107,7 +107,7 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     from ptexplore.tui.app import Start
     from ptexplore.view.notes.folder import find_folder
     from ptexplore.view.notes.tour import find_stop, find_tour
-    from ptexplore.view.search.show import candidates, nothing
+    from ptexplore.lookup.targets import candidates, nothing
     from ptexplore.workspace.saved_traces import load_trace
 
     if load is not None:

@@ -29,7 +29,8 @@ def refs(
     python: Python = None,
 ) -> int:
     """SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator."""
-    from ptexplore.view.search.refs import GROUPS, refs_to_document
+    from ptexplore.lookup.refs import GROUPS
+    from ptexplore.view.search.documents import refs_to_document
 
     group = next((g for g in GROUPS if kind and g.lower() in (kind.lower(), f"{kind.lower()}s")), None)
     if kind is not None and group is None:

@@ -22,8 +22,8 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
-from ptexplore.view.notes.notes_about import MarksByTree, about_operator, holds
-from ptexplore.view.query_length import check_length
+from ptexplore.annotations.about import MarksByTree, about_operator, holds
+from ptexplore.lookup.query_length import check_length
 from ptexplore.view.yaml_kernels import not_in_this_build
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.

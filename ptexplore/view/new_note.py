@@ -11,8 +11,8 @@ from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, Where
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
-from ptexplore.view.search.show import candidates
-from ptexplore.view.trees import Candidate, IndexedTree
+from ptexplore.lookup.targets import candidates
+from ptexplore.lookup.trees import Candidate, IndexedTree
 
 _NOWHERE = Where("", 0)
 

@@ -16,7 +16,7 @@ from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.lock import LOCK, LockEntry, lock_text, read_lock
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.places import TreeInfo
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 
 
 @dataclass(frozen=True)

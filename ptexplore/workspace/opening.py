@@ -24,7 +24,7 @@ from ptexplore.source.runtime import generated
 from ptexplore.source.tree import Relation, SourceTree, checkout_tree, runtime_tree
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
 from ptexplore.store.index.reader import IndexStore, StaleIndex
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 
 if TYPE_CHECKING:
     from ptexplore.cpp.conditions import Conditions

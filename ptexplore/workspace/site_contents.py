@@ -14,9 +14,9 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
-from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.view.notes.folder import MAP
-from ptexplore.view.notes.notes_about import MarksByTree
+from ptexplore.annotations.about import MarksByTree
 from ptexplore.view.site.site import (
     Extents,
     Scope,
@@ -32,7 +32,7 @@ from ptexplore.view.site.site import (
     stop_url,
     touched,
 )
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.workspace.opening import InstalledTorch
 from ptexplore.workspace.saved_traces import load_trace
 

@@ -24,8 +24,8 @@ from ptexplore.source.runtime import describe, generated
 from ptexplore.source.tree import SourceTree, runtime_tree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.trees import IndexedTree, Spot, project
+from ptexplore.lookup.operators import Catalogue
+from ptexplore.lookup.trees import IndexedTree, Spot, project
 from ptexplore.workspace.opening import (
     DAMAGED,
     InstalledTorch,
@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.folder import FolderView
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.notes_about import MarksByTree
+    from ptexplore.annotations.about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.search.find import FindView, SearchedNotes
-    from ptexplore.view.search.refs import RefsView
+    from ptexplore.lookup.find import FindView, SearchedNotes
+    from ptexplore.lookup.refs import RefsView
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
     from ptexplore.workspace.anchor_pins import PinPlan
@@ -337,7 +337,7 @@ class Workspace:
         `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …). `text` also looks for lines that
         hold the query, `declarations` also for declarations of what is defined. Raises PtexploreError if nothing fits.
         """
-        from ptexplore.view.search.find import FindQuery, find, nothing_fits
+        from ptexplore.lookup.find import FindQuery, find, nothing_fits
 
         notes = self.searched_notes(self.trees) if kind in (None, "note", "folder") else None
         view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), notes)
@@ -350,7 +350,7 @@ class Workspace:
 
         Raises PtexploreError if nothing is called that.
         """
-        from ptexplore.view.search.refs import refs
+        from ptexplore.lookup.refs import refs
 
         return refs(self.trees, symbol, limit, kind)
 
@@ -442,7 +442,7 @@ class Workspace:
 
     def searched_notes(self, trees: Sequence[IndexedTree]) -> SearchedNotes:
         """What people wrote, for a search of these trees; nothing, with a notice, where it cannot be read."""
-        from ptexplore.view.search.find import SearchedNotes
+        from ptexplore.lookup.find import SearchedNotes
 
         try:
             return SearchedNotes(self.marks(trees), self.topics)
@@ -638,7 +638,7 @@ class Workspace:
     def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
         """What a site is made of; `traces` are files of saved traces. Raises PtexploreError."""
         from ptexplore.source.python_docs import doc_lines
-        from ptexplore.view.link_targets import DefinitionsByName
+        from ptexplore.lookup.link_targets import DefinitionsByName
         from ptexplore.workspace.site_contents import SiteContents, load_traces
 
         runtime = self.sources()[0]

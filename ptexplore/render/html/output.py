@@ -46,7 +46,7 @@ _BEGINS = {
 }
 _ASSETS = (
     b"docs/html.md",
-    b"tests/unit/view/test_ranking.py",
+    b"tests/unit/lookup/test_ranking.py",
     b'rx="3" fill="#0550ae"/>',
 )  # near the beginning of each
 _LARGEST = 256 * 1024 * 1024  # bytes of a list of pages

@@ -13,16 +13,7 @@ from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_pages import LETTERS
 from ptexplore.source.canonical import folders_around
-from ptexplore.view.search.ranking import (
-    Entry,
-    file_entry,
-    folder_entry,
-    operator_entry,
-    row_code,
-    row_place,
-    symbol_entry,
-    use_bits,
-)
+from ptexplore.lookup.ranking import Entry, file_entry, folder_entry, operator_entry, row_code, row_place, symbol_entry, use_bits
 from ptexplore.view.site.shards import (
     Inside,
     SearchRow,
@@ -43,7 +34,7 @@ if TYPE_CHECKING:
     from ptexplore.source.python_docs import DocLine
     from ptexplore.store.index.reader import IndexStore
     from ptexplore.store.index.site import SiteDefinition
-    from ptexplore.view.link_targets import DefinitionsByName
+    from ptexplore.lookup.link_targets import DefinitionsByName
 
 _TABLE = "search/table.js"
 _INSIDE = 50_000  # numbers of the shards of words inside names begin here

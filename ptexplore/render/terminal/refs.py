@@ -9,10 +9,10 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.search import LocateIn, located, where
-from ptexplore.view.search.refs import group_in_words, overridden_in_words, told_apart, used_on
+from ptexplore.lookup.refs import group_in_words, overridden_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
-    from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
+    from ptexplore.lookup.refs import NameUse, RefsView, UseGroup
 
 DEFINED = 12  # definitions named at the top
 

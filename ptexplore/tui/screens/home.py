@@ -22,7 +22,7 @@ from ptexplore.tui.messages import Fetch, GoBack, OpenPlace, OpenTour, open_stop
 from ptexplore.tui.places import HOME, Place, load_recent
 from ptexplore.tui.screens.reader import WIDE
 from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow, listing, path_view
-from ptexplore.view.trees import project
+from ptexplore.lookup.trees import project
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

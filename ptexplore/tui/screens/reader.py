@@ -29,7 +29,7 @@ from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.stop_list import StopList
 from ptexplore.tui.widgets.symbol_pane import SymbolPane
 from ptexplore.tui.widgets.uses import Uses
-from ptexplore.view.link_targets import is_own
+from ptexplore.lookup.link_targets import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

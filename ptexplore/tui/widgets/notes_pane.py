@@ -20,7 +20,7 @@ from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import MEANING, TONES
 from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts
-from ptexplore.view.notes.notes_about import holds
+from ptexplore.annotations.about import holds
 from ptexplore.view.notes.prose import prose_tokens
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.records import Lab, Stop, Tour
 from ptexplore.view.notes.check import MEANING
 from ptexplore.view.notes.labs import lab_code
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 
 SCHEMA = "https://aka.ms/codetour-schema"
 _SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\/]")

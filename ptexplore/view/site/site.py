@@ -13,9 +13,9 @@ from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.source.permalink import page_on
-from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.view.site.source_page import source_data
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ptexplore.model.places import Checkout
 from ptexplore.source.listing import files_of
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
-from ptexplore.view.search.show import candidates
+from ptexplore.lookup.targets import candidates
 from tests import searched_source
 from tests.pictures import library_over, played
 

@@ -41,7 +41,7 @@ from ptexplore.tui.screens.palette import Palette
 from ptexplore.tui.screens.trail import TrailScreen
 from ptexplore.tui.touring import TourContents
 from ptexplore.view.trace.saved import trail_from_json
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.workspace.typed import typed
 from tests import pictures
 from tests.harness import REPOSITORY

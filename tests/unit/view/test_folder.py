@@ -19,7 +19,7 @@ from ptexplore.view.notes.folder import (
     folder_view,
     map_rows,
 )
-from ptexplore.view.trees import IndexedTree
+from ptexplore.lookup.trees import IndexedTree
 from tests import searched_source, small_source
 
 NATIVE = "aten/src/ATen/native"

@@ -8,7 +8,7 @@ from ptexplore.model.operators import Operator
 from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
-from ptexplore.view.trees import Spot
+from ptexplore.lookup.trees import Spot
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.link_targets import LinkTarget, linkable, local_names, of_another_kind, parameters
+from ptexplore.lookup.link_targets import LinkTarget, linkable, local_names, of_another_kind, parameters
 
 
 def _place(container: str, signature: str, *, declared: bool = False, line: int = 1) -> LinkTarget:

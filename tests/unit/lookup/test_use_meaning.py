@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.link_targets import is_local_name, local_names
-from ptexplore.view.search.calls import CallReader
-from ptexplore.view.search.refs import OTHERWISE, RefsView, refs, told_apart
-from ptexplore.view.trees import IndexedTree
-from ptexplore.view.use_meaning import MANY, arguments_given, arguments_taken
+from ptexplore.lookup.link_targets import is_local_name, local_names
+from ptexplore.lookup.calls import CallReader
+from ptexplore.lookup.refs import OTHERWISE, RefsView, refs, told_apart
+from ptexplore.lookup.trees import IndexedTree
+from ptexplore.lookup.use_meaning import MANY, arguments_given, arguments_taken
 from tests import small_source
 
 ITERATOR = "aten/src/ATen/Iterator.h"

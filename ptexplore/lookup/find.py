@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from ptexplore.annotations.topics import Topic
 from ptexplore.cpp.symbol_names import pasted
@@ -18,11 +17,10 @@ from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import PART
-from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.notes.notes_about import MarksByTree
-from ptexplore.view.query_length import check_length
-from ptexplore.view.search.operators import Catalogue, operator_spot
-from ptexplore.view.search.ranking import (
+from ptexplore.annotations.about import MarksByTree
+from ptexplore.lookup.query_length import check_length
+from ptexplore.lookup.operators import Catalogue, operator_spot
+from ptexplore.lookup.ranking import (
     BEGINS,
     CASE_MINOR,
     HALF_SAID,
@@ -49,7 +47,7 @@ from ptexplore.view.search.ranking import (
     use_bits,
     word_weights,
 )
-from ptexplore.view.trees import (
+from ptexplore.lookup.trees import (
     Candidate,
     IndexedTree,
     Spot,
@@ -645,32 +643,3 @@ def hits(
         return None
     most = EACH if sort.kind is None else MOST
     return find(trees, catalogue, query, FindQuery(most, sort.kind, stopped=stopped), notes)
-
-
-def find_to_document(view: FindView) -> dict[str, Any]:
-    """Groups of results; each place with its tree and precision. `more` is null where nobody counted."""
-    return {
-        "format": FORMAT,
-        "query": view.query,
-        "trees": [tree_to_json(tree) for tree in view.trees],
-        "groups": [
-            {"name": group.name, "more": group.more, "results": [_hit_to_json(hit) for hit in group.hits]}
-            for group in view.groups
-        ],
-        "best": [_hit_to_json(hit) for hit in view.best],
-        "remarks": list(view.remarks),
-    }
-
-
-def _hit_to_json(hit: Candidate) -> dict[str, Any]:
-    symbol = hit.symbol
-    return {
-        "kind": hit.kind,
-        "name": hit.name,
-        "role": symbol.role if symbol is not None else "definition",
-        "detail": hit.detail,
-        "macro": symbol.macro if symbol is not None else None,
-        "guards": list(hit.guards),
-        "source": source_to_json(hit.spot.ref),
-        "also": [source_to_json(other.ref) for other in hit.also],
-    }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ptexplore.cpp.names import name_parts
 from ptexplore.cpp.symbol_names import pasted
@@ -18,11 +18,10 @@ from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
 from ptexplore.source.canonical import is_test_file
 from ptexplore.store.index.site import SiteUse
-from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.link_targets import DefinitionsByName
-from ptexplore.view.query_length import check_length
-from ptexplore.view.search.find import shortened
-from ptexplore.view.trees import (
+from ptexplore.lookup.link_targets import DefinitionsByName
+from ptexplore.lookup.query_length import check_length
+from ptexplore.lookup.find import shortened
+from ptexplore.lookup.trees import (
     IndexedTree,
     Spot,
     changed,
@@ -34,7 +33,7 @@ from ptexplore.view.trees import (
     symbol_spot,
     symbols_called,
 )
-from ptexplore.view.use_meaning import FileReader, UseReader, may_mean, without_constructor
+from ptexplore.lookup.use_meaning import FileReader, UseReader, may_mean, without_constructor
 
 # What a line is told as that holds several uses: the first of these that it is.
 _ORDER = ("registrations", "stubs", "bindings", "addresses", "calls", "overrides", "inherits", "macros", "YAML",
@@ -666,48 +665,3 @@ def _python_agrees(written: Scope, container: Scope) -> bool:
     if len(written) == 1:
         return written != container[:1] or len(container) == 1
     return not written or _agree(written, container)
-
-
-def refs_to_document(view: RefsView) -> dict[str, Any]:
-    """Lines by what their use is, with totals; `how` is "resolved", "name-matched" or the row's own macro."""
-    return {
-        "format": FORMAT,
-        "symbol": view.asked,
-        "trees": [tree_to_json(tree) for tree in view.trees],
-        "defined": [
-            {"name": name, "kind": kind, "source": source_to_json(spot.ref)} for name, kind, spot in view.defined
-        ],
-        "defined_more": view.more,
-        "lines": view.lines,
-        "certain": view.certain,
-        "otherwise": view.otherwise,
-        "untold": view.untold,
-        "definitions": view.definitions,
-        "overridden": view.overridden,
-        "may_override": view.may_override,
-        "groups": [_group_to_json(name, view.groups) for name in GROUPS if any(g.name == name for g in view.groups)],
-        "remarks": list(view.remarks),
-    }
-
-
-def _group_to_json(name: str, groups: Sequence[UseGroup]) -> dict[str, Any]:
-    """The lines of one sort, those that are certain first."""
-    some = [group for group in groups if group.name == name]
-    return {
-        "name": name,
-        "total": sum(group.total for group in some),
-        "certain": sum(group.total for group in some if group.certain),
-        "uses": [_use_to_json(use) for group in some for use in group.uses],
-    }
-
-
-def _use_to_json(use: NameUse) -> dict[str, Any]:
-    return {
-        "source": source_to_json(use.spot.ref),
-        "text": use.text,
-        "inside": use.inside,
-        "how": use.how,
-        "written": use.written,
-        "detail": use.detail,
-        "certain": use.certain,
-    }

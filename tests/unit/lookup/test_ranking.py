@@ -13,24 +13,7 @@ import pytest
 
 from ptexplore.annotations.plain_words import plain_words, stem
 from ptexplore.annotations.topics import Topic
-from ptexplore.view.search.ranking import (
-    QUERY_WORDS,
-    Entry,
-    Fit,
-    entry_key,
-    file_entry,
-    folder_entry,
-    in_order,
-    name_fit,
-    operator_entry,
-    read_query,
-    row_code,
-    slip_fit,
-    symbol_entry,
-    topic_fit,
-    topic_key,
-    word_weights,
-)
+from ptexplore.lookup.ranking import QUERY_WORDS, Entry, Fit, entry_key, file_entry, folder_entry, in_order, name_fit, operator_entry, read_query, row_code, slip_fit, symbol_entry, topic_fit, topic_key, word_weights
 from tests.harness import REPOSITORY
 
 HOME = {
@@ -373,7 +356,7 @@ def test_the_browsers_script_puts_results_in_the_same_order() -> None:
 
 def in_python(query: str, entries: list[Entry], topics: list[Topic]) -> list[str]:
     """The order by this module's rules, as `find` applies them."""
-    from ptexplore.view.search import ranking as r
+    from ptexplore.lookup import ranking as r
 
     asked = read_query(query)
     weights = word_weights(asked, topics)

@@ -2,7 +2,7 @@
 
 A result is a name, a note or a folder. `fit` says how a name is like what was typed, `topic_fit` how a note is; `key`
 puts a result in its place among the others. `render/html/assets/ranking.js` does the same in a browser, over what a
-site's rows keep; tests/unit/view/test_ranking.py holds the two together.
+site's rows keep; tests/unit/lookup/test_ranking.py holds the two together.
 """
 
 from __future__ import annotations
