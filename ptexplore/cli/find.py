@@ -32,7 +32,7 @@ def find(
 ) -> int:
     """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), a file, a folder, plain words, a text."""
     from ptexplore.model.symbols import SymbolKind
-    from ptexplore.lookup.find import GROUPS
+    from ptexplore.lookup.gathering import GROUPS
     from ptexplore.view.search.documents import find_to_document
 
     words = " ".join(query).strip()

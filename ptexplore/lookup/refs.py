@@ -20,7 +20,7 @@ from ptexplore.source.canonical import is_test_file
 from ptexplore.store.index.site import SiteUse
 from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.lookup.query_length import check_length
-from ptexplore.lookup.find import shortened
+from ptexplore.lookup.text_lines import shortened
 from ptexplore.lookup.trees import (
     IndexedTree,
     Spot,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.annotations.about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.lookup.find import SearchedNotes
+    from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 
@@ -121,7 +121,7 @@ class Library:
 
     def searched_notes(self) -> SearchedNotes:
         """What people wrote, for a search; for a thread. Raises PtexploreError as `read_marks` does."""
-        from ptexplore.lookup.find import SearchedNotes
+        from ptexplore.lookup.gathering import SearchedNotes
 
         return SearchedNotes(self.read_marks(), self.workspace.topics)
 

@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.annotations.about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.lookup.find import FindView, SearchedNotes
+    from ptexplore.lookup.find import FindView
+    from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.refs import RefsView
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
@@ -337,7 +338,8 @@ class Workspace:
         `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …). `text` also looks for lines that
         hold the query, `declarations` also for declarations of what is defined. Raises PtexploreError if nothing fits.
         """
-        from ptexplore.lookup.find import FindQuery, find, nothing_fits
+        from ptexplore.lookup.gathering import FindQuery
+        from ptexplore.lookup.find import find, nothing_fits
 
         notes = self.searched_notes(self.trees) if kind in (None, "note", "folder") else None
         view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), notes)
@@ -442,7 +444,7 @@ class Workspace:
 
     def searched_notes(self, trees: Sequence[IndexedTree]) -> SearchedNotes:
         """What people wrote, for a search of these trees; nothing, with a notice, where it cannot be read."""
-        from ptexplore.lookup.find import SearchedNotes
+        from ptexplore.lookup.gathering import SearchedNotes
 
         try:
             return SearchedNotes(self.marks(trees), self.topics)

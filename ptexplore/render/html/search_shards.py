@@ -13,7 +13,7 @@ from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_pages import LETTERS
 from ptexplore.source.canonical import folders_around
-from ptexplore.lookup.ranking import Entry, file_entry, folder_entry, operator_entry, row_code, row_place, symbol_entry, use_bits
+from ptexplore.lookup.entries import Entry, file_entry, folder_entry, operator_entry, row_code, row_place, symbol_entry, use_bits
 from ptexplore.view.site.shards import (
     Inside,
     SearchRow,

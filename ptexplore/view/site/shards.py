@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ptexplore.annotations.topics import Topic
 from ptexplore.store.index.search import word_starts
-from ptexplore.lookup.ranking import QUERY_WORDS
+from ptexplore.lookup.query import QUERY_WORDS
 
 LARGEST = 100_000  # bytes of a shard
 _FULL = LARGEST * 9 // 10  # about, since what a row takes is an estimate

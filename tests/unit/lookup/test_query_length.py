@@ -7,7 +7,8 @@ import pytest
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.view.card import card
 from ptexplore.lookup.query_length import LONGEST, check_length
-from ptexplore.lookup.find import FindQuery, find
+from ptexplore.lookup.gathering import FindQuery
+from ptexplore.lookup.find import find
 from ptexplore.lookup.refs import refs
 from ptexplore.lookup.targets import candidates
 
