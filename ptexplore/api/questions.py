@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from ptexplore.resolve.error_message import ErrorMessage
-    from ptexplore.view.card import Card
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.refs import RefsView
+    from ptexplore.resolve.error_message import ErrorMessage
+    from ptexplore.view.card import Card
     from ptexplore.view.search.show import ShowView
 
 

@@ -1,1 +1,1 @@
-"""What a name means, who uses it, what a reader meant: one engine for the terminal, `browse`, the site and an editor."""
+"""What a name means, who uses it, what a reader meant: one engine for every front end."""

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from ptexplore.model.symbols import Symbol, SymbolKind
-from ptexplore.source.canonical import is_made, is_test_file
-from ptexplore.store.index import site as index_site
-from ptexplore.store.index.site import SiteUse
 from ptexplore.lookup.link_targets import DefinitionsByName, LinkTarget, is_own, local_names, of_another_kind
 from ptexplore.lookup.refs import asked_for, fits, name_matched
 from ptexplore.lookup.trees import IndexedTree, Spot, one_tree_a_file, spot, symbol_spot
 from ptexplore.lookup.use_meaning import PLAIN, FileReader, Reading, UseReader, may_mean, without_constructor
+from ptexplore.model.symbols import Symbol, SymbolKind
+from ptexplore.source.canonical import is_made, is_test_file
+from ptexplore.store.index import site as index_site
+from ptexplore.store.index.site import SiteUse
 
 LEVELS = 2
 MOST = 8  # functions of the first level that are named, each way; half as many of each further one

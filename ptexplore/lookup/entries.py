@@ -1,4 +1,4 @@
-"""What is known of a name before anyone asks for it: what sort of thing it is, how likely it is meant, how often used."""
+"""What is known of a name before anyone asks for it: its sort, how likely it is meant, how often it is used."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.lookup.fits import HALF_SAID, LATE_HALF, LATE_SAID, SAID
-from ptexplore.lookup.gathering import FindQuery, Gathered, SearchedNotes, gather
+from ptexplore.lookup.gathering import FindQuery, Possibilities, SearchedNotes, gather
 from ptexplore.lookup.operators import Catalogue
 from ptexplore.lookup.query import ReadQuery, read_query
 from ptexplore.lookup.query_length import check_length
@@ -90,7 +90,7 @@ def _answer(
     query: str,
     asked: ReadQuery,
     wanted: FindQuery,
-    gathered: Gathered,
+    gathered: Possibilities,
     ranking: Ranking,
 ) -> FindView:
     """What is shown of all results: the best, some of each group; lines of text where names say little."""

@@ -70,7 +70,7 @@ class FindQuery:
         return self.kind if self.kind not in GROUPS else None
 
 
-class Gathered(NamedTuple):
+class Possibilities(NamedTuple):
     """What a query may mean. `cut` are the groups of which not all were looked at, `topics` all that was written about.
 
     `folded` counts declarations and constructors that stand behind what they declare and make.
@@ -90,7 +90,7 @@ def gather(
     notes: SearchedNotes,
     *,
     slips: bool,
-) -> Gathered:
+) -> Possibilities:
     """All that may be called as was asked for, with `slips` also nearly so; and what was written about."""
     only = wanted.group
     gatherer = _Gatherer(trees, catalogue, asked, wanted, notes)
@@ -107,7 +107,7 @@ def gather(
     if with_topics:
         gatherer.topics(only)
     topics = notes.topics if with_topics else ()
-    return Gathered(gatherer.possible, frozenset(gatherer.cut), topics, gatherer.folded)
+    return Possibilities(gatherer.possible, frozenset(gatherer.cut), topics, gatherer.folded)
 
 
 class _Gatherer:
@@ -251,7 +251,8 @@ class _Gatherer:
         uses = self._uses({path.rpartition("/")[2] for _project, path in holders})
         for (_project, path), numbers in holders.items():
             entry = file_entry(path, uses[path.rpartition("/")[2]])
-            self.possible.append(Possible("file", entry, partial(file_candidate, self._trees, numbers, path, self._asked.line)))
+            make = partial(file_candidate, self._trees, numbers, path, self._asked.line)
+            self.possible.append(Possible("file", entry, make))
 
     def folders(self) -> None:
         """Folders by their name or the end of their path, in the first tree that has them."""

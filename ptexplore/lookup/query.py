@@ -1,7 +1,7 @@
 """A query, read: a name with what stands before it, words of notes, an operator on a backend.
 
-`render/html/assets/ranking.js` reads queries in the same way in a browser; tests/unit/lookup/test_ranking.py holds the two
-together.
+`render/html/assets/ranking.js` reads queries in the same way in a browser; tests/unit/lookup/test_ranking.py holds the
+two together.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which of all that fits a query comes first: one order for the command line, the screens and the site.
 
-A result is a name, a note or a folder. `ranked` puts all that was gathered into its place; what does not fit is left out.
-`render/html/assets/ranking.js` does the same in a browser, over what a site's rows keep; tests/unit/lookup/test_ranking.py
-holds the two together.
+A result is a name, a note or a folder. `ranked` puts all that was gathered into its place; what does not fit is left
+out. `render/html/assets/ranking.js` does the same in a browser, over what a site's rows keep;
+tests/unit/lookup/test_ranking.py holds the two together.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Rated:
 
 
 class Ranking(NamedTuple):
-    """The results in their order. `some_words`: of the notes no one has all words. `dropped` were no words for notes."""
+    """The results in their order. `some_words`: no note has all words. `dropped` were no words for notes."""
 
     rows: list[Rated]
     some_words: bool = False
@@ -118,7 +118,7 @@ def is_slip_likely(asked: ReadQuery, ranking: Ranking) -> bool:
 
 
 def _fits(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, slips: bool) -> list[Fit]:
-    """How a topic fits, in one or two ways; with `slips` also by a slip of the finger in a name of it, a folder's aside."""
+    """How a topic fits, in one or two ways; with `slips` also by a slip in a name of it, a folder's aside."""
     fits = [topic_fit(asked, topic, weights)]
     if slips and topic.kind != "folder":
         fits += [slip_fit(asked.text, name) for name in topic.names]

@@ -14,10 +14,6 @@ from ptexplore.cpp.names import name_parts
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.lazy import lazy
-from ptexplore.model.places import TreeInfo
-from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
-from ptexplore.source.canonical import is_test_file
-from ptexplore.store.index.site import SiteUse
 from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.lookup.query_length import check_length
 from ptexplore.lookup.text_lines import shortened
@@ -34,6 +30,10 @@ from ptexplore.lookup.trees import (
     symbols_called,
 )
 from ptexplore.lookup.use_meaning import FileReader, UseReader, may_mean, without_constructor
+from ptexplore.model.places import TreeInfo
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
+from ptexplore.source.canonical import is_test_file
+from ptexplore.store.index.site import SiteUse
 
 # What a line is told as that holds several uses: the first of these that it is.
 _ORDER = ("registrations", "stubs", "bindings", "addresses", "calls", "overrides", "inherits", "macros", "YAML",

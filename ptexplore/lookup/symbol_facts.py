@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ptexplore.annotations.about import MarksByTree, holds
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import PtexploreError
-from ptexplore.model.operators import Registration
-from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.lookup.doc_comment import doc_of
 from ptexplore.lookup.link_targets import is_own
-from ptexplore.annotations.about import MarksByTree, holds
 from ptexplore.lookup.operators import Catalogue
 from ptexplore.lookup.refs import GROUPS, overridden_in_words, refs
 from ptexplore.lookup.trees import IndexedTree, Spot, symbol_spot
 from ptexplore.lookup.use_meaning import UseReader
+from ptexplore.model.operators import Registration
+from ptexplore.model.symbols import Dialect, Symbol
 
 
 @dataclass(frozen=True, slots=True)

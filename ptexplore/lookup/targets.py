@@ -11,8 +11,8 @@ from dataclasses import replace
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.lookup.operators import Catalogue, operator_spot
-from ptexplore.lookup.query_length import check_length
 from ptexplore.lookup.query import read_query
+from ptexplore.lookup.query_length import check_length
 from ptexplore.lookup.trees import (
     Candidate,
     IndexedTree,

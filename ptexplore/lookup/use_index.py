@@ -1,7 +1,7 @@
-"""Who uses each thing that is defined in many files, as `refs` finds it: gathered a file at a time, told a name at a time.
+"""Who uses each thing that is defined in many files, as `refs` finds it: gathered by file, told by name.
 
 What a name's entry holds is in docs/html.md. The uses are of the name; its spelling at a use says whether that can be
-of one definition. Calls, bases and overrides go by the rule that the links of the pages follow (lookup/link_targets.py).
+of one definition. Calls, bases and overrides go by the rule that links follow (lookup/link_targets.py).
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from heapq import nsmallest
 from typing import NamedTuple, TypeVar
 
 from ptexplore.lazy import lazy, remembered
-from ptexplore.model.symbols import DIALECT_KINDS, Dialect
-from ptexplore.safe_text import clean
-from ptexplore.source.canonical import is_made
-from ptexplore.store.index.site import SiteDefinition, SiteUse
+from ptexplore.lookup.calls import MOST, rank
 from ptexplore.lookup.link_targets import (
     DefinitionsByName,
     LinkTarget,
@@ -26,9 +23,12 @@ from ptexplore.lookup.link_targets import (
     is_own,
     scopes_by_line,
 )
-from ptexplore.lookup.calls import MOST, rank
 from ptexplore.lookup.refs import VALUES, asked_exactly, fits, spelling
 from ptexplore.lookup.use_meaning import FileReader, Reading, UseReader, may_mean, without_constructor
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect
+from ptexplore.safe_text import clean
+from ptexplore.source.canonical import is_made
+from ptexplore.store.index.site import SiteDefinition, SiteUse
 
 LISTED = 300  # lines of one name that are listed
 TEXT = 140  # characters of a line

@@ -17,8 +17,23 @@ from typing import NamedTuple
 from ptexplore.cpp.brackets import Brackets, closing_of, split
 from ptexplore.cpp.text import COMMENT_OR_STRING, Text, words
 from ptexplore.lazy import remembered
+from ptexplore.lookup.link_targets import (
+    CLASSES,
+    MOST,
+    NESTED,
+    DefinitionsByName,
+    LinkTarget,
+    Meaning,
+    agree,
+    by_qualified,
+    count_definitions,
+    is_local_name,
+    local_names,
+    of_another_kind,
+    scopes_by_line,
+    written_before,
+)
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.lookup.link_targets import CLASSES, MOST, NESTED, DefinitionsByName, LinkTarget, Meaning, agree, by_qualified, count_definitions, is_local_name, local_names, of_another_kind, scopes_by_line, written_before
 
 MANY = 99  # arguments: as many as anybody likes
 _ANY = (0, MANY)

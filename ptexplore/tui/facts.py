@@ -17,11 +17,11 @@ from ptexplore.lookup.definitions import find_definitions
 from ptexplore.lookup.symbol_facts import SymbolFacts, symbol_facts
 
 if TYPE_CHECKING:
+    from ptexplore.lookup.operators import Catalogue
+    from ptexplore.lookup.trees import IndexedTree
     from ptexplore.model.symbols import Symbol
     from ptexplore.tui.library import Library
     from ptexplore.tui.places import Place
-    from ptexplore.lookup.operators import Catalogue
-    from ptexplore.lookup.trees import IndexedTree
 
 _KEPT = 300  # symbols whose facts are kept
 _RESTS = 0.5  # seconds that the cursor rests before calls are looked up

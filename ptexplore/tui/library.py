@@ -14,11 +14,14 @@ from ptexplore.errors import PtexploreError
 from ptexplore.temporary import temporary_folder
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.about import MarksByTree
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.capture.allowed import AllowedRun
+    from ptexplore.lookup.gathering import SearchedNotes
+    from ptexplore.lookup.trees import IndexedTree
     from ptexplore.model.trace import Session, Trail
     from ptexplore.source.python_docs import DocLine
     from ptexplore.tui.jobs import Job
@@ -26,10 +29,7 @@ if TYPE_CHECKING:
     from ptexplore.view.card import Card
     from ptexplore.view.notes.folder import FolderView
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.annotations.about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.lookup.gathering import SearchedNotes
-    from ptexplore.lookup.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 
 
@@ -139,8 +139,8 @@ class Library:
 
     def guide(self) -> Guide:
         """The stops of tours on PyTorch's own trees, with connections of its own."""
-        from ptexplore.view.notes.tour import Guide
         from ptexplore.lookup.trees import project
+        from ptexplore.view.notes.tour import Guide
 
         trees = [indexed for indexed in self.reopened_trees() if project(indexed) == "pytorch"]
         return Guide(self.notes, trees, self.torch)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from ptexplore.lookup.refs import group_in_words, overridden_in_words, told_apart, used_on
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.search import LocateIn, located, where
-from ptexplore.lookup.refs import group_in_words, overridden_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.lookup.refs import NameUse, RefsView, UseGroup

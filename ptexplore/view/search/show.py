@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.annotations.about import MarksByTree, on_lines
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.lookup.operators import Catalogue
+from ptexplore.lookup.targets import candidates, nothing
+from ptexplore.lookup.trees import Candidate, IndexedTree, Spot, atlas_symbols, changed
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import Symbol
 from ptexplore.source.canonical import language_of
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
-from ptexplore.annotations.about import MarksByTree, on_lines
-from ptexplore.lookup.operators import Catalogue
-from ptexplore.lookup.targets import candidates, nothing
 from ptexplore.view.tokens import Stretch, surroundings
-from ptexplore.lookup.trees import Candidate, IndexedTree, Spot, atlas_symbols, changed, spot
 
 if TYPE_CHECKING:
     from ptexplore.view.card import ShownKernel  # a card needs all that resolves, a page hardly ever

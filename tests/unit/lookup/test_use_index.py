@@ -7,14 +7,14 @@ import json
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.model.symbols import DIALECT_KINDS
 from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.lookup.refs import asked_for, refs
-from ptexplore.view.site.site import source_url
-from ptexplore.lookup.use_index import LISTED, DefinitionRow, NameEntry, SiteUses, file_uses
-from ptexplore.view.site.uses import ShardOfUses, shard_of
 from ptexplore.lookup.trees import IndexedTree
+from ptexplore.lookup.use_index import LISTED, DefinitionRow, NameEntry, SiteUses, file_uses
 from ptexplore.lookup.use_meaning import UseReader
+from ptexplore.model.symbols import DIALECT_KINDS
+from ptexplore.view.site.site import source_url
+from ptexplore.view.site.uses import ShardOfUses, shard_of
 from tests import searched_source, small_source
 
 MIX = "aten/src/ATen/native/Mix.cpp"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.lookup.link_targets import is_local_name, local_names
 from ptexplore.lookup.calls import CallReader
+from ptexplore.lookup.link_targets import is_local_name, local_names
 from ptexplore.lookup.refs import OTHERWISE, RefsView, refs, told_apart
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.lookup.use_meaning import MANY, arguments_given, arguments_taken
