@@ -13,7 +13,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.lookup.doc_comment import doc_of
 from ptexplore.lookup.link_targets import is_own
 from ptexplore.lookup.operators import Catalogue
-from ptexplore.lookup.refs import GROUPS, overridden_in_words, refs
+from ptexplore.lookup.refs import GROUPS, OverriddenAt, overridden_in_words, refs
 from ptexplore.lookup.trees import IndexedTree, Spot, symbol_spot
 from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.operators import Registration
@@ -26,8 +26,8 @@ class SymbolFacts:
 
     `uses` are numbers of lines by what a use is, `lines` the number of all, `certain` of those that can mean nothing
     else, `otherwise` and `untold` of those that are not counted; `definitions` are called so (`RefsView`).
-    `overridden` says how many functions of classes below override it. `operators` are the
-    installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its own
+    `overridden` says how many functions of classes below override it, `overrides` what it overrides. `operators` are
+    the installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its own
     file. `marks` are stops about it.
     """
 
@@ -45,6 +45,7 @@ class SymbolFacts:
     untold: int
     overridden: str
     definitions: int
+    overrides: tuple[OverriddenAt, ...] = ()
 
 
 def symbol_facts(
@@ -59,6 +60,7 @@ def symbol_facts(
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
     lines, certain, otherwise, untold, overridden, definitions = 0, None, 0, 0, "", 1
+    overrides: tuple[OverriddenAt, ...] = ()
     with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
@@ -67,7 +69,7 @@ def symbol_facts(
             counts[group.name] += group.total - group.overriding
         groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
         lines, certain, otherwise, untold = view.lines, view.certain, view.otherwise, view.untold
-        overridden, definitions = overridden_in_words(view), view.definitions
+        overridden, definitions, overrides = overridden_in_words(view), view.definitions, view.overrides
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
     rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
     marks = marks_by_tree.get(indexed.tree.info.name, ())
@@ -87,6 +89,7 @@ def symbol_facts(
         untold=untold,
         overridden=overridden,
         definitions=definitions,
+        overrides=overrides,
     )
 
 

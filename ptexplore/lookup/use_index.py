@@ -23,6 +23,7 @@ from ptexplore.lookup.link_targets import (
     is_own,
     scopes_by_line,
 )
+from ptexplore.lookup.overrides import OverrideReader
 from ptexplore.lookup.refs import VALUES, asked_exactly, fits, spelling
 from ptexplore.lookup.use_meaning import FileReader, Reading, UseReader, may_mean, without_constructor
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
@@ -241,6 +242,7 @@ class SiteUses:
     def __init__(self, reader: UseReader, pages: Mapping[str, str]) -> None:
         self._reader = reader
         self._names = reader.names
+        self._overriding = OverrideReader(reader)
         self._pages = pages
         self._uses: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
         self._elsewhere: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
@@ -301,7 +303,7 @@ class SiteUses:
         definitions = [
             place for place in definitions if not (place.definition.declared and place.definition.qualified in defined)
         ]
-        spellings = _Spellings(name, self._reader)
+        spellings = _Spellings(name, self._reader, self._overriding)
         counts = _Counts()
         by_file: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
         for path, letter, way, numbers in self._uses.get(name, ()):
@@ -350,25 +352,39 @@ class SiteUses:
         used = counts.of(fitting, only)
         overriders, maybe = ([], []) if python or not member or fitting is None else spellings.overriders(definition)
         overridden = counts.of([*(fitting or ()), *overriders, *maybe], only) - used if overriders or maybe else 0
+        may_override = overridden + used - counts.of([*(fitting or ()), *overriders], only) if maybe else 0
+        silent = () if python or not member or only else self._overriding.silent(definition.qualified)
+        unsaid = len({(place.path, place.definition.line) for place in silent})
+        own = spellings.own(definition)
+        own_lines = counts.of([*(fitting or ()), *own], only) - used if own else 0
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
             fitting, used, certain, counts.of(certain, only) if certain is not None else None,
             ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
             bool(only), same.count(definition.qualified, only),
             self._bases.get(at, []), self._derived.get(at, []),
-            *self._overrides(definition, spellings.overriding),
-            overridden, overridden + used - counts.of([*(fitting or ()), *overriders], only) if maybe else 0,
+            *self._overrides(definition, spellings.overriding, silent),
+            overridden + unsaid, may_override,
             not only and self._reader.bearers(definition.name).are_all((without_constructor(definition.qualified),)),
+            own_lines - unsaid,
         )  # fmt: skip
 
-    def _overrides(self, definition: SiteDefinition, saying: set[str]) -> tuple[list[CallingPlace], list[CallingPlace]]:
-        """What says that it overrides a member function in a class below its own; what one that says so overrides."""
+    def _overrides(
+        self, definition: SiteDefinition, saying: set[str], silent: Sequence[LinkTarget]
+    ) -> tuple[list[CallingPlace], list[CallingPlace]]:
+        """What overrides a member function in a class below its own; what one that says so overrides."""
+        unsaid = [
+            CallingPlace(
+                place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True
+            )
+            for place in silent
+        ]
         if not saying or not definition.container:
-            return [], []
+            return unsaid, []
         qualified = definition.container[:-2]
         overriding = [each for each in self._same_in(definition, self._classes_below(qualified)) if each.name in saying]
         overridden = self._same_in(definition, self._classes_above(qualified)) if definition.qualified in saying else []
-        return overriding, overridden
+        return [*overriding, *unsaid], overridden
 
     def _class(self, qualified: str) -> list[At]:
         return [
@@ -425,13 +441,13 @@ class SiteUses:
 class _Spellings:
     """The ways in which one name is written, by number; a definition's are looked up by its container."""
 
-    def __init__(self, name: str, reader: UseReader) -> None:
+    def __init__(self, name: str, reader: UseReader, overriding: OverrideReader) -> None:
         self._name = name
-        self._reader = reader
+        self._overriding = overriding
         self._bearers = reader.bearers(name)
         self._ways: list[tuple[bool, Way]] = []
         self._numbers: dict[tuple[bool, Way, bool], int] = {}
-        self._overriders: list[tuple[int, str]] = []  # with the class of each
+        self._overriders: list[tuple[int, str]] = []  # with the name of each
         # Those that name no container of C++, by whether they are Python's; and those that a semantic reader resolved.
         self._open: dict[bool, list[tuple[int, str]]] = {False: [], True: []}
         self._targeted: list[tuple[int, bool, str, str]] = []
@@ -451,7 +467,7 @@ class _Spellings:
             number = self._numbers[key] = len(self._numbers)
             self._ways.append((python, way))
             if overriding and target is None:
-                self._overriders.append((number, spelled.rpartition("::")[0]))
+                self._overriders.append((number, spelled))
             if target is not None:
                 self.resolved.append(number)
             container = spelled[: -len(self._name) - 2] if spelled.endswith(f"::{self._name}") else ""
@@ -467,10 +483,14 @@ class _Spellings:
         """The way of a number."""
         return self._ways[number][1]
 
+    def own(self, definition: SiteDefinition) -> list[int]:
+        """The numbers of the ways in which a definition itself says that it overrides a function: no use of it."""
+        return [number for number, spelled in self._overriders if spelled == definition.qualified]
+
     def overriders(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
         """The numbers of the functions of other classes that override a member function, and of those that may."""
         own = (definition.container.rstrip(":"),)
-        told = [(number, self._reader.derives(other, own)) for number, other in self._overriders]
+        told = [(number, self._overriding.overrides(other, own)) for number, other in self._overriders]
         return [number for number, sure in told if sure], [number for number, sure in told if sure is None]
 
     def fitting(
@@ -499,7 +519,7 @@ class _Spellings:
             last = definition.container.rstrip(":").rpartition("::")[2]
             numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
         meant = (without_constructor(definition.qualified),)
-        kept = [number for number in sorted(numbers) if self._may(number, meant)]
+        kept = [number for number in sorted(set(numbers).difference(self.own(definition))) if self._may(number, meant)]
         sole = meant if definition.kind not in VALUES else ()  # for a value its name alone speaks
         ways = self._ways
         certain = [n for n in kept if ways[n][1].target is not None or ways[n][1].reading.sole in sole]
@@ -601,6 +621,7 @@ class DefinitionRow(NamedTuple):
     overridden: int  # lines of functions that override it, or may: no uses, and nothing else is meant
     may_override: int  # those of them that may: not all bases of their classes are known
     is_sole: bool  # nothing else bears the name
+    aside: int  # lines that are no uses, and mean nothing else: its own that say `override`, less those that do not
 
 
 class NameEntry(NamedTuple):

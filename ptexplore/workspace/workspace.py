@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.topics import Topic
     from ptexplore.capture.allowed import AllowedRun
     from ptexplore.capture.own_process import RecordedBlock
+    from ptexplore.lookup.callers import CallersView
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.refs import RefsView
@@ -355,6 +356,16 @@ class Workspace:
         from ptexplore.lookup.refs import refs
 
         return refs(self.trees, symbol, limit, kind)
+
+    def callers(self, symbol: str, *, depth: int = 3, limit: int | None = None) -> CallersView:
+        """Who calls the functions of a name, who calls those, and so on, `depth` levels up.
+
+        At most `limit` callers of each function; without it as many as fit a screen, the near ones first.
+        Raises PtexploreError if no function is called that.
+        """
+        from ptexplore.lookup.callers import callers
+
+        return callers(self.trees, symbol, depth, limit)
 
     def show(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptexplore.lookup.find import FindView
-from ptexplore.lookup.refs import GROUPS, NameUse, RefsView, UseGroup
+from ptexplore.lookup.refs import GROUPS, NameUse, OverriddenAt, RefsView, UseGroup
 from ptexplore.lookup.trees import Candidate
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 
@@ -57,8 +57,20 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
         "definitions": view.definitions,
         "overridden": view.overridden,
         "may_override": view.may_override,
+        "overrides": [_overridden_to_json(overridden) for overridden in view.overrides],
         "groups": [_group_to_json(name, view.groups) for name in GROUPS if any(g.name == name for g in view.groups)],
         "remarks": list(view.remarks),
+    }
+
+
+def _overridden_to_json(overridden: OverriddenAt) -> dict[str, Any]:
+    return {
+        "name": overridden.name,
+        "functions": [
+            {"name": name, "source": source_to_json(spot.ref), "certain": sure}
+            for name, spot, sure in overridden.functions
+        ],
+        "all_bases_known": overridden.all_known,
     }
 
 

@@ -17,6 +17,7 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import Symbol
 from ptexplore.source.canonical import language_of
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
+from ptexplore.view.search.override_lines import override_facts
 from ptexplore.view.tokens import Stretch, surroundings
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: 
     language = language_of(path)
     before, after = surroundings(lines, first, last, language)
     facts = _facts(candidate, indexed, inside)
+    if symbol is not None:
+        facts = (*facts, *override_facts(trees, symbol))
     if symbol is not None and symbol.role == "declaration":
         for _symbol, definition in atlas_symbols(trees, candidate.name, 3, prefix=False):
             at = definition.ref

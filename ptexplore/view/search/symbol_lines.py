@@ -11,6 +11,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.line import Line
+from ptexplore.view.search.override_lines import overridden_lines
 
 _FEW = 6  # operators that are named
 _NEXT = 3  # functions of the second level that are named under one of the first
@@ -47,6 +48,9 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
     declared = "declared; no definition here" if symbol.role == "declaration" else ""
     yield Line("dim", ", ".join(filter(None, (symbol.kind, made, only, declared, same))))
     yield Line("place", "", ref)
+    for overridden in facts.overrides:
+        for text, spot in overridden_lines(overridden):
+            yield Line("text", text, spot.ref if spot is not None else None)
     if facts.comment:
         yield Line("text", facts.comment)
 

@@ -62,7 +62,7 @@ class ShardOfUses:
             [self._called(base) for base in row.bases],
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
             row.used, row.certain, row.sure, int(row.is_own), row.same, row.overridden, row.may_override,
-            int(row.is_sole),
+            int(row.is_sole), row.aside,
         ]  # fmt: skip
 
     def _caller(self, caller: CallingPlace) -> list[object]:

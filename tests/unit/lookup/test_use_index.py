@@ -178,7 +178,7 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
         assert not view.lines or row.same == view.definitions, row.qualified
         assert sum(group.total for group in view.groups) == view.lines + view.overridden, "every line is in one group"
         assert (row.overridden, row.may_override) == (view.overridden, view.may_override), row.qualified
-        rest = every - row.used - row.overridden
+        rest = every - row.used - row.overridden - row.aside
         assert (view.otherwise, view.untold) == ((0, rest) if row.is_sole else (rest, 0)), (
             "what is not counted is the rest"
         )
