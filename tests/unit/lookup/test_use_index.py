@@ -22,6 +22,7 @@ MORE = "aten/src/ATen/native/More.cpp"
 TEXT = """namespace at::native {
 struct Fastest : FastMixer { int turn(int a) override { return 3; } };
 struct Own : elsewhere::Mixer { int turn(int a) { return 4; } };
+struct Quiet : FastMixer { int turn(int a) { return 5; } };
 int far(int a) { return mix(a) + other::mix(a) + at::native::mix(a); }
 int farther(int a) { return far(a); }
 struct Held { explicit Held(int held) : held_(held) {} int held_; };
@@ -126,7 +127,7 @@ def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: SiteUs
         for use in lines:
             assert use.text == (indexed.tree.line(path, use.line) or "").strip()
     inside = {(path, use.line): use.inside for path, lines in entry.files for use in lines}
-    assert inside[MORE, 4] == "at::native::far"
+    assert inside[MORE, 5] == "at::native::far"
 
 
 def test_calls_go_both_ways_and_a_choice_is_one(uses: SiteUses) -> None:
@@ -197,7 +198,8 @@ def test_classes_and_what_overrides_what(uses: SiteUses) -> None:
     _entry, fast = row_of(uses, "at::native::FastMixer")
     assert [base.name for base in fast.bases] == ["at::native::Mixer"]
     _entry, turn = row_of(uses, "at::native::Mixer::turn")
-    assert {each.name for each in turn.overridden_by} == {"at::native::FastMixer::turn", "at::native::Fastest::turn"}
+    named = {"at::native::FastMixer::turn", "at::native::Fastest::turn", "at::native::Quiet::turn"}
+    assert {each.name for each in turn.overridden_by} == named, "the last one does not say so"
     _entry, own = row_of(uses, "at::native::Own::turn")
     assert own.overrides == [], "its base is another class that only has the name"
     _entry, fastest = row_of(uses, "at::native::Fastest::turn")
