@@ -6,15 +6,15 @@ The names of the API are loaded when they are used: importing this package impor
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
 if TYPE_CHECKING:
     from ptexplore.api.questions import PublicWorkspace as Workspace
-    from ptexplore.api.questions import explain_error, find, load, op, refs, show, trace
+    from ptexplore.api.questions import callers, explain_error, find, load, op, refs, show, trace
     from ptexplore.api.recording import PublicRecording as Recording
     from ptexplore.api.recording import record
     from ptexplore.api.trail import PublicTrail as Trail
     from ptexplore.errors import PtexploreError
 
 __all__ = [
-    "PtexploreError", "Recording", "Trail", "Workspace", "explain_error", "find", "load", "op", "record", "refs",
-    "show", "trace",
+    "PtexploreError", "Recording", "Trail", "Workspace", "callers", "explain_error", "find", "load", "op", "record",
+    "refs", "show", "trace",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

@@ -23,6 +23,7 @@ from ptexplore.annotations.topics import topics
 from ptexplore.cli.browse import run_child
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import Checkout
 from ptexplore.render.terminal.pager import open_in_editor
 from ptexplore.source.listing import files_of
@@ -32,7 +33,6 @@ from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenTour
 from ptexplore.tui.places import Place
-from ptexplore.view.trees import IndexedTree
 from ptexplore.workspace.workspace import Workspace
 from tests import searched_source
 

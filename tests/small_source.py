@@ -8,11 +8,11 @@ from typing import Any
 
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import Checkout
 from ptexplore.source.listing import files_of
 from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.view.trees import IndexedTree
 
 FILES = {
     "version.txt": "2.99.0a0\n",

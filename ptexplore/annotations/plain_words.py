@@ -1,6 +1,6 @@
 """Plain words, as a search of notes takes them: words that say nothing are dropped, endings cut.
 
-`render/html/assets/ranking.js` does the same in a browser; tests/unit/view/test_ranking.py holds the two together.
+`render/html/assets/ranking.js` does the same in a browser; tests/unit/lookup/test_ranking.py holds the two together.
 """
 
 from __future__ import annotations

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ptexplore.api.options import AskedOfTrace
+    from ptexplore.lookup.callers import CallersView
+    from ptexplore.lookup.find import FindView
+    from ptexplore.lookup.refs import RefsView
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.view.card import Card
-    from ptexplore.view.search.find import FindView
-    from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView
 
 
@@ -135,6 +136,16 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         """
         _check_text("the target", target)
         return self.inner.show(target, kind=kind, everything=everything, every_key=every_key)
+
+    def callers(self, symbol: str, *, depth: int = 3, limit: int | None = None) -> CallersView:
+        """As `ptexplore.callers`.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace(tree="runtime") as workspace:
+        ...     workspace.callers("torch.nn.functional.relu", depth=1, limit=1).depth
+        1
+        """
+        return self.inner.callers(_check_text("the symbol", symbol), depth=depth, limit=limit)
 
     def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
         """As `ptexplore.refs`.
@@ -270,6 +281,26 @@ def refs(
     """
     with PublicWorkspace(python, tree) as workspace:
         return workspace.refs(symbol, kind=kind, limit=limit)
+
+
+def callers(
+    symbol: str,
+    *,
+    depth: int = 3,
+    limit: int | None = None,
+    tree: str | None = None,
+    python: str | None = None,
+) -> CallersView:
+    """Who calls a function, who calls those, and so on, `depth` levels up; at most `limit` callers of each.
+
+    Without `limit` as many as fit a screen. Raises PtexploreError if no function is called that.
+
+    >>> import ptexplore
+    >>> ptexplore.callers("torch.nn.functional.relu", depth=1, limit=1, tree="runtime").functions[0].name
+    'torch.nn.functional.relu'
+    """
+    with PublicWorkspace(python, tree) as workspace:
+        return workspace.callers(symbol, depth=depth, limit=limit)
 
 
 def load(file: str | os.PathLike[str]) -> PublicTrail:

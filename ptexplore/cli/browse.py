@@ -104,10 +104,10 @@ def _library(workspace: Workspace) -> tuple[Library, list[str]]:
 def _start(name: str | None, load: str | None, library: Library) -> Start:
     """What the target means. Raises PtexploreError where it means nothing: before the screen is taken."""
     from ptexplore.annotations.blocks import ID
+    from ptexplore.lookup.targets import candidates, nothing
     from ptexplore.tui.app import Start
     from ptexplore.view.notes.folder import find_folder
     from ptexplore.view.notes.tour import find_stop, find_tour
-    from ptexplore.view.search.show import candidates, nothing
     from ptexplore.workspace.saved_traces import load_trace
 
     if load is not None:

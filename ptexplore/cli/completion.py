@@ -60,7 +60,7 @@ def complete_kind(incomplete: str) -> Candidates:
 
 def complete_use(incomplete: str) -> Candidates:
     """Groups of uses that `refs` shows."""
-    from ptexplore.view.search.refs import GROUPS
+    from ptexplore.lookup.refs import GROUPS
 
     return _plain(GROUPS, incomplete)
 

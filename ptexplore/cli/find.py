@@ -31,8 +31,9 @@ def find(
     python: Python = None,
 ) -> int:
     """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), a file, a folder, plain words, a text."""
+    from ptexplore.lookup.gathering import GROUPS
     from ptexplore.model.symbols import SymbolKind
-    from ptexplore.view.search.find import GROUPS, find_to_document
+    from ptexplore.view.search.documents import find_to_document
 
     words = " ".join(query).strip()
     kinds = (*GROUPS, *get_args(SymbolKind))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_symbol, complete_use
 from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
+
+if TYPE_CHECKING:
+    from ptexplore.workspace.workspace import Workspace
 
 
 def refs(
@@ -23,13 +27,24 @@ def refs(
             autocompletion=complete_use,
         ),
     ] = None,
-    limit: Annotated[int, Option(min=0, metavar="N", help="at most N of each group (default 20; 0: all)")] = 20,
+    callers: Annotated[
+        bool, Option("--callers", help="who calls it, who calls those, and so on, as a tree that fits a screen")
+    ] = False,
+    depth: Annotated[
+        int | None, Option(min=1, max=20, metavar="N", help="with --callers: N levels of callers (default 3)")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        Option(min=0, metavar="N", help="at most N of each group (default 20; 0: all), or callers of each function"),
+    ] = None,
     tree: OnlyTree = None,
     as_json: AsJson = False,
     python: Python = None,
 ) -> int:
     """SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator."""
-    from ptexplore.view.search.refs import GROUPS, refs_to_document
+    from ptexplore.lookup.callers import DEPTH
+    from ptexplore.lookup.refs import GROUPS
+    from ptexplore.view.search.documents import refs_to_document
 
     group = next((g for g in GROUPS if kind and g.lower() in (kind.lower(), f"{kind.lower()}s")), None)
     if kind is not None and group is None:
@@ -37,8 +52,16 @@ def refs(
     name = symbol.strip()
     if not name:
         raise PtexploreError("there is nothing to look for", "the name is empty", "ptexplore refs add_kernel", USAGE)
+    if depth is not None and not callers:
+        raise PtexploreError("there are no levels", "--depth is for --callers", "ptexplore refs NAME --callers", USAGE)
+    if callers and kind is not None:
+        why = "--callers shows calls alone"
+        raise PtexploreError("there are no groups", why, f"ptexplore refs {shlex.quote(name)} --callers", USAGE)
     with open_workspace(python, tree) as workspace:
-        view = workspace.refs(name, kind=group, limit=at_most(limit))
+        if callers:
+            _callers(workspace, name, depth or DEPTH, limit, as_json=as_json)
+            return 0
+        view = workspace.refs(name, kind=group, limit=at_most(20 if limit is None else limit))
         if as_json:
             print_json(refs_to_document(view))
         else:
@@ -46,3 +69,15 @@ def refs(
 
             print_refs(open_console(), view, linking(workspace.locate))
     return 0
+
+
+def _callers(workspace: Workspace, name: str, depth: int, limit: int | None, *, as_json: bool) -> None:
+    from ptexplore.view.search.caller_tree import callers_to_document
+
+    view = workspace.callers(name, depth=depth, limit=at_most(limit) if limit is not None else None)
+    if as_json:
+        print_json(callers_to_document(view))
+        return
+    from ptexplore.render.terminal.callers import print_callers
+
+    print_callers(open_console(), view, linking(workspace.locate))

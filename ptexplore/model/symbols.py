@@ -52,6 +52,7 @@ class Symbol(NamedTuple):
     template: bool = False
     static: bool = False  # internal linkage: `static` at namespace scope or an anonymous namespace around it
     extractor: Extractor = "tree-sitter"
+    virtual: bool = False  # its own declaration says `virtual`; one that overrides need not
 
 
 class Ref(NamedTuple):

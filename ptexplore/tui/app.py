@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from textual.message import Message
 
     from ptexplore.capture.allowed import AllowedRun
+    from ptexplore.lookup.trees import Candidate, IndexedTree
     from ptexplore.model.trace import Session, Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.palette import Searcher
     from ptexplore.view.notes.tour import TourWalk
-    from ptexplore.view.trees import Candidate, IndexedTree
     from ptexplore.workspace.consent import NotYours
 
 _SWITCHES = 0.001  # seconds that a thread which looks something up may keep the screen's waiting; Python's own are 5 ms

@@ -12,16 +12,16 @@ from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from ptexplore.errors import PtexploreError
-from ptexplore.view.search.calls import CallReader, CallsView
-from ptexplore.view.search.definitions import find_definitions
-from ptexplore.view.search.symbol_facts import SymbolFacts, symbol_facts
+from ptexplore.lookup.calls import CallReader, CallsView
+from ptexplore.lookup.definitions import find_definitions
+from ptexplore.lookup.symbol_facts import SymbolFacts, symbol_facts
 
 if TYPE_CHECKING:
+    from ptexplore.lookup.operators import Catalogue
+    from ptexplore.lookup.trees import IndexedTree
     from ptexplore.model.symbols import Symbol
     from ptexplore.tui.library import Library
     from ptexplore.tui.places import Place
-    from ptexplore.view.search.operators import Catalogue
-    from ptexplore.view.trees import IndexedTree
 
 _KEPT = 300  # symbols whose facts are kept
 _RESTS = 0.5  # seconds that the cursor rests before calls are looked up

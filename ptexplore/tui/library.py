@@ -14,11 +14,14 @@ from ptexplore.errors import PtexploreError
 from ptexplore.temporary import temporary_folder
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.about import MarksByTree
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.capture.allowed import AllowedRun
+    from ptexplore.lookup.gathering import SearchedNotes
+    from ptexplore.lookup.trees import IndexedTree
     from ptexplore.model.trace import Session, Trail
     from ptexplore.source.python_docs import DocLine
     from ptexplore.tui.jobs import Job
@@ -26,10 +29,7 @@ if TYPE_CHECKING:
     from ptexplore.view.card import Card
     from ptexplore.view.notes.folder import FolderView
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.search.find import SearchedNotes
-    from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 
 
@@ -63,8 +63,8 @@ class Library:
     @property
     def lacks(self) -> str:
         """What fetching PyTorch's own source would add; "" where some of it is here, or no torch says which it is."""
-        from ptexplore.view.notes.notes_about import without_source
-        from ptexplore.view.trees import project
+        from ptexplore.annotations.about import without_source
+        from ptexplore.lookup.trees import project
 
         if self.torch is None or any(
             indexed.checkout is not None and project(indexed) == "pytorch" for indexed in self.trees
@@ -121,7 +121,7 @@ class Library:
 
     def searched_notes(self) -> SearchedNotes:
         """What people wrote, for a search; for a thread. Raises PtexploreError as `read_marks` does."""
-        from ptexplore.view.search.find import SearchedNotes
+        from ptexplore.lookup.gathering import SearchedNotes
 
         return SearchedNotes(self.read_marks(), self.workspace.topics)
 
@@ -139,8 +139,8 @@ class Library:
 
     def guide(self) -> Guide:
         """The stops of tours on PyTorch's own trees, with connections of its own."""
+        from ptexplore.lookup.trees import project
         from ptexplore.view.notes.tour import Guide
-        from ptexplore.view.trees import project
 
         trees = [indexed for indexed in self.reopened_trees() if project(indexed) == "pytorch"]
         return Guide(self.notes, trees, self.torch)

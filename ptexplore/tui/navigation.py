@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ptexplore.lookup.definitions import find_definitions
+from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
-from ptexplore.view.link_targets import DefinitionsByName
-from ptexplore.view.search.definitions import find_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.content import Content
 
+    from ptexplore.lookup.trees import Candidate
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
-    from ptexplore.view.trees import Candidate
 
 
 class Navigator:

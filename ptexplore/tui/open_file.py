@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ptexplore.lookup.trees import IndexedTree, changed, spot
 from ptexplore.safe_text import clean
 from ptexplore.source.permalink import permalink_of
 from ptexplore.view.search.show import CHANGED
 from ptexplore.view.tokens import Span, Tokens
-from ptexplore.view.trees import IndexedTree, changed, spot
 
 if TYPE_CHECKING:
     from ptexplore.model.symbols import Symbol

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ptexplore.annotations.about import MarksByTree, about_operator, holds
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.lookup.query_length import check_length
 from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel, dispatcher_name
 from ptexplore.model.places import Runtime, SourceRef, TreeInfo
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
@@ -22,8 +24,6 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
-from ptexplore.view.notes.notes_about import MarksByTree, about_operator, holds
-from ptexplore.view.query_length import check_length
 from ptexplore.view.yaml_kernels import not_in_this_build
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, Where
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.lookup.targets import candidates
+from ptexplore.lookup.trees import Candidate, IndexedTree
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
-from ptexplore.view.search.show import candidates
-from ptexplore.view.trees import Candidate, IndexedTree
 
 _NOWHERE = Where("", 0)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, See
+from ptexplore.lookup.trees import Candidate, IndexedTree, spot
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Trail
 from ptexplore.source.permalink import permalink, permalink_of, public_commit, tagged
 from ptexplore.view.line import Line
-from ptexplore.view.trees import Candidate, IndexedTree, spot
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 

@@ -15,8 +15,8 @@ from ptexplore.annotations.layers import Layer, is_installed
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.lock import LOCK, LockEntry, lock_text, read_lock
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import TreeInfo
-from ptexplore.view.trees import IndexedTree
 
 
 @dataclass(frozen=True)

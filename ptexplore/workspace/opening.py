@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError, cache_errors
 from ptexplore.locations import cache_root, catalogue_file, generated_dir, index_file, lock_file, read_ahead_file
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.atlas import Atlas
 from ptexplore.source.fetch.checkouts import choose, current, extensions, is_in_place
@@ -24,7 +25,6 @@ from ptexplore.source.runtime import generated
 from ptexplore.source.tree import Relation, SourceTree, checkout_tree, runtime_tree
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
 from ptexplore.store.index.reader import IndexStore, StaleIndex
-from ptexplore.view.trees import IndexedTree
 from ptexplore.writing import locked
 
 if TYPE_CHECKING:

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ptexplore.annotations.about import MarksByTree
 from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.marks import Mark
+from ptexplore.lookup.link_targets import DefinitionsByName
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
-from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.notes.folder import MAP
-from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.site.site import (
     Extents,
     Scope,
@@ -32,7 +33,6 @@ from ptexplore.view.site.site import (
     stop_url,
     touched,
 )
-from ptexplore.view.trees import IndexedTree
 from ptexplore.workspace.opening import InstalledTorch
 from ptexplore.workspace.saved_traces import load_trace
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import survey_dir
+from ptexplore.lookup.operators import Catalogue
+from ptexplore.lookup.trees import IndexedTree, Spot, project
 from ptexplore.model.places import Checkout, Runtime, SourceRef
 from ptexplore.source.fetch import checkouts
 from ptexplore.source.fetch.checkouts import CheckoutChoice, is_in_place
@@ -24,8 +26,6 @@ from ptexplore.source.runtime import describe, generated
 from ptexplore.source.tree import SourceTree, runtime_tree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.trees import IndexedTree, Spot, project
 from ptexplore.workspace.opening import (
     DAMAGED,
     InstalledTorch,
@@ -44,6 +44,7 @@ from ptexplore.workspace.opening import (
 )
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.about import MarksByTree
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.layers import Layer
     from ptexplore.annotations.load import NoteLibrary
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from ptexplore.annotations.topics import Topic
     from ptexplore.capture.allowed import AllowedRun
     from ptexplore.capture.own_process import RecordedBlock
+    from ptexplore.lookup.callers import CallersView
+    from ptexplore.lookup.find import FindView
+    from ptexplore.lookup.gathering import SearchedNotes
+    from ptexplore.lookup.refs import RefsView
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.resolve.places.lookup import Lookup
@@ -62,10 +67,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.folder import FolderView
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.search.find import FindView, SearchedNotes
-    from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
     from ptexplore.workspace.anchor_pins import PinPlan
@@ -341,7 +343,8 @@ class Workspace:
         `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …). `text` also looks for lines that
         hold the query, `declarations` also for declarations of what is defined. Raises PtexploreError if nothing fits.
         """
-        from ptexplore.view.search.find import FindQuery, find, nothing_fits
+        from ptexplore.lookup.find import find, nothing_fits
+        from ptexplore.lookup.gathering import FindQuery
 
         notes = self.searched_notes(self.trees) if kind in (None, "note", "folder") else None
         view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), notes)
@@ -354,9 +357,19 @@ class Workspace:
 
         Raises PtexploreError if nothing is called that.
         """
-        from ptexplore.view.search.refs import refs
+        from ptexplore.lookup.refs import refs
 
         return refs(self.trees, symbol, limit, kind)
+
+    def callers(self, symbol: str, *, depth: int = 3, limit: int | None = None) -> CallersView:
+        """Who calls the functions of a name, who calls those, and so on, `depth` levels up.
+
+        At most `limit` callers of each function; without it as many as fit a screen, the near ones first.
+        Raises PtexploreError if no function is called that.
+        """
+        from ptexplore.lookup.callers import callers
+
+        return callers(self.trees, symbol, depth, limit)
 
     def show(
         self,
@@ -446,7 +459,7 @@ class Workspace:
 
     def searched_notes(self, trees: Sequence[IndexedTree]) -> SearchedNotes:
         """What people wrote, for a search of these trees; nothing, with a notice, where it cannot be read."""
-        from ptexplore.view.search.find import SearchedNotes
+        from ptexplore.lookup.gathering import SearchedNotes
 
         try:
             return SearchedNotes(self.marks(trees), self.topics)
@@ -641,8 +654,8 @@ class Workspace:
 
     def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
         """What a site is made of; `traces` are files of saved traces. Raises PtexploreError."""
+        from ptexplore.lookup.link_targets import DefinitionsByName
         from ptexplore.source.python_docs import doc_lines
-        from ptexplore.view.link_targets import DefinitionsByName
         from ptexplore.workspace.site_contents import SiteContents, load_traces
 
         runtime = self.sources()[0]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import Runtime
-from ptexplore.view.trees import IndexedTree
 from ptexplore.workspace.workspace import Workspace
 from tests.harness import TARGET, InProcess, torch_version
 

@@ -18,14 +18,14 @@ import pytest
 
 from ptexplore.annotations.concepts import load_path
 from ptexplore.errors import PtexploreError
+from ptexplore.lookup.find import SORTS, hits
+from ptexplore.lookup.trees import Candidate
 from ptexplore.render.html.output import in_processes, open_output
 from ptexplore.render.html.search_shards import Search
 from ptexplore.render.html.tours import Tours
 from ptexplore.render.html.traces import Traces
 from ptexplore.view.notes.tour import Guide
-from ptexplore.view.search.find import SORTS, hits
 from ptexplore.view.site.site import in_scope, source_url
-from ptexplore.view.trees import Candidate
 from ptexplore.workspace.site_contents import plan_site, site_settings
 from ptexplore.workspace.workspace import Workspace
 from tests.harness import REPOSITORY, THOROUGH

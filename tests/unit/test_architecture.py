@@ -145,9 +145,9 @@ COMMAND_MODULES = {f"ptexplore.cli.{name.replace('-', '_')}" for name in COMMAND
     [
         (("cli.app",), ALWAYS | COMMAND_MODULES | {"ptexplore.model", "ptexplore.workspace", "rich", "sqlite3"}),
         (("view.card", "workspace.opening", "render.terminal.card"), ALWAYS),
-        (("view.search.find", "workspace.opening", "render.terminal.search"), ALWAYS),
+        (("lookup.find", "workspace.opening", "render.terminal.search"), ALWAYS),
         (("view.search.show", "workspace.opening", "render.terminal.show"), ALWAYS),
-        (("view.search.refs", "workspace.opening", "render.terminal.search"), ALWAYS),
+        (("lookup.refs", "workspace.opening", "render.terminal.search"), ALWAYS),
         (("source.fetch.install", "index.reading_plan"), ALWAYS),  # looked at each time, read anew seldom
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -265,6 +265,7 @@ class Reader:
         parameters: tuple[str, ...] | None = None,
         template: bool = False,
         static: bool = False,
+        virtual: bool = False,
     ) -> Symbol:
         name = parts[-1]
         if len(parts) == 1:
@@ -279,7 +280,7 @@ class Reader:
         symbol = tuple.__new__(  # what Symbol(…) comes to, in a third of the time
             Symbol,
             (self.path, name, qualified, kind, line, last, min(first, line), role, scope, signature, parameters,
-             self.guards(line), None, template, static, "tree-sitter"),
+             self.guards(line), None, template, static, "tree-sitter", virtual),
         )  # fmt: skip
         self.symbols.append(symbol)
         self.offsets.append(offset)
@@ -395,6 +396,7 @@ class Reader:
         if outer.kind == "class" and "friend" in head and "friend" in head.split():
             outer = self._around or outer
         static = outer.hidden or (outer.kind == "namespace" and "static" in head and "static" in head.split())
+        virtual = outer.kind == "class" and "virtual" in head and "virtual" in head.split()
         signature = self.shown[self.in_file(listed_start) : self.in_file(function.end_byte - 1) + 1]
         types = text[listed_start : listed.end_byte]
         if "#if" in signature:  # the text that is parsed has no directives
@@ -402,7 +404,7 @@ class Reader:
         return self._add(
             "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
             signature=one_line(signature),
-            parameters=parameter_types(types), template=template, static=static,
+            parameters=parameter_types(types), template=template, static=static, virtual=virtual,
         )  # fmt: skip
 
     def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:

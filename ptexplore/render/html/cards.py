@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ptexplore.annotations.about import MarksByTree, holds, operators_of
 from ptexplore.annotations.marks import Mark
 from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.pages import render
@@ -16,7 +17,6 @@ from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.python_docs import DocLine
 from ptexplore.view.card import COMMON, LAST_STEP, Card, KeyRow, card, documented, places_run
-from ptexplore.view.notes.notes_about import MarksByTree, holds, operators_of
 from ptexplore.view.site.operator_list import trace_to_type
 from ptexplore.view.site.site import Site, operator_names
 

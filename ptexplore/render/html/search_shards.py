@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.annotations.topics import topics
 from ptexplore.lazy import uncollected
-from ptexplore.render.html.output import Output, Row, SiteWork, digest
-from ptexplore.render.html.prose import headings
-from ptexplore.render.html.source_pages import LETTERS
-from ptexplore.source.canonical import folders_around
-from ptexplore.view.search.ranking import (
+from ptexplore.lookup.entries import (
     Entry,
     file_entry,
     folder_entry,
@@ -23,6 +19,10 @@ from ptexplore.view.search.ranking import (
     symbol_entry,
     use_bits,
 )
+from ptexplore.render.html.output import Output, Row, SiteWork, digest
+from ptexplore.render.html.prose import headings
+from ptexplore.render.html.source_pages import LETTERS
+from ptexplore.source.canonical import folders_around
 from ptexplore.view.site.shards import (
     Inside,
     SearchRow,
@@ -38,12 +38,12 @@ from ptexplore.view.site.site import Site, folder_url, operator_names, stop_url
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
+    from ptexplore.lookup.link_targets import DefinitionsByName
     from ptexplore.render.html.tours import Tours
     from ptexplore.render.html.traces import Traces
     from ptexplore.source.python_docs import DocLine
     from ptexplore.store.index.reader import IndexStore
     from ptexplore.store.index.site import SiteDefinition
-    from ptexplore.view.link_targets import DefinitionsByName
 
 _TABLE = "search/table.js"
 _INSIDE = 50_000  # numbers of the shards of words inside names begin here

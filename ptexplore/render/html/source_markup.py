@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from ptexplore.lookup.link_targets import Look
 from ptexplore.safe_text import UNSAFE
-from ptexplore.view.link_targets import Look
 from ptexplore.view.site.source_page import Link
 from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from ptexplore.annotations.marks import Mark
+from ptexplore.lookup.doc_comment import doc_of
+from ptexplore.lookup.link_targets import DefinitionsByName, Look, Meaning
+from ptexplore.lookup.trees import changed
 from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.packed import lines_and_list, pack
 from ptexplore.render.html.pages import render
@@ -23,17 +26,14 @@ from ptexplore.safe_text import safe_json
 from ptexplore.source.canonical import is_made, language_of, yaml_of
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.doc_comment import doc_of
-from ptexplore.view.link_targets import DefinitionsByName, Look, Meaning
 from ptexplore.view.notes.prose import plain_text
 from ptexplore.view.site.site import Site, between, folder_url, shown, stop_url
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, source_data, template_of
-from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
+    from ptexplore.lookup.use_index import UsesOfFile
     from ptexplore.model.places import FileText
     from ptexplore.render.html.use_shards import UsesWriter
-    from ptexplore.view.site.uses import UsesOfFile
 
 CHUNK = 100  # lines of one list: a browser lays out only those that are seen
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",

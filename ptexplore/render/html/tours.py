@@ -19,17 +19,17 @@ from ptexplore.annotations.anchors import in_file
 from ptexplore.annotations.concepts import STAGES, LearningPath
 from ptexplore.annotations.markdown import link_trouble
 from ptexplore.annotations.records import Anchor, See, Tour
+from ptexplore.lookup.link_targets import DefinitionsByName, Meaning
+from ptexplore.lookup.trees import changed
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
 from ptexplore.render.html.source_markup import begins_long, class_of, marked_lines
 from ptexplore.render.html.source_pages import entry
-from ptexplore.view.link_targets import DefinitionsByName, Meaning
 from ptexplore.view.notes.folder import MapRow, on_map
 from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
 from ptexplore.view.site.site import Site, between, picture_url, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
-from ptexplore.view.trees import changed
 
 ROOM = 60  # lines of source beside a stop
 # As source_markup.py writes it; all other text is escaped.

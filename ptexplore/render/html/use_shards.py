@@ -7,20 +7,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptexplore.lazy import lazy
+from ptexplore.lookup.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, OTHERWISE, OVERRIDDEN, SEVERAL, TOLD_APART
+from ptexplore.lookup.trees import changed
+from ptexplore.lookup.use_index import SiteUses, UsesOfFile, file_uses
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, SiteWork, digest, in_processes
 from ptexplore.render.html.packed import pack
 from ptexplore.safe_text import safe_json
-from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, OTHERWISE, OVERRIDDEN, SEVERAL, TOLD_APART
-from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
-from ptexplore.view.trees import changed
-from ptexplore.view.use_meaning import UseReader
+from ptexplore.view.site.uses import SHARD, ShardOfUses, shard_of
 
 if TYPE_CHECKING:
+    from ptexplore.lookup.link_targets import DefinitionsByName
+    from ptexplore.lookup.use_index import At
     from ptexplore.source.progress import Progress
-    from ptexplore.view.link_targets import DefinitionsByName
     from ptexplore.view.site.site import Site
-    from ptexplore.view.site.uses import At
 
 _TABLE = "uses/table.js"
 _SHARDS = 8

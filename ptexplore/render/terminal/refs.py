@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from ptexplore.lookup.refs import group_in_words, overridden_in_words, told_apart, used_on
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.search import LocateIn, located, where
-from ptexplore.view.search.refs import group_in_words, overridden_in_words, told_apart, used_on
+from ptexplore.view.search.override_lines import overridden_lines
 
 if TYPE_CHECKING:
-    from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
+    from ptexplore.lookup.refs import NameUse, RefsView, UseGroup
 
 DEFINED = 12  # definitions named at the top
 
@@ -22,6 +23,12 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
     for name, kind, spot in view.defined[:DEFINED]:
         folded(console, styled((name, "bold cyan"), (f"  {kind}", "bold dim cyan")), "", "    ")
         folded(console, where(spot, locate), "  ", "    ")
+    for overridden in view.overrides:
+        for text, at in overridden_lines(overridden):
+            line = styled((f"{overridden.name} " if len(view.overrides) > 1 else "", "dim"), (text, "bold"))
+            if at is not None:
+                line = Text.assemble(line, "  ", located(at, locate))
+            folded(console, line, "", "    ")
     more = view.more + max(0, len(view.defined) - DEFINED)
     if more:
         console.print(Text(f"{more} more of that name", style="dim"))

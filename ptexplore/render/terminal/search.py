@@ -13,10 +13,10 @@ from ptexplore.render.terminal.console import drawn, folded, linked, print_next,
 from ptexplore.view.line import after_name, place_spans
 
 if TYPE_CHECKING:
+    from ptexplore.lookup.find import FindView
+    from ptexplore.lookup.trees import Candidate, Spot
     from ptexplore.model.places import SourceRef
-    from ptexplore.view.search.find import FindView
     from ptexplore.view.search.show import ShowView
-    from ptexplore.view.trees import Candidate, Spot
 
 LocateIn = Callable[["Spot"], "str | None"]  # a place in a tree -> the address of its line on this machine
 

@@ -25,13 +25,13 @@ from ptexplore.model.symbols import (
 from ptexplore.source.canonical import is_test_file
 
 FORMAT = 1  # of the tables: store/index/schema.sql
-RECIPE = 13  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
+RECIPE = 14  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
 
 SYMBOL_KINDS: tuple[SymbolKind, ...] = get_args(SymbolKind)
 REF_KINDS: tuple[RefKind, ...] = get_args(RefKind)
 EXTRACTORS: tuple[Extractor, ...] = get_args(Extractor)
 
-DECLARATION, TEMPLATE, STATIC, NO_SCOPE, TEST = 1, 2, 4, 8, 16
+DECLARATION, TEMPLATE, STATIC, NO_SCOPE, TEST, VIRTUAL = 1, 2, 4, 8, 16, 32
 ROWS = 20  # bits of a row's id below the file's
 MOST = 1 << ROWS  # rows of one kind that a file may have
 
@@ -133,6 +133,7 @@ def _symbol(number: int, record: Symbol, texts: Texts, test: int) -> Row:
         container, plain = texts[before], before.removesuffix("::")
     flags = test | (DECLARATION if record.role == "declaration" else 0)
     flags |= (TEMPLATE if record.template else 0) | (STATIC if record.static else 0)
+    flags |= VIRTUAL if record.virtual else 0
     scope = None
     if not record.scope:
         flags |= NO_SCOPE
@@ -238,6 +239,7 @@ def symbol(row: Row) -> Symbol:
         bool(flags & TEMPLATE),
         bool(flags & STATIC),
         EXTRACTORS[extractor],
+        bool(flags & VIRTUAL),
     )
 
 

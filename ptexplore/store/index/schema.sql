@@ -33,7 +33,7 @@ CREATE TABLE symbol (
     scope INTEGER,                    -- text; NULL where it is the container less its last separator
     kind INTEGER NOT NULL, line INTEGER NOT NULL,
     begin INTEGER NOT NULL, end_line INTEGER NOT NULL,  -- lines before and after `line`
-    flags INTEGER NOT NULL,           -- 1 declaration, 2 template, 4 static, 8 scope is empty, 16 of a test
+    flags INTEGER NOT NULL,           -- 1 declaration, 2 template, 4 static, 8 scope is empty, 16 of a test, 32 virtual
     extractor INTEGER NOT NULL,
     signature TEXT, parameters TEXT, guards INTEGER, macro TEXT
 );

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptexplore.store.index.rows import DECLARATION, REF_KINDS, STATIC, SYMBOL_KINDS, TEST, span, unpack_lines
+from ptexplore.store.index.rows import (
+    DECLARATION,
+    REF_KINDS,
+    STATIC,
+    SYMBOL_KINDS,
+    TEMPLATE,
+    TEST,
+    VIRTUAL,
+    span,
+    unpack_lines,
+)
 
 if TYPE_CHECKING:
     from ptexplore.store.index.reader import IndexStore
@@ -29,6 +39,8 @@ class SiteDefinition(NamedTuple):
     static: bool
     test: bool
     signature: str
+    virtual: bool = False  # its own declaration says so
+    template: bool = False
 
     @property
     def qualified(self) -> str:
@@ -80,7 +92,8 @@ def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
             container = container[: -1 - len(name)] if container[:-1].endswith(name) else ""
         definitions.append(
             SiteDefinition(file, name, container, SYMBOL_KINDS[kind], line, line - before, line + after,
-                       bool(flags & DECLARATION), bool(flags & STATIC), bool(flags & TEST), signature or "")
+                       bool(flags & DECLARATION), bool(flags & STATIC), bool(flags & TEST), signature or "",
+                       bool(flags & VIRTUAL), bool(flags & TEMPLATE))
         )  # fmt: skip
     return definitions
 

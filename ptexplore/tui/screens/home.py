@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from ptexplore.annotations.concepts import LearningPath, load_path
 from ptexplore.annotations.progress import load_progress
+from ptexplore.lookup.trees import project
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices, Leads
 from ptexplore.tui.jobs import hand_over
@@ -22,7 +23,6 @@ from ptexplore.tui.messages import Fetch, GoBack, OpenPlace, OpenTour, open_stop
 from ptexplore.tui.places import HOME, Place, load_recent
 from ptexplore.tui.screens.reader import WIDE
 from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow, listing, path_view
-from ptexplore.view.trees import project
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -19,6 +19,8 @@ from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
 from ptexplore.errors import PtexploreError
+from ptexplore.lookup.find import SORTS, FindView, HitGroup, Sort, asked, hits
+from ptexplore.lookup.query_length import LONGEST
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job
@@ -27,15 +29,13 @@ from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import cut_to
 from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
-from ptexplore.view.query_length import LONGEST
-from ptexplore.view.search.find import SORTS, FindView, HitGroup, Sort, asked, hits
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
+    from ptexplore.lookup.operators import Catalogue
+    from ptexplore.lookup.trees import Candidate, IndexedTree
     from ptexplore.tui.library import Library
-    from ptexplore.view.search.operators import Catalogue
-    from ptexplore.view.trees import Candidate, IndexedTree
 
 NOTHING = "nothing fits: fewer letters, or tab for another sort"
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"

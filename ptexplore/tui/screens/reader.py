@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.errors import PtexploreError
+from ptexplore.lookup.link_targets import is_own
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.key_line import KeyLine
@@ -29,7 +30,6 @@ from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.stop_list import StopList
 from ptexplore.tui.widgets.symbol_pane import SymbolPane
 from ptexplore.tui.widgets.uses import Uses
-from ptexplore.view.link_targets import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

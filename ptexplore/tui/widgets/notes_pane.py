@@ -13,6 +13,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Markdown, Static
 
+from ptexplore.annotations.about import holds
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.messages import Filled, Follow, OpenPlace, open_stop
@@ -20,7 +21,6 @@ from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import MEANING, TONES
 from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts
-from ptexplore.view.notes.notes_about import holds
 from ptexplore.view.notes.prose import prose_tokens
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from ptexplore.lookup.link_targets import is_own
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.facts import Answer, FactsReader, Pointed
 from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
 from ptexplore.tui.widgets.colours import content, hung
-from ptexplore.view.link_targets import is_own
 from ptexplore.view.opening import Opening, open_line
-from ptexplore.view.search.symbol_facts import (
+from ptexplore.view.search.symbol_lines import (
     callee_lines,
     caller_lines,
     head_lines,
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from textual.message import Message
     from textual.timer import Timer
 
+    from ptexplore.lookup.symbol_facts import SymbolFacts
     from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.open_file import OpenFile
     from ptexplore.tui.places import Place
     from ptexplore.view.line import Line
-    from ptexplore.view.search.symbol_facts import SymbolFacts
 
 _STAYS = 0.15  # seconds that the cursor stays before anything is asked
 _SLOW = 0.3  # seconds after which what was shown before goes, though nothing is known yet of what is asked now

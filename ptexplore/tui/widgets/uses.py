@@ -11,12 +11,12 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets.option_list import Option
 
+from ptexplore.lookup.refs import NameUse, RefsView, group_in_words, refs, told_apart, used_on
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace, Tell
 from ptexplore.tui.places import Place
-from ptexplore.view.search.refs import NameUse, RefsView, group_in_words, refs, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError

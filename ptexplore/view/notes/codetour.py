@@ -10,9 +10,9 @@ from typing import Any
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.records import Lab, Stop, Tour
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.view.notes.check import MEANING
 from ptexplore.view.notes.labs import lab_code
-from ptexplore.view.trees import IndexedTree
 
 SCHEMA = "https://aka.ms/codetour-schema"
 _SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\/]")

@@ -13,10 +13,10 @@ from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.records import Problem, Tour, Where
 from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.lookup.trees import IndexedTree, Spot, project, spot
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import IndexedFile
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.trees import IndexedTree, Spot, project, spot
 
 # Folders by a short name: what a reader calls them.
 SHORT_NAMES = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}

@@ -15,13 +15,13 @@ from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.progress import ReadingProgress, ReadingStep, ReadState
 from ptexplore.annotations.records import Lab, See, Stop, Tour
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.lookup.trees import IndexedTree, Spot, changed, spot
 from ptexplore.source.canonical import language_of
 from ptexplore.source.permalink import permalink
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.check import MEANING, WORDS, symbol_to_json
 from ptexplore.view.notes.labs import LabResult, lab_to_json
 from ptexplore.view.tokens import Stretch, surroundings
-from ptexplore.view.trees import IndexedTree, Spot, changed, spot
 
 _ENOUGH = 20  # lines: what is shorter is shown with what is around it
 _COMMENTS = ("//", "/*", "* ", "*/")

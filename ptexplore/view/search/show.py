@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.annotations.about import MarksByTree, on_lines
 from ptexplore.annotations.marks import Mark
-from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, USAGE, PtexploreError
-from ptexplore.model.operators import dispatcher_name
+from ptexplore.lookup.operators import Catalogue
+from ptexplore.lookup.targets import candidates, nothing
+from ptexplore.lookup.trees import Candidate, IndexedTree, Spot, atlas_symbols, changed
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
+from ptexplore.model.symbols import Symbol
 from ptexplore.source.canonical import language_of
-from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
-from ptexplore.view.notes.notes_about import MarksByTree, on_lines
-from ptexplore.view.query_length import check_length
-from ptexplore.view.search.operators import Catalogue, operator_spot
-from ptexplore.view.search.ranking import read_query
+from ptexplore.view.search.override_lines import override_facts
 from ptexplore.view.tokens import Stretch, surroundings
-from ptexplore.view.trees import (
-    Candidate,
-    IndexedTree,
-    Spot,
-    atlas_symbols,
-    changed,
-    file_candidate,
-    merged,
-    nearest_names,
-    project,
-    public_symbols,
-    spot,
-    symbol_candidate,
-    symbols_called,
-)
 
 if TYPE_CHECKING:
     from ptexplore.view.card import ShownKernel  # a card needs all that resolves, a page hardly ever
 
 AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
-_SOURCES = (".cpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".yaml", ".c", ".cc", ".hpp", ".mm", ".metal", ".inl")
 CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"
 READABLE = 120  # lines of a definition that is shown whole around a line of it
 
@@ -105,37 +85,6 @@ def _with_marks(page: Page, marks_by_tree: MarksByTree) -> Page:
     return replace(page, marks=tuple(marks))
 
 
-def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
-    """What is said where a target names nothing in these trees: what was searched, what is closest."""
-    message = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
-    path, _, line = target.rpartition(":")
-    asked = path if path and line.replace("-", "").isdigit() else target
-    is_file = "/" in asked or asked.endswith(_SOURCES)
-    close = [] if is_file else nearest_names(trees, asked)
-    close = close or (nearest_files(trees, asked) if is_file or "." in asked.strip(".") else [])
-    known = atlas_symbols(trees, target, 3, prefix=False)
-    if known:
-        places = "; ".join(f"{symbol.qualified} at {symbol.path}:{symbol.line} ({at.ref.url})" for symbol, at in known)
-        why = f"{known[0][1].tree.label} has no text, it only names {places}"
-        return PtexploreError(f"there is no text of {target} here", why, "ptexplore fetch", FAILED)
-    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
-    closest = f"the closest are {', '.join(close)}" if close else "nothing has a name like it"
-    why = f"searched: {searched}; {closest}"
-    if not is_python_name(target) and not any(indexed.checkout is not None for indexed in trees):
-        why += "; the installed torch has no hand-written C++"
-        return PtexploreError(message, why, "ptexplore fetch", FAILED)
-    hint = f"ptexplore show {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(target)}"
-    return PtexploreError(message, why, hint, FAILED)
-
-
-def nearest_files(trees: Sequence[IndexedTree], asked: str) -> list[str]:
-    """Files whose name is closest to that of `asked`; where none is like it, those in the same folder."""
-    name = asked.rstrip("/").rsplit("/", 1)[-1]
-    fragments = [fragment for fragment in (asked, name, name.rpartition(".")[0]) if len(fragment) > 2]
-    files = (file for indexed in trees for part in fragments for file in indexed.store.files_like(part, 5))
-    return list(dict.fromkeys(files))[:5]
-
-
 def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: Candidate) -> Page:
     indexed = trees[candidate.tree] if candidate.tree >= 0 else None
     tree = (indexed or catalogue).tree  # type: ignore[union-attr]  # without a catalogue each candidate is of a tree
@@ -158,6 +107,8 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: 
     language = language_of(path)
     before, after = surroundings(lines, first, last, language)
     facts = _facts(candidate, indexed, inside)
+    if symbol is not None:
+        facts = (*facts, *override_facts(trees, symbol))
     if symbol is not None and symbol.role == "declaration":
         for _symbol, definition in atlas_symbols(trees, candidate.name, 3, prefix=False):
             at = definition.ref
@@ -230,166 +181,6 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
     if indexed is not None and path is not None and changed(indexed, path):
         facts.append(CHANGED)
     return tuple(facts)
-
-
-_PLACE = re.compile(r"^(?P<path>.+?):(?P<first>[1-9][0-9]{0,8})(?:-(?P<last>[1-9][0-9]{0,8})|:[0-9]+)?:?$")
-_ORDER = {"function": 0, "class": 0, "struct": 0, "union": 0, "enum": 1, "concept": 1, "macro": 1, "typedef": 2,
-          "operator": 2, "file": 3, "variable": 4, "member": 5, "enumerator": 6, "namespace": 7}  # fmt: skip
-
-
-def candidates(
-    trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, kind: str | None = None
-) -> list[Candidate]:
-    """Everything that `target` names: a place in a file, else a file, else operators and symbols; best first.
-
-    Raises PtexploreError for a target that is too long to be one.
-    """
-    check_length(target)
-    files = _files_named(trees, target)
-    if files:
-        return files
-    target = pasted(target)
-    named = [*_symbols(trees, target), *_operators(trees, catalogue, target)]
-    call = read_query(target).call if not named else ""
-    if call:  # torch.add is no function of these files: Python's name for an operator
-        named = _operators(trees, catalogue, f"aten::{call}")
-    if kind is not None:
-        return [candidate for candidate in named if candidate.kind == kind]
-    named.sort(key=lambda candidate: _ORDER.get(candidate.kind, 3))
-    return [candidate for candidate in named if candidate.kind != "namespace"] or named
-
-
-# --- files ---
-
-
-def _files_named(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
-    match = _PLACE.match(target)
-    if match is None:
-        return _paths(trees, target)
-    path, first, last = match["path"], int(match["first"]), int(match["last"]) if match["last"] else None
-    files = _paths(trees, path)
-    if os.path.isabs(path) and files:  # a line of the file as it lies there
-        tree = trees[files[0].tree].tree
-        first, last = tree.own_line(files[0].name, first), tree.own_line(files[0].name, last) if last else None
-    lengths = [_length(trees[file.tree], file.name) for file in files]
-    if len(files) > 1 and max(lengths) < first:
-        why = f"the longest of the {len(files)} files of that name has {max(lengths)}"
-        raise PtexploreError(f"there is no line {first} in {path}", why, f"ptexplore show {shlex.quote(path)}")
-    long_enough = [file for file, length in zip(files, lengths, strict=True) if length >= first]
-    return [replace(file, first=first, last=last) for file in long_enough or files]
-
-
-def _length(indexed: IndexedTree, path: str) -> int:
-    known = indexed.store.file(path)
-    return known.lines if known is not None else len(indexed.tree.lines(path))
-
-
-def _paths(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
-    """Files of that canonical path, else of a path that ends in it; a file on this machine is known by its place."""
-    if os.path.isabs(asked):
-        return _on_disk(trees, asked)
-    asked = asked.removeprefix("./")
-    exact = _holding(trees, asked)
-    if exact or not asked.strip("/"):
-        return exact
-    ending = f"/{asked.lower()}"
-    paths = dict.fromkeys(
-        path for indexed in trees for path in indexed.store.files_like(asked, 200) if path.lower().endswith(ending)
-    )
-    same_case = [path for path in paths if path.endswith(f"/{asked}")]
-    return [candidate for path in same_case or paths for candidate in _holding(trees, path)]
-
-
-def _holding(trees: Sequence[IndexedTree], path: str) -> list[Candidate]:
-    """The trees' files of that path: one candidate a project, further trees beside it."""
-    by_project: dict[str, list[int]] = {}
-    for number, indexed in enumerate(trees):
-        if indexed.store.file(path) is not None or ("/" in path and indexed.tree.exists(path)):
-            by_project.setdefault(project(indexed), []).append(number)
-    return [file_candidate(trees, numbers, path) for numbers in by_project.values()]
-
-
-def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
-    """The file of a tree that lies at that absolute path: a compiler or a debugger may have named it."""
-    real = os.path.realpath(file)
-    parts = real.split(os.sep)
-    for number, indexed in enumerate(trees):
-        for start in range(1, len(parts)):
-            path = "/".join(parts[start:])
-            for full in (path, f"aten/src/{path}", f"build/aten/src/{path}"):
-                held = indexed.tree.file_of(full) if indexed.store.file(full) is not None else None
-                if held is not None and os.path.realpath(held) == real:
-                    return [Candidate("file", full, "", spot(indexed, full, None), number)]
-    return []
-
-
-# --- symbols ---
-
-
-def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
-    """Definitions of the name, else its declarations.
-
-    A qualified name is exact where it can be, else what Python's look-up finds, else an ending.
-    """
-    asked = target.removeprefix("::")
-    qualified = "::" in target or "." in target
-    for strict in (True, False) if qualified else (False,):
-        if not strict and (public := _public(trees, asked)):
-            return public
-        symbols = symbols_called(trees, asked, exact=strict)
-        defined = [(number, symbol) for number, symbol in symbols if symbol.role == "definition"]
-        together = _without_constructors(merged(trees, _without_stubs(defined) or symbols))
-        if together:
-            return [symbol_candidate(trees, places) for places in together]
-    return []
-
-
-def _public(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
-    """The definitions of a public Python name."""
-    named = public_symbols(trees, asked)
-    steps = {id(symbol): [f"{path}:{line}" for path, line in way.through] for _number, symbol, way in named}
-    return [
-        replace(symbol_candidate(trees, places), handed_on=tuple(steps[id(places[0][1])]))
-        for places in merged(trees, [(number, symbol) for number, symbol, _way in named])
-    ]
-
-
-def _without_stubs(symbols: list[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
-    """A .pyi only repeats what the .py defines."""
-    real = {symbol.qualified for _number, symbol in symbols if not symbol.path.endswith(".pyi")}
-    return [(n, s) for n, s in symbols if not (s.path.endswith(".pyi") and s.qualified in real)]
-
-
-def _without_constructors(together: list[list[tuple[int, Symbol]]]) -> list[list[tuple[int, Symbol]]]:
-    """A class's name means the class: its constructors bear it too, and are named as Class::Class."""
-    classes = {
-        f"{symbol.qualified}::{symbol.name}"
-        for (_number, symbol), *_others in together
-        if symbol.kind in ("class", "struct", "union")
-    }
-    return [places for places in together if places[0][1].qualified not in classes]
-
-
-# --- operators ---
-
-
-def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str) -> list[Candidate]:
-    """Operators of that full name, or every overload where it names a family ("aten::add")."""
-    asked = dispatcher_name(target)
-    operators: dict[str, Candidate] = {}
-    if catalogue is not None:
-        store = catalogue.store
-        exact = store.operator(asked) or store.operator(f"aten::{asked}")
-        namespace, _, base = asked.rpartition("::")
-        family = [member for member in store.operators_named(base) if member.namespace == (namespace or "aten")]
-        for operator in [exact] if exact is not None and ("::" in asked or "." in asked) else family:
-            place = operator_spot(catalogue, operator)
-            operators[operator.name] = Candidate("operator", operator.name, operator.schema, place, catalogue.number)
-    for number, indexed in enumerate(trees if "::" in asked else ()):
-        for row in indexed.store.dialect(asked, OPERATOR_KINDS):
-            place = spot(indexed, row.path, row.line, row.end_line)
-            operators.setdefault(row.name, Candidate("operator", row.name, row.text, place, number))
-    return list(operators.values())
 
 
 # --- JSON ---

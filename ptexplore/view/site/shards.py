@@ -10,9 +10,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ptexplore.annotations.topics import Topic
+from ptexplore.lookup.query import QUERY_WORDS
 from ptexplore.safe_text import safe_json
 from ptexplore.store.index.search import word_starts
-from ptexplore.view.search.ranking import QUERY_WORDS
 
 LARGEST = 100_000  # bytes of a shard
 _FULL = LARGEST * 9 // 10  # about, since what a row takes is an estimate

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ptexplore.annotations.marks import Mark
+from ptexplore.lookup.link_targets import DefinitionsByName
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.source.permalink import page_on
-from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.site.source_page import source_data
-from ptexplore.view.trees import IndexedTree
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ptexplore.lookup.link_targets import DefinitionsByName, Meaning, local_names, scopes_by_line
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.link_targets import DefinitionsByName, Meaning, local_names, scopes_by_line
 
 _NAMED = frozenset({"call", "address"})
 _TEMPLATE = re.compile(r"@generated (?:by (\S+) )?from (?:\S*/)?([\w.-]+)")

@@ -46,7 +46,7 @@ def test_every_public_name_has_a_docstring_with_an_example(name: str) -> None:
 
 @pytest.mark.parametrize("wrong", [lambda: 1, len, print])
 def test_a_callable_is_refused_with_the_reason(wrong: Any) -> None:
-    for ask in (ptexplore.op, ptexplore.find, ptexplore.show, ptexplore.refs):
+    for ask in (ptexplore.op, ptexplore.find, ptexplore.show, ptexplore.refs, ptexplore.callers):
         with pytest.raises(ptexplore.PtexploreError) as caught:
             ask(wrong)
         assert "callable" in caught.value.message

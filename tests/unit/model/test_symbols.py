@@ -2,9 +2,9 @@
 
 from typing import get_args
 
+from ptexplore.lookup.refs import GROUPS
 from ptexplore.model.symbols import DIALECT_KINDS, DialectKind
 from ptexplore.source.atlas import DIALECT
-from ptexplore.view.search.refs import GROUPS
 
 
 def test_every_kind_has_one_entry_and_a_group_that_refs_shows() -> None:

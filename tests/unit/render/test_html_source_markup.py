@@ -9,9 +9,9 @@ from importlib.resources import files
 
 import pytest
 
+from ptexplore.lookup.link_targets import Look
 from ptexplore.render.html.source_markup import begins_long, marked_lines
 from ptexplore.tui.widgets.colours import word
-from ptexplore.view.link_targets import Look
 from ptexplore.view.site.site import apart, between, safe, source_url
 from ptexplore.view.site.source_page import Link
 from ptexplore.view.tokens import Tokens

@@ -10,11 +10,11 @@ from textual.pilot import Pilot
 
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
+from ptexplore.lookup.targets import candidates
 from ptexplore.model.places import Checkout
 from ptexplore.source.listing import files_of
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
-from ptexplore.view.search.show import candidates
 from tests import searched_source
 from tests.pictures import library_over, played
 

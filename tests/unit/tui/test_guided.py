@@ -17,6 +17,7 @@ from ptexplore.annotations.folders import parse
 from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import load
 from ptexplore.capture.probing import TraceRequest
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import Said
@@ -32,7 +33,6 @@ from ptexplore.tui.screens.palette import Palette
 from ptexplore.tui.screens.trail import TrailScreen
 from ptexplore.tui.touring import TourContents
 from ptexplore.view.trace.saved import trail_from_json
-from ptexplore.view.trees import IndexedTree
 from ptexplore.workspace.typed import typed
 from tests import pictures
 from tests.harness import REPOSITORY

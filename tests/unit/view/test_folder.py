@@ -11,6 +11,7 @@ from ptexplore.annotations.folders import FolderPages, load_folders
 from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.errors import PtexploreError
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.view.notes.folder import (
     SHORT_NAMES,
     check_pages,
@@ -19,7 +20,6 @@ from ptexplore.view.notes.folder import (
     folder_view,
     map_rows,
 )
-from ptexplore.view.trees import IndexedTree
 from tests import searched_source, small_source
 
 NATIVE = "aten/src/ATen/native"

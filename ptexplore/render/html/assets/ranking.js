@@ -1,5 +1,5 @@
-/* Which of all that fits a query comes first: in a browser what view/search/ranking.py does on the command line, over
-   what the search's rows keep. Both are held together by tests/unit/view/test_ranking.py. */
+/* Which of all that fits a query comes first: in a browser what lookup/ranking.py does on the command line, over
+   what the search's rows keep. Both are held together by tests/unit/lookup/test_ranking.py. */
 (function () {
   "use strict";
   const [PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
@@ -28,7 +28,7 @@
     const kept = cut ? word.slice(0, -cut[0].length) + cut[1] : word;
     return Object.hasOwn(SAME, kept) ? SAME[kept] : kept;
   }
-  /* The words of view/search/ranking.py::QUERY_WORDS, which search/table.js has. */
+  /* The words of lookup/ranking.py::QUERY_WORDS, which search/table.js has. */
   let stops = new Set(), backends = new Set(), ofKernels = new Set(), forKernels = new Set(), forms = [];
   function readBy(words) {
     [stops, backends, ofKernels, forKernels] = [words.stops, words.backends, words.of_kernels, words.for_kernels].map((some) => new Set(some.split(" ")));

@@ -41,9 +41,9 @@
     return {
       name, more, used, outsideMore, outside: outside.map(([at, uses]) => ({ ...file(at), uses: pairs(uses) })),
       files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
-      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own, same, overridden, mayOverride, sole]) => ({
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above, used, certain, sure, own, same, overridden, mayOverride, sole, aside]) => ({
         qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
-        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own, same, overridden, mayOverride, sole })),
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own, same, overridden, mayOverride, sole, aside })),
     };
   }
   /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
@@ -116,17 +116,18 @@
 
   /* --- uses, by file --- */
 
-  /* As view/search/refs.py::told_apart: its words are in the table. */
+  /* As lookup/refs.py::told_apart: its words are in the table. */
   function toldApart(lines, sure, meant) {
     if (sure == null || !lines) return "";
     const sentence = sure && sure < lines ? [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both)
       : table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
     return sentence.replace("@", meant);
   }
-  /* As view/search/refs.py::overridden_in_words. */
+  /* As lookup/refs.py::overridden_in_words. */
   function overriddenBy(row) {
     if (!row?.overridden) return "";
     const sure = row.overridden - row.mayOverride, put = (text, n) => text.replace("{}", n.toLocaleString("en"));
+    if (!sure) return put(table.overridden[row.overridden === 1 ? "only one" : "only many"], row.overridden);
     return put(sure === 1 ? table.overridden.one : table.overridden.many, sure) + (row.mayOverride ? put(table.overridden.may, row.mayOverride) : "");
   }
   function usesOf(entry, row, kind, name, qualified) {
@@ -177,7 +178,7 @@
     draw();
     button.addEventListener("click", () => { every = !every; draw(); });
     const words = [];
-    const rest = row ? entry.used - row.used : 0, left = row ? rest - row.overridden : 0;
+    const rest = row ? entry.used - row.used : 0, left = row ? rest - row.overridden - row.aside : 0;
     if (left) words.push(table.otherwise[`${row.sole ? "untold " : ""}${left === 1 ? "one" : "many"}`].replace("{}", left.toLocaleString("en")) + (row.sole ? "" : table.otherwise.why));
     if (!entry || entry.files.some((file) => file.uses.some((use) => !use.resolved))) words.push(table.matched.replace("{}", same > 1 ? table.several.replace("{}", same) : ""));
     const others = new Set((entry?.definitions || []).map((one) => one.qualified));

@@ -2,122 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from ptexplore.annotations.marks import Mark
-from ptexplore.errors import PtexploreError
-from ptexplore.model.operators import Registration
+from ptexplore.lookup.calls import CallNode, CallsView
+from ptexplore.lookup.refs import VALUES, otherwise_in_words, told_apart, used_on
+from ptexplore.lookup.symbol_facts import SymbolFacts
 from ptexplore.model.places import SourceRef
-from ptexplore.model.symbols import Dialect, Symbol
+from ptexplore.model.symbols import Symbol
 from ptexplore.model.trace import Hop, Trail, walk
-from ptexplore.view.doc_comment import doc_of
 from ptexplore.view.line import Line
-from ptexplore.view.link_targets import is_own
-from ptexplore.view.notes.notes_about import MarksByTree, holds
-from ptexplore.view.search.calls import CallNode, CallsView
-from ptexplore.view.search.operators import Catalogue
-from ptexplore.view.search.refs import (
-    GROUPS,
-    VALUES,
-    otherwise_in_words,
-    overridden_in_words,
-    refs,
-    told_apart,
-    used_on,
-)
-from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
-from ptexplore.view.use_meaning import UseReader
+from ptexplore.view.search.override_lines import overridden_lines
 
 _FEW = 6  # operators that are named
 _NEXT = 3  # functions of the second level that are named under one of the first
 _TYPES = ("class", "struct", "union", "enum", "typedef")
 _ONE = {"addresses": "address"}
 _OTHERS = 3  # keys of an operator, stubs, hops that are named
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolFacts:
-    """One symbol of a tree. `same` counts the definitions of that very name, `comment` is what its text says of it.
-
-    `uses` are numbers of lines by what a use is, `lines` the number of all, `certain` of those that can mean nothing
-    else, `otherwise` and `untold` of those that are not counted; `definitions` are called so (`RefsView`).
-    `overridden` says how many functions of classes below override it. `operators` are the
-    installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its own
-    file. `marks` are stops about it.
-    """
-
-    symbol: Symbol
-    spot: Spot
-    same: int
-    comment: str
-    uses: tuple[tuple[str, int], ...]
-    operators: tuple[Registration, ...]
-    stubs: tuple[Dialect, ...]
-    marks: tuple[Mark, ...]
-    lines: int
-    certain: int | None
-    otherwise: int
-    untold: int
-    overridden: str
-    definitions: int
-
-
-def symbol_facts(
-    trees: Sequence[IndexedTree],
-    catalogue: Catalogue | None,
-    marks_by_tree: MarksByTree,
-    number: int,
-    symbol: Symbol,
-    reader: UseReader | None = None,
-) -> SymbolFacts:
-    """What trees, catalogue and notes know of a symbol of tree `number`; `reader` is kept for these trees."""
-    indexed = trees[number]
-    groups: tuple[tuple[str, int], ...] = ()
-    lines, certain, otherwise, untold, overridden, definitions = 0, None, 0, 0, "", 1
-    with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
-        only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
-        view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
-        counts: Counter[str] = Counter()
-        for group in view.groups:
-            counts[group.name] += group.total - group.overriding
-        groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
-        lines, certain, otherwise, untold = view.lines, view.certain, view.otherwise, view.untold
-        overridden, definitions = overridden_in_words(view), view.definitions
-    operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
-    rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
-    marks = marks_by_tree.get(indexed.tree.info.name, ())
-    return SymbolFacts(
-        symbol=symbol,
-        spot=symbol_spot(indexed, symbol),
-        same=len(indexed.store.definitions(symbol.qualified)),
-        comment=_comment(indexed, symbol),
-        uses=groups,
-        operators=tuple(operators),
-        # A row means what is called so in its own file; elsewhere another namespace may have a function of that name.
-        stubs=tuple(row for row in rows if row.kind == "stub-register" and row.path == symbol.path),
-        marks=tuple(mark for mark in marks if holds(mark, symbol.path, symbol.line)),
-        lines=lines,
-        certain=certain,
-        otherwise=otherwise,
-        untold=untold,
-        overridden=overridden,
-        definitions=definitions,
-    )
-
-
-def _comment(indexed: IndexedTree, symbol: Symbol) -> str:
-    """The comment at the definition, else at a declaration."""
-    declared = () if symbol.role == "declaration" else indexed.store.declarations(symbol.qualified)
-    for place in (symbol, *declared):
-        if place.parameters in (None, symbol.parameters):
-            lines = indexed.tree.lines(place.path)
-            text = doc_of(lines, place, python=place.path.endswith((".py", ".pyi"))) if lines else ""
-            if text:
-                return text
-    return ""
 
 
 def seen_in(trail: Trail, facts: SymbolFacts) -> list[Hop]:
@@ -135,9 +35,6 @@ def seen_in(trail: Trail, facts: SymbolFacts) -> list[Hop]:
     ]
 
 
-# --- in lines ---
-
-
 def head_lines(facts: SymbolFacts) -> Iterator[Line]:
     """What it is, where, and what its text says of it."""
     symbol = facts.symbol
@@ -151,6 +48,9 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
     declared = "declared; no definition here" if symbol.role == "declaration" else ""
     yield Line("dim", ", ".join(filter(None, (symbol.kind, made, only, declared, same))))
     yield Line("place", "", ref)
+    for overridden in facts.overrides:
+        for text, spot in overridden_lines(overridden):
+            yield Line("text", text, spot.ref if spot is not None else None)
     if facts.comment:
         yield Line("text", facts.comment)
 

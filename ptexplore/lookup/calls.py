@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from ptexplore.lookup.link_targets import DefinitionsByName, LinkTarget, is_own, local_names, of_another_kind
+from ptexplore.lookup.refs import asked_for, fits, name_matched
+from ptexplore.lookup.trees import IndexedTree, Spot, one_tree_a_file, spot, symbol_spot
+from ptexplore.lookup.use_meaning import PLAIN, FileReader, Reading, UseReader, may_mean, without_constructor
 from ptexplore.model.symbols import Symbol, SymbolKind
 from ptexplore.source.canonical import is_made, is_test_file
 from ptexplore.store.index import site as index_site
 from ptexplore.store.index.site import SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, is_own, local_names, of_another_kind
-from ptexplore.view.search.refs import asked_for, fits, name_matched
-from ptexplore.view.trees import IndexedTree, Spot, one_tree_a_file, spot, symbol_spot
-from ptexplore.view.use_meaning import PLAIN, FileReader, Reading, UseReader, may_mean, without_constructor
 
 LEVELS = 2
+# Why callers are not below a function: it has another row, there is no room, the levels end; "": all are there.
+CallEnd = Literal["", "elsewhere", "room", "depth"]
 MOST = 8  # functions of the first level that are named, each way; half as many of each further one
 _CALLING: tuple[SymbolKind, ...] = ("function", "macro")  # what calls stand in
-_IN_A_FILE = 40  # calls of one name in one file that are looked at
+_IN_A_FILE = 40  # calls of one name in one file that are looked at, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class CallNode:
     call outside of functions it is the path. `places` are where it is defined. `call` is the first call, `times`
     counts them. `how` is "resolved" if a semantic reader says it, else "name-matched". `is_choice` means
     that the name at the call may mean one of several definitions, or that only the name speaks for it. `further` are
-    the functions one level on; `more` counts the calls of it, or the names in it, that are left out.
+    the functions one level on; `more` counts the calls of it, or the names in it, that are left out; `end` says why
+    `callers` did not go on.
     """
 
     name: str
@@ -48,6 +51,7 @@ class CallNode:
     symbol: Symbol | None = None
     further: tuple[CallNode, ...] = ()
     more: int = 0
+    end: CallEnd = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ class CallReader:
         callees, more_callees = self._callees(symbol, number, levels, most, seen)
         remarks = []
         if any(node.how == "name-matched" for node in (*callers, *callees)):
-            remarks.append(name_matched(self._same(symbol)))
+            remarks.append(name_matched(self.same(symbol)))
         if not callers:
             remarks.append(
                 f"no call of that name is indexed; it may be registered: ptexplore refs {shlex.quote(symbol.qualified)}"
@@ -102,24 +106,28 @@ class CallReader:
         place = symbol_spot(self._trees[number], symbol)
         return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
 
-    def _same(self, symbol: Symbol) -> int:
+    def same(self, symbol: Symbol) -> int:
         """How many definitions are called just so."""
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         return self.uses.definitions(symbol.name, (symbol.qualified,), only)
 
     # --- who calls it ---
 
+    def callers_of(self, symbol: Symbol, most: int) -> tuple[tuple[CallNode, ...], int]:
+        """The functions that call a symbol, at most `most`; how many calls of its name are not among theirs."""
+        return self._callers(symbol, 0, most, frozenset())
+
     def _callers(
         self, symbol: Symbol, levels: int, most: int, seen: frozenset[str]
     ) -> tuple[tuple[CallNode, ...], int]:
         files = sorted(self._calls_of(symbol), key=lambda calls: rank(calls.path, symbol.path))
         total = sum(len(calls.uses) for calls in files)
-        several = self._same(symbol) > 1
+        several = self.same(symbol) > 1
         nodes: dict[tuple[str, int], CallNode] = {}
         for calls in files:
             if len(nodes) >= most:
                 break
-            for line, use, reading in sorted(calls.uses)[:_IN_A_FILE]:
+            for line, use, reading in sorted(calls.uses)[: max(_IN_A_FILE, most)]:
                 self._add_caller(nodes, symbol, calls, line, use, sure=reading.sole is not None, several=several)
         kept = dict(list(nodes.items())[:most])
         shown = sum(node.times for node in kept.values())
@@ -212,9 +220,11 @@ class CallReader:
         local = local_names(file.text, python=python) if file is not None else frozenset()
         nodes: dict[tuple[tuple[str, int], ...], CallNode] = {}
         unknown = 0
-        uses = [(min(lines), use, lines) for use in self.names.uses(symbol.path) if (lines := _inside(use, symbol))]
-        for first, use, lines in sorted(uses, key=lambda row: row[0]):
+        reader = self.uses.of_file(symbol.path, file.text if file is not None else None)
+        for first, use, lines, sole in sorted(_called_in(symbol, self.names.uses(symbol.path), reader), key=_first):
             meant = self.names.meant(use, symbol.path, symbol.qualified)
+            if sole is not None and (meant is None or not meant.sure):  # as an object's class says
+                meant = self.uses.meaning(use.name, sole) or meant
             if meant is None:
                 unknown += 1
                 continue
@@ -246,6 +256,21 @@ class CallReader:
     def _symbol(self, place: LinkTarget) -> Symbol | None:
         named = self._trees[place.tree].store.symbols_named(place.definition.name)
         return next((s for s in named if (s.path, s.line) == (place.path, place.definition.line)), None)
+
+
+def _called_in(
+    symbol: Symbol, uses: Iterable[SiteUse], reader: FileReader
+) -> Iterator[tuple[int, SiteUse, list[int], str | None]]:
+    """The calls in a symbol: the first line, the use with its lines there, and the one name that these can mean."""
+    for use in uses:
+        inside = _inside(use, symbol)
+        if inside:
+            for reading, lines in reader.read_lines(use._replace(lines=inside)).items():
+                yield min(lines), use, lines, reading.sole
+
+
+def _first(call: tuple[int, SiteUse, list[int], str | None]) -> int:
+    return call[0]
 
 
 def _inside(use: SiteUse, symbol: Symbol) -> list[int]:

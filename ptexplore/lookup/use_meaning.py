@@ -1,8 +1,8 @@
 """What one use of a name can mean, beyond how it is spelled: the one name that its place leaves, and its arguments.
 
 `refs`, `browse` and the site tell certain uses from possible ones by this module, so that their numbers agree. A use is
-certain where C++'s own look-up, as far as it can be read in the text, leaves one qualified name; the type of an object
-is not read, so that what is called through an object stays possible.
+certain where C++'s own look-up, as far as it can be read in the text, leaves one qualified name. What is called through
+an object is of its class, where the function around the call declares the object; else it stays possible.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import NamedTuple
 from ptexplore.cpp.brackets import Brackets, closing_of, split
 from ptexplore.cpp.text import COMMENT_OR_STRING, Text, words
 from ptexplore.lazy import remembered
-from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import (
+from ptexplore.lookup.link_targets import (
     CLASSES,
     MOST,
     NESTED,
@@ -34,6 +33,8 @@ from ptexplore.view.link_targets import (
     scopes_by_line,
     written_before,
 )
+from ptexplore.source.canonical import is_test_file
+from ptexplore.store.index.site import SiteDefinition, SiteUse
 
 MANY = 99  # arguments: as many as anybody likes
 _ANY = (0, MANY)
@@ -61,15 +62,23 @@ _OF_STD = words(
 _OBJECT = re.compile(
     r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*"
 )  # what a use through a variable is written as
-# A declaration: the class, `*` and `&`, and the name; and one whose class is not read (a template's, `auto`).
+# A declaration: the class, `*` and `&`, and the name; where several are declared at once, the others; what a variable
+# is made by; and one whose class is not read (a template's, `auto`, what a lambda captures, what is taken apart).
 _DECLARED = re.compile(
-    r"(?:\A|(?<=[;{}(,])|\bconst\b)\s*(?P<kind>(?:\w+::)*[A-Za-z_]\w*)(?P<sign>[\s&*]+)(?P<name>[A-Za-z_]\w*)\b"
-    r"(?=\s*[;=({,)])"
+    r"(?:\A|(?<=[;{}(,])|\bconst\b)\s*(?:(?:static|constexpr|thread_local|const)\s+)*"
+    r"(?P<kind>(?:\w+::)*[A-Za-z_]\w*)(?P<sign>[\s&*]+)(?P<name>[A-Za-z_]\w*)\b(?=\s*(?:[;=({,)]|:(?!:)))"
 )
-_UNREAD = re.compile(r"(?:>|\bauto)[\s&*]+(?P<name>[A-Za-z_]\w*)\b(?=\s*[;=({,):])")
+_ANOTHER = re.compile(r"\s*,(?P<sign>[\s&*]*)(?P<name>[A-Za-z_]\w*)\b(?=\s*[;,])")
+_MADE = re.compile(r"\bauto(?:\s+|\s*&&\s*)(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<kind>(?:\w+::)*[A-Za-z_]\w*)\s*(?=[({])")
+_UNREAD = re.compile(
+    r"(?:>|\bauto)[\s&*]+(?P<name>[A-Za-z_]\w*)\b(?=\s*[;=({,):])|[\[,]\s*&?(?P<captured>[A-Za-z_]\w*)\s*=(?!=)"
+)
+_TAKEN_APART = re.compile(r"\bauto[\s&]*\[(?P<names>[^\[\]]*)\]\s*[=:]")
+_USING_NAMESPACE = re.compile(r"\busing\s+namespace\s+(?:::)?((?:\w+::)*\w+)\s*;")
+_BY_CALL = "()"  # the sign of a variable that is made by what looks like a call: a class's name, or a function's
 Declared = Mapping[str, list[tuple[int, str, str]]]  # by name: the line, the class as it is written, the sign
 _STATEMENTS = frozenset(
-    {"return", "delete", "else", "throw", "case", "goto", "co_return", "co_yield", "new", "typename"}
+    {"return", "delete", "else", "throw", "case", "goto", "co_return", "co_yield", "new", "typename", "auto"}
 )
 
 Arguments = tuple[int, int]  # the fewest and the most
@@ -258,6 +267,15 @@ class Bearers:
             self._ends[_last_part(qualified[: -len(name)])].append(qualified)
         self.any_number = all(each == _ANY for taken in self.taken.values() for each in taken)
 
+    @property
+    def are_types(self) -> bool:
+        """Whether only classes, with their constructors, and other types bear the name in C++."""
+        return all(
+            definition.kind in _TYPES or definition.qualified != qualified
+            for qualified, places in self.places.items()
+            for _path, definition in places
+        )
+
     def others(self, qualified: str) -> bool:
         """Whether something else bears the name, in Python or in C++."""
         return bool(self.all - {qualified})
@@ -309,6 +327,25 @@ def without_constructor(qualified: str) -> str:
 # --- the one meaning ---
 
 
+class Bases(NamedTuple):
+    """The classes that a class names as its bases, as far as they are known.
+
+    `is_whole`: all of them are, with their members; a template's members depend on its arguments. `may_be_more`: among
+    those that are not known may be one of these trees; what the standard library has inherits from none of these.
+    """
+
+    known: tuple[str, ...] = ()
+    is_whole: bool = True
+    may_be_more: bool = False
+
+
+# Whose names a namespace has by `using namespace` (c10/macros/Macros.h, torch/csrc/api/include/torch/types.h).
+_USED = {"at": ("c10",), "caffe2": ("c10",), "torch": ("at", "c10")}
+_UNKNOWN = Bases(is_whole=False, may_be_more=True)
+# What is of the standard library, but for templates that stand for one of their arguments.
+_STANDS_FOR_ITSELF = re.compile(r"^(?:::)?std::(?!\w*(?:conditional|enable_if|type_identity|common_type)\b)(?!\w+_t\b)")
+
+
 class UseReader:
     """Reads what the uses in files can mean. It keeps what it worked out; for one thread."""
 
@@ -316,7 +353,8 @@ class UseReader:
         self.names = names
         self._bearers: dict[str, Bearers] = {}
         self._named: dict[str, dict[str, list[LinkTarget]]] = {}
-        self._bases: dict[str, tuple[str, ...] | None] = {}
+        self._bases: dict[str, Bases] = {}
+        self._above: dict[str, tuple[Sequence[str], bool]] = {}
         self._inherits: dict[str, dict[tuple[str, int], list[SiteUse]]] = {}
 
     def bearers(self, name: str) -> Bearers:
@@ -361,20 +399,24 @@ class UseReader:
 
     def derives(self, qualified: str, bases: Collection[str]) -> bool | None:
         """Whether a class has one of these among its bases, at any depth; None where a base of it is not known."""
-        above, whole = self._above(qualified)
-        return True if not above.isdisjoint(bases) else False if whole else None
+        above, whole = self.above(qualified)
+        return True if any(base in above for base in bases) else False if whole else None
 
-    @remembered  # a name may be overridden a thousand times, and each definition of it asks
-    def _above(self, qualified: str) -> tuple[frozenset[str], bool]:
-        """The classes that a class is known to have among its bases, at any depth; whether these are all."""
-        above: set[str] = set()
-        pending, whole = [qualified], True
-        while pending:
-            own = self._bases_of(pending.pop())
-            whole = whole and own is not None
-            pending += [base for base in own or () if base not in above]
-            above.update(own or ())
-        return frozenset(above), whole
+    def above(self, qualified: str) -> tuple[Sequence[str], bool]:
+        """The classes that a class is known to have among its bases, at any depth, nearest first; whether these are all
+        that are of these trees.
+        """
+        if qualified not in self._above:
+            above: dict[str, None] = {}
+            pending, is_whole = [qualified], True
+            for each in pending:  # it grows
+                bases = self.bases_of(each)
+                is_whole = is_whole and not bases.may_be_more
+                further = [base for base in bases.known if base not in above and base != qualified]
+                above.update(dict.fromkeys(further))
+                pending += further
+            self._above[qualified] = (tuple(above), is_whole)
+        return self._above[qualified]
 
     def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
         """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""
@@ -437,22 +479,22 @@ class UseReader:
         member = f"{qualified}::{name}"
         if member in bearers.taken:
             return member
-        bases = self._bases_of(qualified) if level < _LEVELS else None
-        if bases is None:
+        bases = self.bases_of(qualified) if level < _LEVELS else _UNKNOWN
+        if not bases.is_whole:
             return ""
-        meant = {self._in_class(base, name, bearers, level + 1) for base in bases} - {None}
+        meant = {self._in_class(base, name, bearers, level + 1) for base in bases.known} - {None}
         if not meant:
             return None
         return meant.pop() if len(meant) == 1 else ""
 
-    def _bases_of(self, qualified: str) -> tuple[str, ...] | None:
-        """The classes that a class names as its bases; None where that cannot be told."""
+    def bases_of(self, qualified: str) -> Bases:
+        """The classes that a class names as its bases."""
         if qualified not in self._bases:
-            self._bases[qualified] = None  # what inherits from itself is not followed
+            self._bases[qualified] = _UNKNOWN  # what inherits from itself is not followed
             self._bases[qualified] = self._read_bases(qualified)
         return self._bases[qualified]
 
-    def _read_bases(self, qualified: str) -> tuple[str, ...] | None:
+    def _read_bases(self, qualified: str) -> Bases:
         defined = [
             place
             for place in self.names.places(qualified.rpartition("::")[2])
@@ -461,16 +503,41 @@ class UseReader:
             and not place.definition.declared
         ]
         if not defined:
-            return None
-        bases: dict[str, None] = {}
+            return _UNKNOWN
+        known: dict[str, None] = {}
+        is_whole, may_be_more = True, False
         for place in defined:
-            scope = place.definition.container.rstrip(":")
             for use in self._inherited(place.path).get((qualified, place.definition.begin), ()):
-                base = self.in_scope(use, place.path, scope, None)
-                if base is None or "<" in use.text or not self.names.is_class(base):
-                    return None
-                bases[base] = None
-        return tuple(bases)
+                base = self._base(use, place)
+                is_whole = is_whole and base is not None and "<" not in use.text
+                if base is not None:
+                    known[base] = None
+                elif not _STANDS_FOR_ITSELF.match(use.text):
+                    may_be_more = True
+        return Bases(tuple(known), is_whole, may_be_more)
+
+    def _base(self, use: SiteUse, place: LinkTarget) -> str | None:
+        """The class that a class names as its base. In a template the name may be that of a parameter."""
+        definition = place.definition
+        scope = definition.container.rstrip(":")
+        return self.class_named(use, place.path, scope, elsewhere=not definition.template)
+
+    def class_named(self, use: SiteUse, path: str, scope: str, *, elsewhere: bool) -> str | None:
+        """The class that a name means inside a scope: by C++'s look-up; with `elsewhere` also by a using directive:
+        PyTorch's own between its namespaces, or whichever brings the only class that is called so.
+        """
+        meant = self.in_scope(use, path, scope, None)
+        if meant is None and elsewhere:
+            bearers = self.bearers(use.name)
+            written = written_before(use)
+            around = f"{written or scope}::".split("::")[0]
+            brought = [f"{outer}::{use.name}" for outer in _USED.get(around, ()) if written in ("", f"{around}::")]
+            meant = next((each for each in brought if each in bearers.types), None)
+            if meant is None and not written:
+                meant = bearers.only("", None, types=True)
+            if meant is not None and not any(_is_shared(each, path) for _at, each in bearers.places[meant]):
+                meant = None
+        return meant if meant is not None and self.names.is_class(meant) else None
 
     def _inherited(self, path: str) -> dict[tuple[str, int], list[SiteUse]]:
         """What the classes of a file inherit from, by their qualified name and first line."""
@@ -503,6 +570,8 @@ class FileReader:
         self._scopes: list[str] | None = None
         self._functions: list[tuple[int, int]] | None = None  # by line: where the innermost one begins and ends
         self._declared: dict[int, tuple[Declared, Mapping[str, list[int]]]] = {}  # by where a function begins
+        self._types: dict[str, Set[str] | None] = {}
+        self._used: list[str] | None = None
         self._local: Set[str] | None = None
         self._hidden: dict[str, bool] = {}
 
@@ -550,7 +619,8 @@ class FileReader:
         """The class of the object through which a use is written, where a line above declares it; "" where none does.
 
         A variable or parameter of the function around the line, which has one declaration of that name there: a class
-        by its name, an object or a pointer as the use has it. `auto` and templates are not read.
+        by its name, an object or a pointer as the use has it. Of `auto` only what a class's name makes is
+        read (`auto x = Foo(1);`), of templates nothing.
         """
         written = _OBJECT.fullmatch(use.text) if use.kind == "call" and not self._python else None
         if written is None or self._text is None:
@@ -559,15 +629,48 @@ class FileReader:
         if any(at <= line for at in unread.get(written["object"], ())):
             return ""
         of_name = [(kind, sign) for at, kind, sign in declared.get(written["object"], ()) if at <= line]
-        types = {(kind, "*" in sign) for kind, sign in of_name if kind not in _STATEMENTS}
-        if len(types) != 1:
+        types = {(kind, "*" in sign, sign == _BY_CALL) for kind, sign in of_name if kind not in _STATEMENTS}
+        if len({(kind, is_pointer) for kind, is_pointer, _called in types}) != 1:
             return ""
-        kind, is_pointer = types.pop()
+        kind, is_pointer, _called = next(iter(types))
         if is_pointer is not (written["by"] == "->"):
             return ""
         last = kind.rpartition("::")[2]
-        meant = self._reader.in_scope(SiteUse(last, "type", kind, None, [line]), self._path, self._scope(line), None)
-        return meant if meant is not None and self._reader.names.is_class(meant) else ""
+        if any(called for _kind, _pointer, called in types) and not self._reader.bearers(last).are_types:
+            return ""  # a function may be called so, and give anything
+        return self._class_named(kind, last, line)
+
+    def _class_named(self, kind: str, last: str, line: int) -> str:
+        """The class that a declaration on a line names; "" where that may be another one, or none."""
+        known = self._names_of_types(last) if last == kind else frozenset[str]()
+        if known is None:  # a parameter of a template, or another name of a class
+            return ""
+        if known:
+            return next(iter(known)) if len(known) == 1 else ""
+        use = SiteUse(last, "type", kind, None, [line])
+        return self._reader.class_named(use, self._path, self._scope(line), elsewhere=True) or ""
+
+    def _names_of_types(self, name: str) -> Set[str] | None:
+        """The classes that using declarations and directives of the file may make a name mean, none where they say
+        nothing; None where in this file the name is a template's parameter, or another name of a type.
+        """
+        if name not in self._types:
+            text = self._text or ""
+            self._types[name] = None
+            if not re.search(rf"\b(?:typename|class)\s+(?:\.\.\.\s*)?{name}\s*[,>=]|\busing\s+{name}\s*=", text):
+                written = {f"{each}{name}" for each in re.findall(rf"\busing\s+(?:::)?((?:\w+::)+){name}\s*;", text)}
+                written |= {f"{each}::{name}" for each in self._used_namespaces()}
+                types = self._reader.bearers(name).types
+                self._types[name] = {
+                    each for each in types if any(f"::{each}".endswith(f"::{ending}") for ending in written)
+                }
+        return self._types[name]
+
+    def _used_namespaces(self) -> list[str]:
+        """What the file uses whole: `using namespace c10;`."""
+        if self._used is None:
+            self._used = _USING_NAMESPACE.findall(self._text or "")
+        return self._used
 
     def _declared_around(self, line: int) -> tuple[Declared, Mapping[str, list[int]]]:
         """What the innermost function around a line declares; and its `auto` and templates, whose class is not read.
@@ -592,12 +695,29 @@ class FileReader:
         text = COMMENT_OR_STRING.sub(lambda declaration: " " + "\n" * declaration[0].count("\n"), text)
         ends = [place.start() for place in re.finditer("\n", text)]
         declared, unread = defaultdict[str, list[tuple[int, str, str]]](list), defaultdict[str, list[int]](list)
+
+        def line_at(offset: int) -> int:
+            return begin + bisect_right(ends, offset)
+
         for declaration in _DECLARED.finditer(text):
-            declared[declaration["name"]].append(
-                (begin + bisect_right(ends, declaration.end()), declaration["kind"], declaration["sign"])
-            )
-        for declaration in _UNREAD.finditer(text):
-            unread[declaration["name"]].append(begin + bisect_right(ends, declaration.end()))
+            kind = declaration["kind"]
+            declared[declaration["name"]].append((line_at(declaration.end()), kind, declaration["sign"]))
+            if text[declaration.start() - 1 : declaration.start()] in (
+                ";",
+                "{",
+                "}",
+            ):  # no parameter
+                for name, sign, at in _declared_with(text, declaration.end()):
+                    declared[name].append((line_at(at), kind, sign))
+        made = {each.start("name"): each for each in _MADE.finditer(text) if _is_whole(text, each.end())}
+        for each in made.values():
+            declared[each["name"]].append((line_at(each.end()), each["kind"], _BY_CALL))
+        for each in _UNREAD.finditer(text):
+            if each["name"] is None or each.start("name") not in made:
+                unread[each["name"] or each["captured"]].append(line_at(each.end()))
+        for each in _TAKEN_APART.finditer(text):
+            for name in each["names"].split(","):
+                unread[name.strip()].append(line_at(each.end()))
         return declared, unread
 
     def _text_lines(self) -> list[str]:
@@ -643,6 +763,24 @@ class FileReader:
         if name not in self._hidden:  # of one name of C++ it is known much sooner
             self._hidden[name] = is_local_name(self._text, name)
         return self._hidden[name]
+
+
+def _is_shared(definition: SiteDefinition, path: str) -> bool:
+    """Whether a definition may be seen from another file: no test's own, unless a test asks."""
+    return (not definition.test or is_test_file(path)) and not definition.static
+
+
+def _declared_with(text: str, at: int) -> Iterator[tuple[str, str, int]]:
+    """The further names that a declaration declares behind the first one, each with its sign and its end."""
+    while (another := _ANOTHER.match(text, at)) is not None:
+        at = another.end()
+        yield another["name"], another["sign"], at
+
+
+def _is_whole(text: str, at: int) -> bool:
+    """Whether a statement ends behind the brackets that open at an offset: nothing is asked of what they make."""
+    close = closing_of(text, at)
+    return close > 0 and text[close + 1 : close + 80].lstrip()[:1] == ";"
 
 
 def may_mean(bearers: Bearers | None, meant: Collection[str], reading: Reading) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.lookup.find import find
+from ptexplore.lookup.gathering import FindQuery
+from ptexplore.lookup.query_length import LONGEST, check_length
+from ptexplore.lookup.refs import refs
+from ptexplore.lookup.targets import candidates
 from ptexplore.view.card import card
-from ptexplore.view.query_length import LONGEST, check_length
-from ptexplore.view.search.find import FindQuery, find
-from ptexplore.view.search.refs import refs
-from ptexplore.view.search.show import candidates
 
 
 @pytest.mark.parametrize("query", ["a<b>" * 20_000, "a::" * 30_000, "x" * (LONGEST + 1), " " * 5000])

@@ -7,13 +7,14 @@ import json
 import pytest
 
 from ptexplore.errors import PtexploreError
+from ptexplore.lookup.link_targets import DefinitionsByName
+from ptexplore.lookup.refs import asked_for, refs
+from ptexplore.lookup.trees import IndexedTree
+from ptexplore.lookup.use_index import LISTED, DefinitionRow, NameEntry, SiteUses, file_uses
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.symbols import DIALECT_KINDS
-from ptexplore.view.link_targets import DefinitionsByName
-from ptexplore.view.search.refs import asked_for, refs
 from ptexplore.view.site.site import source_url
-from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, SiteUses, file_uses, shard_of
-from ptexplore.view.trees import IndexedTree
-from ptexplore.view.use_meaning import UseReader
+from ptexplore.view.site.uses import ShardOfUses, shard_of
 from tests import searched_source, small_source
 
 MIX = "aten/src/ATen/native/Mix.cpp"
@@ -21,6 +22,7 @@ MORE = "aten/src/ATen/native/More.cpp"
 TEXT = """namespace at::native {
 struct Fastest : FastMixer { int turn(int a) override { return 3; } };
 struct Own : elsewhere::Mixer { int turn(int a) { return 4; } };
+struct Quiet : FastMixer { int turn(int a) { return 5; } };
 int far(int a) { return mix(a) + other::mix(a) + at::native::mix(a); }
 int farther(int a) { return far(a); }
 struct Held { explicit Held(int held) : held_(held) {} int held_; };
@@ -125,7 +127,7 @@ def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: SiteUs
         for use in lines:
             assert use.text == (indexed.tree.line(path, use.line) or "").strip()
     inside = {(path, use.line): use.inside for path, lines in entry.files for use in lines}
-    assert inside[MORE, 4] == "at::native::far"
+    assert inside[MORE, 5] == "at::native::far"
 
 
 def test_calls_go_both_ways_and_a_choice_is_one(uses: SiteUses) -> None:
@@ -177,7 +179,7 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
         assert not view.lines or row.same == view.definitions, row.qualified
         assert sum(group.total for group in view.groups) == view.lines + view.overridden, "every line is in one group"
         assert (row.overridden, row.may_override) == (view.overridden, view.may_override), row.qualified
-        rest = every - row.used - row.overridden
+        rest = every - row.used - row.overridden - row.aside
         assert (view.otherwise, view.untold) == ((0, rest) if row.is_sole else (rest, 0)), (
             "what is not counted is the rest"
         )
@@ -196,7 +198,8 @@ def test_classes_and_what_overrides_what(uses: SiteUses) -> None:
     _entry, fast = row_of(uses, "at::native::FastMixer")
     assert [base.name for base in fast.bases] == ["at::native::Mixer"]
     _entry, turn = row_of(uses, "at::native::Mixer::turn")
-    assert {each.name for each in turn.overridden_by} == {"at::native::FastMixer::turn", "at::native::Fastest::turn"}
+    named = {"at::native::FastMixer::turn", "at::native::Fastest::turn", "at::native::Quiet::turn"}
+    assert {each.name for each in turn.overridden_by} == named, "the last one does not say so"
     _entry, own = row_of(uses, "at::native::Own::turn")
     assert own.overrides == [], "its base is another class that only has the name"
     _entry, fastest = row_of(uses, "at::native::Fastest::turn")

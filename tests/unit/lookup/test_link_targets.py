@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ptexplore.lookup.link_targets import LinkTarget, linkable, local_names, of_another_kind, parameters
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.link_targets import LinkTarget, linkable, local_names, of_another_kind, parameters
 
 
 def _place(container: str, signature: str, *, declared: bool = False, line: int = 1) -> LinkTarget:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ptexplore.lookup.trees import Spot
 from ptexplore.model.operators import Operator
 from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
-from ptexplore.view.trees import Spot
 
 
 @dataclass(frozen=True, slots=True)

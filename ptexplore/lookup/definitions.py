@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ptexplore.cpp.text import Text
+from ptexplore.lookup.link_targets import CLASSES, DefinitionsByName, agree
+from ptexplore.lookup.targets import candidates
+from ptexplore.lookup.trees import Candidate, IndexedTree, spot
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.source.canonical import language_of
-from ptexplore.view.link_targets import CLASSES, DefinitionsByName, agree
-from ptexplore.view.search.show import candidates
-from ptexplore.view.trees import Candidate, IndexedTree, spot
-from ptexplore.view.use_meaning import UseReader
 
 
 def find_definitions(

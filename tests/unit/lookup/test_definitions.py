@@ -8,13 +8,13 @@ import pytest
 
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
+from ptexplore.lookup.definitions import find_definitions
+from ptexplore.lookup.link_targets import DefinitionsByName
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import Checkout
 from ptexplore.source.listing import files_of
 from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.view.link_targets import DefinitionsByName
-from ptexplore.view.search.definitions import find_definitions
-from ptexplore.view.trees import IndexedTree
 
 ITERATOR = "aten/src/ATen/Iterator.cpp"
 TEXT = """namespace at {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.search.calls import CallNode, CallReader, CallsView, rank
+from ptexplore.lookup.calls import CallNode, CallReader, CallsView, rank
 from tests import small_source
 
 NATIVE = "aten/src/ATen/native"

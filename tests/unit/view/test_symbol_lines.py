@@ -6,20 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from ptexplore.lookup.calls import CallReader
+from ptexplore.lookup.symbol_facts import SymbolFacts, symbol_facts
+from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
-from ptexplore.view.search.calls import CallReader
-from ptexplore.view.search.symbol_facts import (
-    SymbolFacts,
+from ptexplore.view.search.symbol_lines import (
     caller_lines,
     head_lines,
     operator_lines,
     otherwise_told,
     seen_in,
-    symbol_facts,
     uses_in_words,
 )
-from ptexplore.view.trees import IndexedTree
 from tests import small_source
 
 DOCUMENTED = {

@@ -8,21 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ptexplore.cpp.names import name_parts
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.lazy import lazy
-from ptexplore.model.places import TreeInfo
-from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
-from ptexplore.source.canonical import is_test_file
-from ptexplore.store.index.site import SiteUse
-from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.link_targets import DefinitionsByName
-from ptexplore.view.query_length import check_length
-from ptexplore.view.search.find import shortened
-from ptexplore.view.trees import (
+from ptexplore.lookup.link_targets import DefinitionsByName
+from ptexplore.lookup.overrides import OverrideReader
+from ptexplore.lookup.query_length import check_length
+from ptexplore.lookup.text_lines import shortened
+from ptexplore.lookup.trees import (
     IndexedTree,
     Spot,
     changed,
@@ -34,7 +30,11 @@ from ptexplore.view.trees import (
     symbol_spot,
     symbols_called,
 )
-from ptexplore.view.use_meaning import FileReader, UseReader, may_mean, without_constructor
+from ptexplore.lookup.use_meaning import FileReader, UseReader, may_mean, without_constructor
+from ptexplore.model.places import TreeInfo
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
+from ptexplore.source.canonical import is_test_file
+from ptexplore.store.index.site import SiteUse
 
 # What a line is told as that holds several uses: the first of these that it is.
 _ORDER = ("registrations", "stubs", "bindings", "addresses", "calls", "overrides", "inherits", "macros", "YAML",
@@ -81,6 +81,18 @@ class UseGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class OverriddenAt:
+    """What a function overrides: the functions of bases, nearest first, each with its place and whether that is sure.
+
+    `all_known` is False where not all bases of its class are known: there may be others.
+    """
+
+    name: str
+    functions: tuple[tuple[str, Spot, bool], ...]
+    all_known: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RefsView:
     """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name.
 
@@ -90,7 +102,7 @@ class RefsView:
     of `may_override` of them not all bases are known. `otherwise` counts the lines with the name that are not among
     them, since something else is meant; `untold` those that are not, though nothing else of that name is indexed, so
     that it is not known what they mean. The first remark says so. `definitions` are called so: which of several a use
-    means is not told.
+    means is not told. `overrides` says what the member functions among them override.
     """
 
     asked: str
@@ -106,6 +118,7 @@ class RefsView:
     overridden: int = 0
     may_override: int = 0
     untold: int = 0
+    overrides: tuple[OverriddenAt, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,6 +126,7 @@ class _LeftOut:
     """The uses of the name that mean something else: the lines of all, and what some of them say that they mean."""
 
     lines: set[tuple[str, int]] = field(default_factory=set)
+    own: set[tuple[str, int]] = field(default_factory=set)  # where it says itself that it overrides another
     told: Counter[str] = field(default_factory=Counter)
 
     def take(self, path: str, line: int, told: str = "") -> None:
@@ -158,7 +172,7 @@ def refs(
     certainty = _Certainty(trees, asked, reader, left_out)
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
-        for use in _uses(indexed, asked, left_out, known_before, certainty.overrides):
+        for use in _uses(indexed, asked, left_out, known_before, certainty):
             known = known_before(use.path)
             if only and use.path != only:
                 left_out.lines |= set() if known else {(use.path, use.line)}
@@ -169,9 +183,13 @@ def refs(
                 written = f"{use.written} {use.detail}" if use.how == "resolved" else use.written
                 raw.setdefault((use.path, use.group, use.line, written), use)
     if not raw and not asked.symbols and not left_out.lines:
-        raise _nothing(trees, name)
+        raise nothing_refers(trees, name)
+    if kind in (None, "overrides") and not only:
+        for use in certainty.silent_overrides():
+            raw.setdefault((use.path, use.group, use.line, use.written), use)
     lines = certainty.lines(list(raw.values()))
     left_out.lines.difference_update((use.path, use.line) for use in lines)
+    left_out.lines -= left_out.own
     uses = [use for use in lines if not use.overriding]
     certain = sum(use.certain for use in uses)
     groups = [
@@ -191,7 +209,7 @@ def refs(
     return RefsView(
         name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(uses),
         certain if certainty.told or certainty.of_value else None, otherwise, definitions, len(lines) - len(uses),
-        sum(use.overriding and not use.certain for use in lines), untold,
+        sum(use.overriding and not use.certain for use in lines), untold, tuple(certainty.overridden()),
     )  # fmt: skip
 
 
@@ -215,6 +233,38 @@ class _Certainty:
     def _reader(self) -> UseReader:
         return self._given_reader or UseReader(DefinitionsByName([indexed.store for indexed in self._trees]))
 
+    @lazy
+    def _overriding(self) -> OverrideReader:
+        return OverrideReader(self._reader)
+
+    def silent_overrides(self) -> Iterator[_Raw]:
+        """What overrides it in classes below and does not say so, of which the index has no use."""
+        for name in self._functions():
+            for path, tree, definition in self._overriding.silent(name):
+                group = "tests" if is_test_file(path) else "overrides"
+                qualified = definition.qualified
+                yield _Raw(self._trees[tree], group, path, definition.line, "name-matched", qualified, certain=True,
+                           overriding=True)  # fmt: skip
+
+    def overridden(self) -> Iterator[OverriddenAt]:
+        """What the member functions that were asked for override; of those that override nothing, nothing."""
+        for name in self._functions():
+            overridden = self._overriding.overridden(name)
+            if not (overridden.functions or overridden.says):
+                continue
+            functions = [
+                (each.name, spot(self._trees[each.place.tree], each.place.path, each.place.definition.line), each.sure)
+                for each in overridden.functions
+            ]
+            yield OverriddenAt(name, tuple(functions), overridden.is_whole)
+
+    def _functions(self) -> list[str]:
+        """The member functions of C++ that were asked for, by qualified name; none where nothing is told apart."""
+        if not self.told or not self._asked.member:
+            return []
+        symbols = [symbol for _number, symbol in self._asked.symbols if symbol.kind == "function"]
+        return list(dict.fromkeys(symbol.qualified for symbol in symbols if "::" in symbol.qualified))
+
     def definitions(self, only: str) -> int:
         """How many definitions are called so, in the file `only` if it alone sees the one that is meant."""
         names = {symbol.qualified for _number, symbol in self._asked.symbols}
@@ -225,12 +275,16 @@ class _Certainty:
         """Whether nothing else in these trees bears the name that was asked for."""
         return bool(self._meant) and all(self._reader.bearers(last).are_all(self._meant) for last in self._asked.lasts)
 
+    def is_own(self, overriding: str) -> bool:
+        """Whether a function that says that it overrides one is what was asked for itself."""
+        return self.told and overriding in self._meant
+
     def overrides(self, overriding: str) -> bool | None:
         """Whether a member function that says that it overrides one overrides what was asked for, by its class's bases;
         None where these are not all known.
         """
         meant = {"::".join(container) for container in self._asked.cpp}
-        return self._reader.derives(overriding.rpartition("::")[0], meant) if meant else None
+        return self._overriding.overrides(overriding, meant) if meant else None
 
     def lines(self, uses: Sequence[_Raw]) -> list[_Raw]:
         """Each line once, as a certain use if it has one; without those that must mean something else."""
@@ -266,7 +320,9 @@ class _Certainty:
         return [min(some, key=_first_told) for some in by_line.values()]
 
     def _is_certain(self, use: _Raw) -> bool:
-        """Of a row, or of what a semantic reader resolved."""
+        """Of a row, of what a semantic reader resolved, or of what overrides it and does not say so."""
+        if use.overriding:
+            return use.certain
         if use.how == "resolved":
             return True
         if use.ref is not None:
@@ -347,6 +403,8 @@ OVERRIDDEN = {
     "one": "overridden by 1 function of classes below",
     "many": "overridden by {} functions of classes below",
     "may": ", and maybe by {} more: not all their bases are known",
+    "only one": "maybe overridden by 1 function of another class: not all bases of that are known",
+    "only many": "maybe overridden by {} functions of other classes: not all bases of these are known",
 }
 
 
@@ -355,6 +413,8 @@ def overridden_in_words(view: RefsView) -> str:
     if not view.overridden:
         return ""
     sure = view.overridden - view.may_override
+    if not sure:
+        return OVERRIDDEN["only one" if view.overridden == 1 else "only many"].format(f"{view.overridden:,}")
     told = OVERRIDDEN["one" if sure == 1 else "many"].format(f"{sure:,}")
     return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
 
@@ -368,7 +428,8 @@ def _known(trees: Sequence[IndexedTree], path: str) -> bool:
     return any(indexed.store.file(path) is not None for indexed in trees)
 
 
-def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
+def nothing_refers(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
+    """What is said of a name that nothing refers to: what was searched, what is closest."""
     close = nearest_names(trees, name)
     searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
     why = f"searched: {searched}" + (f"; the closest names are {', '.join(close)}" if close else "")
@@ -381,9 +442,12 @@ def _uses(
     asked: Asked,
     left_out: _LeftOut,
     known_before: Callable[[str], bool],
-    overrides: Callable[[str], bool | None],
+    certainty: _Certainty,
 ) -> Iterator[_Raw]:
-    """What one tree's index has on the name, less what another qualifier says is something else."""
+    """What one tree's index has on the name, less what another qualifier says is something else.
+
+    Where it says itself that it overrides a function is no use of it.
+    """
     for row in _rows(indexed, asked):
         named = row.name in asked.row_names and (asked.row_kinds is None or row.kind in asked.row_kinds)
         if row.target is not None and not named and not fits(asked, row.path, row.target):
@@ -393,9 +457,12 @@ def _uses(
             yield _raw_row(indexed, row, row.name if named else "")
     for last in asked.lasts:
         for ref in indexed.store.refs(last):
-            if fits(asked, ref.path, ref.text, ref.target):
+            if ref.kind == "override" and ref.target is None and certainty.is_own(ref.text):
+                if not known_before(ref.path):
+                    left_out.own.add((ref.path, ref.line))
+            elif fits(asked, ref.path, ref.text, ref.target):
                 yield _raw_ref(indexed, ref)
-            elif _may_override(asked, ref, overrides):
+            elif _may_override(asked, ref, certainty.overrides):
                 yield _raw_ref(indexed, ref)._replace(overriding=True)
             elif asked.tellable and last not in _NOBODYS and not known_before(ref.path):
                 left_out.take(ref.path, ref.line, split_target(ref.target)[0] if ref.target else ref.text)
@@ -666,48 +733,3 @@ def _python_agrees(written: Scope, container: Scope) -> bool:
     if len(written) == 1:
         return written != container[:1] or len(container) == 1
     return not written or _agree(written, container)
-
-
-def refs_to_document(view: RefsView) -> dict[str, Any]:
-    """Lines by what their use is, with totals; `how` is "resolved", "name-matched" or the row's own macro."""
-    return {
-        "format": FORMAT,
-        "symbol": view.asked,
-        "trees": [tree_to_json(tree) for tree in view.trees],
-        "defined": [
-            {"name": name, "kind": kind, "source": source_to_json(spot.ref)} for name, kind, spot in view.defined
-        ],
-        "defined_more": view.more,
-        "lines": view.lines,
-        "certain": view.certain,
-        "otherwise": view.otherwise,
-        "untold": view.untold,
-        "definitions": view.definitions,
-        "overridden": view.overridden,
-        "may_override": view.may_override,
-        "groups": [_group_to_json(name, view.groups) for name in GROUPS if any(g.name == name for g in view.groups)],
-        "remarks": list(view.remarks),
-    }
-
-
-def _group_to_json(name: str, groups: Sequence[UseGroup]) -> dict[str, Any]:
-    """The lines of one sort, those that are certain first."""
-    some = [group for group in groups if group.name == name]
-    return {
-        "name": name,
-        "total": sum(group.total for group in some),
-        "certain": sum(group.total for group in some if group.certain),
-        "uses": [_use_to_json(use) for group in some for use in group.uses],
-    }
-
-
-def _use_to_json(use: NameUse) -> dict[str, Any]:
-    return {
-        "source": source_to_json(use.spot.ref),
-        "text": use.text,
-        "inside": use.inside,
-        "how": use.how,
-        "written": use.written,
-        "detail": use.detail,
-        "certain": use.certain,
-    }

@@ -13,24 +13,11 @@ import pytest
 
 from ptexplore.annotations.plain_words import plain_words, stem
 from ptexplore.annotations.topics import Topic
-from ptexplore.view.search.ranking import (
-    QUERY_WORDS,
-    Entry,
-    Fit,
-    entry_key,
-    file_entry,
-    folder_entry,
-    in_order,
-    name_fit,
-    operator_entry,
-    read_query,
-    row_code,
-    slip_fit,
-    symbol_entry,
-    topic_fit,
-    topic_key,
-    word_weights,
-)
+from ptexplore.lookup.entries import Entry, file_entry, folder_entry, operator_entry, row_code, symbol_entry
+from ptexplore.lookup.fits import Fit, name_fit, slip_fit, topic_fit, word_weights
+from ptexplore.lookup.query import QUERY_WORDS, read_query
+from ptexplore.lookup.ranking import Possible, entry_key, in_order, is_slip_likely, ranked, topic_key
+from ptexplore.lookup.trees import Candidate
 from tests.harness import REPOSITORY
 
 HOME = {
@@ -372,32 +359,22 @@ def test_the_browsers_script_puts_results_in_the_same_order() -> None:
 
 
 def in_python(query: str, entries: list[Entry], topics: list[Topic]) -> list[str]:
-    """The order by this module's rules, as `find` applies them."""
-    from ptexplore.view.search import ranking as r
-
+    """The order that `find` gives them."""
     asked = read_query(query)
-    weights = word_weights(asked, topics)
-    notes = [(topic_key(asked, fit, topic, number), topic) for number, topic in enumerate(topics)
-             if (fit := topic_fit(asked, topic, weights)) is not None]  # fmt: skip
-    named = [(key, entry) for entry in entries if (key := entry_key(asked, entry, slips=False)) is not None]
-    if not (asked.joined or asked.question) and not any(key[0] <= r.BEGINS for key, _what in [*notes, *named]):
-        named = [(key, entry) for entry in entries if (key := entry_key(asked, entry, slips=True)) is not None]
-        for number, topic in enumerate(topics):
-            slip = next(filter(None, (slip_fit(asked.text, name) for name in topic.names)), None)
-            if slip is not None and topic.kind != "folder":
-                notes.append((topic_key(asked, slip, topic, number), topic))
-    if r.asked_operator(asked) and any(key[0] == r.PUBLIC for key, _entry in named):
-        notes = [((r.LATE_SAID, *key[1:]) if key[0] == r.SAID else key, topic) for key, topic in notes]
-    whole = [note for note in notes if note[0][0] not in (r.HALF_SAID, r.LATE_HALF)]
-    if len(asked.words) == 1 or whole or (named and not asked.plain):
-        notes = whole
-    best: dict[str, tuple[Any, str, str]] = {}
-    for key, entry in named:
-        shown = f"{entry.context} {entry.name}"
-        family = entry.family if entry.kind == "folder" else f"{entry.family} {shown} {id(entry)}"
-        best[family] = (key, entry.family, shown)
-    for key, topic in notes:
-        family = f"folder {topic.name}" if topic.kind == "folder" else topic.name
-        if family not in best or key < best[family][0]:
-            best[family] = (key, family, topic.name)
-    return in_order(best.values())
+    possible = [Possible("folder" if e.kind == "folder" else "symbol", e, never_drawn) for e in entries]
+    possible += [
+        Possible("folder" if topic.kind == "folder" else "note", topic, never_drawn, number=number)
+        for number, topic in enumerate(topics)
+    ]
+    ranking = ranked(asked, possible, topics, slips=False)
+    if is_slip_likely(asked, ranking):
+        ranking = ranked(asked, possible, topics, slips=True)
+    return [shown(row.possible.about) for row in ranking.rows]
+
+
+def never_drawn() -> Candidate:
+    raise AssertionError("an order needs no place")
+
+
+def shown(about: Entry | Topic) -> str:
+    return about.name if isinstance(about, Topic) else f"{about.context} {about.name}"

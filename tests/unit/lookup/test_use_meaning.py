@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.link_targets import is_local_name, local_names
-from ptexplore.view.search.calls import CallReader
-from ptexplore.view.search.refs import OTHERWISE, RefsView, refs, told_apart
-from ptexplore.view.trees import IndexedTree
-from ptexplore.view.use_meaning import MANY, arguments_given, arguments_taken
+from ptexplore.lookup.calls import CallReader
+from ptexplore.lookup.link_targets import is_local_name, local_names
+from ptexplore.lookup.refs import OTHERWISE, RefsView, refs, told_apart
+from ptexplore.lookup.trees import IndexedTree
+from ptexplore.lookup.use_meaning import MANY, arguments_given, arguments_taken
 from tests import small_source
 
 ITERATOR = "aten/src/ATen/Iterator.h"
@@ -87,6 +87,53 @@ int six(int a) { if (a) { Node it; it.run(1); } else { Other it; it.run(2); } re
 int seven(Node held) { return held->run(1); }
 }
 """,
+    "aten/src/ATen/Made.cpp": """#include <ATen/Nodes.h>
+namespace at {
+int one() { auto node = Other(); return node.run(1); }
+int two() { auto node = Other{1, {2}}; return node.run(1); }
+int three() { auto node = Other().next(); return node.run(1); }
+int four() { auto node = make(Other()); return node.run(1); }
+int five(Other& other) { for (Node& node : all) { node.run(1); } return other.run(1); }
+int six() { static const Other first, second; return second.run(1); }
+int seven(Other& node) { auto [node, b] = pair(); return node.run(1); }
+int eight(Other& node) { return call([node = make()] { return node.run(1); }); }
+int nine() { auto node = Twofold(1); return node.run(1); }
+}
+""",
+    "aten/src/ATen/Parameter.cpp": """#include <ATen/Nodes.h>
+namespace at {
+template <typename Other> int ten(Other& node) { return node.run(1); }
+}
+""",
+    "aten/src/ATen/Brought.cpp": """#include <c10/Far.h>
+#include <ATen/Nodes.h>
+namespace at {
+struct Twofold { int run(int a); };
+int Twofold(int a);
+int one(Far& far) { return far.run(1); }
+int two(OnlyThere& there) { return there.run(1); }
+int three(at::Far& far) { return far.run(1); }
+}
+""",
+    "c10/Far.h": """namespace c10 {
+struct Far { int run(int a); virtual int turn(int a); };
+}
+namespace elsewhere {
+struct Far { int run(int a); };
+struct OnlyThere { int run(int a); };
+}
+""",
+    "torch/Using.cpp": """#include <c10/Far.h>
+using namespace elsewhere;
+namespace torch {
+int one(Far& far) { return far.run(1); }
+}
+""",
+    "torch/Alias.cpp": """#include <c10/Far.h>
+namespace torch {
+int one() { using OnlyThere = at::Node; OnlyThere* it = make(); return it->run(1); }
+}
+""",
     "aten/src/ATen/Solo.cpp": """namespace at {
 struct Solo {
   int alone(int a);
@@ -161,8 +208,41 @@ def test_what_overrides_it_is_told_by_the_bases_of_its_class(tree: IndexedTree) 
 def test_the_class_of_an_object_is_read_only_where_one_line_declares_it(tree: IndexedTree) -> None:
     view = refs([tree], "at::Node::run", None)
     lines = {1: True, 2: True, 3: True, 4: False, 5: False, 6: False, 7: False}
-    assert told(view, certain=True) == {("Objects.cpp", 2 + line) for line, sure in lines.items() if sure}
-    assert told(view, certain=False) == {("Objects.cpp", 2 + line) for line, sure in lines.items() if not sure}
+    assert lines_in(view, "Objects.cpp", certain=True) == {2 + line for line, sure in lines.items() if sure}
+    assert lines_in(view, "Objects.cpp", certain=False) == {2 + line for line, sure in lines.items() if not sure}
+
+
+def lines_in(view: RefsView, file: str, *, certain: bool) -> set[int]:
+    return {line for path, line in told(view, certain=certain) if path == file}
+
+
+def test_what_a_class_makes_is_of_that_class(tree: IndexedTree) -> None:
+    """A class's name with its arguments, and nothing asked of what that gives; further names of one declaration."""
+    other = refs([tree], "at::Other::run", None)
+    node = refs([tree], "at::Node::run", None)
+    assert lines_in(other, "Made.cpp", certain=True) == {3, 4, 7, 8}
+    assert lines_in(node, "Made.cpp", certain=True) == {7}, "what a loop goes over"
+    possible = {5, 6, 9, 10, 11}
+    assert lines_in(other, "Made.cpp", certain=False) == lines_in(node, "Made.cpp", certain=False) == possible, (
+        "what something else makes, what is taken apart or captured, a function of that name"
+    )
+    assert lines_in(other, "Parameter.cpp", certain=True) == set(), "a template's parameter"
+
+
+def test_a_class_that_a_using_directive_brings_is_known(tree: IndexedTree) -> None:
+    """PyTorch's own directives, and the only class of a name; not where the file brings another one, or renames it."""
+    far = refs([tree], "c10::Far::run", None)
+    assert lines_in(far, "Brought.cpp", certain=True) == {6, 8}
+    assert lines_in(refs([tree], "elsewhere::OnlyThere::run", None), "Brought.cpp", certain=True) == {7}
+    assert lines_in(refs([tree], "elsewhere::Far::run", None), "Using.cpp", certain=True) == {4}
+    assert 3 not in lines_in(refs([tree], "elsewhere::OnlyThere::run", None), "Alias.cpp", certain=True)
+
+
+def test_what_is_called_through_an_object_is_called_for_sure(tree: IndexedTree) -> None:
+    function = tree.store.definitions("at::six")
+    made = next(each for each in function if each.path.endswith("Made.cpp"))
+    calls = CallReader([tree]).around(made, "mini")
+    assert [(node.name, node.is_choice) for node in calls.callees] == [("at::Other::run", False)]
 
 
 @pytest.mark.parametrize("name", ["at::lane", "at::open"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.search.refs import Asked, fits, split_target
+from ptexplore.lookup.refs import Asked, fits, split_target
 
 
 def cpp(*containers: str, member: bool = False) -> Asked:

@@ -1,0 +1,205 @@
+"""`refs --callers`: who calls a function, who calls those, and so on, as a tree that fits a screen.
+
+A function that the tree has twice is followed once. What is not followed, for want of room or at the last level, says
+so: an end without a word is a function of which no call is indexed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.lookup.calls import CallEnd, CallNode, CallReader
+from ptexplore.lookup.link_targets import is_own
+from ptexplore.lookup.overrides import OverrideReader
+from ptexplore.lookup.query_length import check_length
+from ptexplore.lookup.refs import asked_for, name_matched, nothing_refers
+from ptexplore.lookup.trees import IndexedTree, Spot, symbol_spot
+from ptexplore.model.places import TreeInfo
+from ptexplore.model.symbols import Symbol
+
+DEPTH = 3
+DEEPEST = 20
+ROWS = 32  # callers in all, where nothing else is asked for
+FUNCTIONS = 6  # of one name that are followed
+_MOST = (12, 6, 4, 3, 2)  # callers of one function by its level, the last for all further ones
+_FOLLOWED = ("function", "macro")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCallers:
+    """One function that was asked for, with its callers. `more` counts calls of its name that are not among them.
+
+    `same` definitions are called so. `registered` are the names it is registered under: what calls it through these
+    is no call of its own name. `overridden` are functions of bases that it overrides: a call of one may run it.
+    """
+
+    name: str
+    spot: Spot
+    same: int
+    callers: tuple[CallNode, ...]
+    more: int
+    registered: tuple[str, ...] = ()
+    overridden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallersView:
+    """Everything a renderer needs: the functions of that name, and how many more bear it than are followed."""
+
+    asked: str
+    depth: int
+    functions: tuple[FunctionCallers, ...]
+    more: int
+    remarks: tuple[str, ...]
+    trees: tuple[TreeInfo, ...]
+
+
+@dataclass(slots=True)
+class _Branch:
+    """A function of the tree while it grows; `node` is None for the one that was asked for."""
+
+    node: CallNode | None
+    symbol: Symbol | None
+    branches: list[_Branch] = field(default_factory=list)
+    more: int = 0
+    end: CallEnd = ""
+
+    def folded(self) -> tuple[CallNode, ...]:
+        """The nodes below it, each with those below."""
+        return tuple(
+            replace(branch.node, further=branch.folded(), more=branch.more, end=branch.end)
+            for branch in self.branches
+            if branch.node is not None
+        )
+
+
+def callers(trees: Sequence[IndexedTree], name: str, depth: int = DEPTH, limit: int | None = None) -> CallersView:
+    """The callers of the functions of that name, `depth` levels up; at most `limit` of each, else as many as fit.
+
+    Raises PtexploreError where nothing is called so, and where what is called so is no function.
+    """
+    check_length(name)
+    reader = CallReader(trees)
+    followed = _functions(trees, name)
+    shown = followed[:FUNCTIONS]
+    functions = tuple(
+        _called(trees, reader, number, symbol, depth, limit, ROWS // len(shown)) for number, symbol in shown
+    )
+    remarks = list(_remarks(functions))
+    infos = tuple(indexed.tree.info for indexed in trees)
+    return CallersView(name, depth, functions, len(followed) - len(shown), tuple(remarks), infos)
+
+
+def _functions(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, Symbol]]:
+    """The functions and macros that a name means, each once with its tree's number; definitions before declarations."""
+    named = asked_for(trees, name).symbols
+    if not named:
+        raise nothing_refers(trees, name)
+    functions = [(number, symbol) for number, symbol in named if symbol.kind in _FOLLOWED]
+    if not functions:
+        kind = named[0][1].kind
+        why = f"it is a {kind}" if kind[0] not in "aeiou" else f"it is an {kind}"
+        raise PtexploreError(f"nothing calls {name}", why, f"ptexplore refs {shlex.quote(name)}", FAILED)
+    each: dict[tuple[str, str], tuple[int, Symbol]] = {}
+    for number, symbol in sorted(functions, key=lambda pair: (pair[1].role != "definition", pair[0])):
+        each.setdefault(_key(symbol), (number, symbol))
+    return list(each.values())
+
+
+def _key(symbol: Symbol) -> tuple[str, str]:
+    """What tells a function from others: its name, and its file where that alone sees it."""
+    return symbol.qualified, symbol.path if is_own(symbol.path, static=symbol.static) else ""
+
+
+def _called(
+    trees: Sequence[IndexedTree],
+    reader: CallReader,
+    number: int,
+    symbol: Symbol,
+    depth: int,
+    limit: int | None,
+    rows: int,
+) -> FunctionCallers:
+    top = _Branch(None, symbol)
+    _grow(reader, top, depth, limit, rows)
+    overridden = OverrideReader(reader.uses).overridden(symbol.qualified)
+    return FunctionCallers(
+        symbol.qualified,
+        symbol_spot(trees[number], symbol),
+        reader.same(symbol),
+        top.folded(),
+        top.more,
+        _registered(trees, symbol),
+        tuple(each.name for each in overridden.functions if each.sure),
+    )
+
+
+def _grow(reader: CallReader, top: _Branch, depth: int, limit: int | None, rows: int) -> None:
+    """A level after the other, so that what is near is shown whole before what is far."""
+    level, followed, left = [top], set[tuple[str, str]](), rows
+    for number in range(depth):
+        following: list[_Branch] = []
+        for at, branch in enumerate(level):
+            if branch.symbol is None:
+                continue
+            if _key(branch.symbol) in followed:
+                branch.end = "elsewhere"
+                continue
+            most = limit or min(_MOST[min(number, len(_MOST) - 1)], -(-left // (len(level) - at)))
+            if most < 1:
+                branch.end = "room"
+                continue
+            followed.add(_key(branch.symbol))
+            nodes, branch.more = reader.callers_of(branch.symbol, most)
+            branch.branches = [_Branch(node, node.symbol) for node in nodes]
+            left = max(0, left - len(nodes))
+            following += branch.branches
+        level = following
+    for branch in level:
+        if branch.symbol is not None:
+            branch.end = "elsewhere" if _key(branch.symbol) in followed else "depth"
+
+
+def _registered(trees: Sequence[IndexedTree], symbol: Symbol) -> tuple[str, ...]:
+    """The names that a function is registered under in its own file, or with its own qualified name."""
+    rows = (row for indexed in trees for row in indexed.store.dialect_targeting(symbol.name))
+    own = (row.name for row in rows if row.path == symbol.path or row.target == symbol.qualified)
+    return tuple(dict.fromkeys(own))
+
+
+def _walk(nodes: Sequence[CallNode]) -> Iterator[CallNode]:
+    for node in nodes:
+        yield node
+        yield from _walk(node.further)
+
+
+def _remarks(functions: Sequence[FunctionCallers]) -> Iterator[str]:
+    """What must be said of such a tree."""
+    nodes = [node for function in functions for node in _walk(function.callers)]
+    if any(node.is_choice for node in nodes):
+        yield "?: the name at the call may also mean something else, so what stands below may not lead to it"
+    for end, words in _ENDS.items():
+        if any(node.end == end for node in nodes):
+            yield words
+    for function in functions:
+        for name in function.overridden:
+            yield f"{function.name} overrides {name}: a call of that may run it (refs --callers {shlex.quote(name)})"
+        if function.registered:
+            some = ", ".join(function.registered[:3])
+            more = f" and {len(function.registered) - 3} more" if len(function.registered) > 3 else ""
+            yield (
+                f"{function.name} is registered ({some}{more}): what calls it through that is no call of its name "
+                f"(ptexplore refs {shlex.quote(function.name)})"
+            )
+    if any(node.how == "name-matched" for node in nodes):
+        yield name_matched(max(function.same for function in functions))
+
+
+_ENDS: dict[CallEnd, str] = {
+    "elsewhere": "(elsewhere): its callers are below another row of it",
+    "room": "…: not followed, for want of room: --limit N shows N callers of each",
+    "depth": "↑: not followed, the last level: --depth N",
+}

@@ -1,0 +1,215 @@
+"""`find`: what a query may mean, best first: gathered, put in order, made an answer; also while you type it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ptexplore.cpp.symbol_names import pasted
+from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.lookup.fits import HALF_SAID, LATE_HALF, LATE_SAID, SAID
+from ptexplore.lookup.gathering import FindQuery, Possibilities, SearchedNotes, gather
+from ptexplore.lookup.operators import Catalogue
+from ptexplore.lookup.query import ReadQuery, read_query
+from ptexplore.lookup.query_length import check_length
+from ptexplore.lookup.ranking import Ranking, Rated, is_slip_likely, ranked
+from ptexplore.lookup.text_lines import WORD, matching_lines
+from ptexplore.lookup.trees import Candidate, IndexedTree, nearest_names
+from ptexplore.model.places import TreeInfo
+from ptexplore.source.python_names import is_python_name
+from ptexplore.store.index.search import PART
+
+FEW = 3  # fewer results than this, and none that is called so: the query may be meant as text
+BEST = 8  # results of all sorts that come first
+BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
+_BY_WORDS = (SAID, HALF_SAID, LATE_SAID, LATE_HALF)
+_HEADINGS = {"symbol": "symbols", "atlas": "symbols whose text is not here (ptexplore fetch)", "operator": "operators",
+             "folder": "folders", "file": "files", "note": "notes", "text": "text"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HitGroup:
+    """Results of one sort, best first; `more` says how many are left out, None where nobody counted."""
+
+    name: str
+    hits: tuple[Candidate, ...]
+    more: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FindView:
+    """Everything a renderer needs of one search: the `best` of all sorts, then each sort, those among them.
+
+    `how` says how it was searched; `remarks` are these and what an option of the command line shows.
+    """
+
+    query: str
+    groups: tuple[HitGroup, ...]
+    trees: tuple[TreeInfo, ...]
+    remarks: tuple[str, ...] = ()
+    best: tuple[Candidate, ...] = ()
+    how: tuple[str, ...] = ()
+
+    @property
+    def further(self) -> tuple[HitGroup, ...]:
+        """The groups without what is among the best."""
+        shown = {id(hit) for hit in self.best}
+        left = (tuple(hit for hit in group.hits if id(hit) not in shown) for group in self.groups)
+        groups = (replace(group, hits=hits) for group, hits in zip(self.groups, left, strict=True))
+        return tuple(group for group in groups if group.hits or group.more)
+
+
+def find(
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    query: str,
+    wanted: FindQuery,
+    notes: SearchedNotes | None = None,
+) -> FindView:
+    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places.
+
+    Raises PtexploreError for a query that is too long to be one.
+    """
+    check_length(query)
+    asked = read_query(pasted(query))
+    searched = notes or SearchedNotes()
+    gathered = gather(trees, catalogue, asked, wanted, searched, slips=False)
+    ranking = ranked(asked, gathered.possible, gathered.topics, slips=False)
+    if is_slip_likely(asked, ranking):
+        gathered = gather(trees, catalogue, asked, wanted, searched, slips=True)
+        ranking = ranked(asked, gathered.possible, gathered.topics, slips=True)
+    return _answer(trees, query, asked, wanted, gathered, ranking)
+
+
+# --- the answer ---
+
+
+def _answer(
+    trees: Sequence[IndexedTree],
+    query: str,
+    asked: ReadQuery,
+    wanted: FindQuery,
+    gathered: Possibilities,
+    ranking: Ranking,
+) -> FindView:
+    """What is shown of all results: the best, some of each group; lines of text where names say little."""
+    rows = ranking.rows
+    made = {id(row): row.possible.candidate() for row in rows[:BEST]} if wanted.group is None else {}
+    best = tuple(made.values())
+    groups = [
+        _group(group, [row for row in rows if row.possible.group == group], wanted, gathered.cut, made)
+        for group in dict.fromkeys(row.possible.group for row in rows)
+    ]
+    how = list(_how_named(query, asked, ranking, best))
+    is_text = wanted.text or wanted.group == "text"
+    if is_text or (wanted.group is None and len(rows) < FEW and not ranking.is_called):
+        lines, more_lines = matching_lines(trees, query, wanted.limit, wanted.stopped)
+        if lines:
+            groups.append(HitGroup(_HEADINGS["text"], tuple(lines), None if more_lines else 0))
+            how.append(_how_text(query))
+    remarks = list(how)
+    if gathered.folded:
+        remarks.append(f"{gathered.folded} declarations and constructors of these are not listed: --declarations")
+    infos = tuple(indexed.tree.info for indexed in trees)
+    return FindView(query, tuple(groups), infos, tuple(remarks), best, tuple(how))
+
+
+def _group(
+    group: str, rows: Sequence[Rated], wanted: FindQuery, cut: frozenset[str], made: dict[int, Candidate]
+) -> HitGroup:
+    """The results of one group, as many as are wanted; of notes that only speak of the query fewer."""
+    shown = rows[: wanted.limit]
+    if group == "note" and wanted.kind is None:
+        by_words = [row for row in shown if row.key[0] in _BY_WORDS][max(BY_WORDS, wanted.limit // 4) :]
+        left_out = {id(row) for row in by_words} - made.keys()
+        shown = [row for row in shown if id(row) not in left_out]
+    hits = tuple(made.get(id(row)) or row.possible.candidate() for row in shown)
+    return HitGroup(_HEADINGS[group], hits, None if group in cut else len(rows) - len(shown))
+
+
+def _how_named(query: str, asked: ReadQuery, ranking: Ranking, best: Sequence[Candidate]) -> Iterable[str]:
+    """How names and notes were searched, in words."""
+    if ranking.some_words:
+        yield f"no note has all the words {', '.join(asked.words)}: these have some of them"
+    if ranking.dropped:
+        yield f"left out in notes: {', '.join(ranking.dropped)}"
+    if asked.dotted and best and "::" in best[0].name and best[0].kind not in ("operator", "file", "folder"):
+        yield f"nothing of Python is called {query.strip()} here: what C++ calls so is listed"
+
+
+def _how_text(query: str) -> str:
+    """How lines were searched, in words."""
+    words = [word for word in WORD.findall(query) if not word[0].isdecimal()]
+    case = "in small or capital letters" if query == query.lower() else "capitals as typed"
+    inside = "; it may begin or end inside a word" if words and len(words[0]) >= PART else ""
+    return f"lines of text: those that hold the query as it stands, {case}{inside}"
+
+
+def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
+    """What is said if nothing fits a query: what was searched, what is closest."""
+    close = nearest_names(trees, query)
+    message = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
+    searched = ", ".join(indexed.tree.info.label for indexed in trees)
+    why = f"searched by name and by text in {searched}" if kind is None else f"searched in {searched}"
+    words = [word for word in WORD.findall(query) if not word[0].isdecimal()]
+    if close:
+        return PtexploreError(
+            message, f"{why}; the closest are {', '.join(close)}", f"ptexplore find {shlex.quote(close[0])}"
+        )
+    if not words and kind in (None, "text"):
+        why += "; text is found by its words, and this has none that begins with a letter"
+        return PtexploreError(message, why, "ptexplore find --help", FAILED)
+    if len(words) > 1:
+        return PtexploreError(message, why, f"ptexplore find {shlex.quote(max(words, key=len))}", FAILED)
+    if not is_python_name(query) and not any(indexed.checkout is not None for indexed in trees):
+        return PtexploreError(message, f"{why}, which has no hand-written C++", "ptexplore fetch", FAILED)
+    again = f"ptexplore find {shlex.quote(query)}" if kind is not None else "ptexplore doctor"
+    return PtexploreError(message, why, again, FAILED)
+
+
+# --- a palette ---
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """One sort of results: its name, the sign that chooses it, what `find` calls it."""
+
+    name: str
+    sign: str
+    kind: str | None
+
+
+SORTS = (
+    Sort("all", "", None),
+    Sort("symbols", "@", "symbol"),
+    Sort("operators", "%", "operator"),
+    Sort("files", "/", "file"),
+    Sort("notes", "?", "note"),
+    Sort("folders", "=", "folder"),
+    Sort("text", '"', "text"),
+)
+MOST = 40  # of one sort where it is asked for alone
+EACH = 8  # of each where all are
+
+
+def asked(typed: str) -> tuple[Sort, str]:
+    """The sort that the first sign of a query chooses, all without one; and the query without it."""
+    query = typed.strip()
+    chosen = next((sort for sort in SORTS if sort.sign and query.startswith(sort.sign)), SORTS[0])
+    return chosen, query[len(chosen.sign) :].strip()
+
+
+def hits(
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    notes: SearchedNotes,
+    query: str,
+    sort: Sort,
+    stopped: Callable[[], bool] = lambda: False,
+) -> FindView | None:
+    """What the palette shows: the best, a few of each sort; of one sort many. None where nothing was typed."""
+    if not query:
+        return None
+    most = EACH if sort.kind is None else MOST
+    return find(trees, catalogue, query, FindQuery(most, sort.kind, stopped=stopped), notes)

@@ -1,0 +1,154 @@
+"""How a name, a tour, a note or a folder is like what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from ptexplore.annotations.topics import Topic
+from ptexplore.lookup.query import BACKENDS, ReadQuery
+from ptexplore.store.index.search import lowered, slips, word_starts
+
+# How a result is like the query, best first. MINOR ones are members, methods, namespaces, declarations, and what stands
+# in tests or in text that was taken over: they follow what else is called so.
+(PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
+ LATE_SAID, SLIPPED, LATE_HALF) = range(16)  # fmt: skip
+_NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
+_SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
+_SHORTEST_WORD = 2  # letters: fewer are in every note
+_HUMPS = 24  # letters at most of the beginnings of words
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a name is like what was typed: one of the grades above; `extra` are words that it has beyond that."""
+
+    grade: int
+    extra: int = 0
+
+
+def name_fit(term: str, name: str) -> Fit | None:
+    """How one name is like one term; None where it is not. Slips are told by `slip_fit`."""
+    if name == term:
+        return Fit(WHOLE)
+    low, wanted = lowered(name), lowered(term)
+    plain = wanted.lstrip("_")
+    lead = 0 if wanted != plain else len(low) - len(low.lstrip("_"))
+    if low == wanted or (plain and low.lstrip("_") == plain):
+        return Fit(CASE)
+    if not wanted:
+        return None
+    if low.startswith(wanted, lead):
+        end = lead + len(wanted)
+        return Fit(BEGINS, sum(at >= end for at in word_starts(name)))
+    held = wanted in low
+    if not held and (low[lead : lead + 1] != plain[:1] or not 1 < len(plain) <= _HUMPS):
+        return None
+    begins = word_starts(name)
+    for at in begins if held else ():
+        if low.startswith(wanted, at):
+            return Fit(WORDS, sum(not at <= other < at + len(wanted) for other in begins))
+    if len(plain) > 2 or term.isupper():
+        words = [low[at:end] for at, end in zip(begins, [*begins[1:], len(low)], strict=False)]
+        if _humps(plain.replace("_", ""), words, 0):
+            return Fit(WORDS, len(words))
+    return Fit(INSIDE, len(begins)) if held and len(wanted) > 2 else None
+
+
+def _humps(wanted: str, words: Sequence[str], at: int) -> bool:
+    """Whether every piece of what is wanted begins a word, in their order: "tenit" is TensorIterator, "DKS" too."""
+    if not wanted:
+        return True
+    for number in range(at, len(words)):
+        if number and at == 0:
+            return False  # the first piece begins the name
+        word = words[number]
+        for length in range(1, min(len(wanted), len(word)) + 1):
+            if wanted[length - 1] != word[length - 1]:
+                break
+            if _humps(wanted[length:], words, number + 1):
+                return True
+    return False
+
+
+def slip_fit(term: str, name: str) -> Fit | None:
+    """How near a name is that has a letter more, less, changed or swapped: one slip, two in long names."""
+    wanted, low = lowered(term), lowered(name)
+    if len(wanted) < _SHORTEST_SLIP:
+        return None
+    most = 1 if len(wanted) < _NEARLY_WHOLE - 1 else 2
+    count = slips(wanted, low, most)
+    if not 0 < count <= most:
+        return None
+    # In a short name capitals and underscores are beginnings of words rather than a slip.
+    whole = len(wanted) >= _NEARLY_WHOLE or (wanted == term and "_" not in term)
+    return Fit(NEAR if count == 1 and whole else SLIPPED, count)
+
+
+def words_of_path(path: str) -> list[str]:
+    """The words of the parts of a path."""
+    return list(chain.from_iterable(map(words_of, path.split("/"))))
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case: "UfuncCPUKernel_add" is ufunc, cpu, kernel, add."""
+    begins = word_starts(name)
+    return [lowered(name[at:end].strip("_.")) for at, end in zip(begins, [*begins[1:], len(name)], strict=True)]
+
+
+# --- notes ---
+
+
+def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | None:
+    """How a tour, stop, concept or folder is what was asked for; `weights` says how much each word tells.
+
+    None where not one word fits.
+    """
+    if asked.text in topic.names:
+        return Fit(WHOLE)
+    if topic.kind == "folder" and asked.operator and _of_another_backend(asked, topic.names[0]):
+        return None
+    title = topic.titled.split()
+    if " ".join(asked.words) in topic.stemmed:
+        return Fit(CASE)
+    if (not asked.plain and len(asked.words) > 1) or min(map(len, asked.words), default=0) < _SHORTEST_WORD:
+        return None
+    about, text = topic.about.split(), topic.words.split()
+    scores = [_score(word, title, about, text) for word in asked.words]
+    total = sum(score * weight for score, weight in zip(scores, weights, strict=True))
+    if not total:
+        return None
+    if all(score >= _OF_TITLE for score in scores):
+        return Fit(TITLE, -total)
+    if all(scores):
+        return Fit(SAID, -total)
+    return Fit(HALF_SAID, -total) if len(scores) > 1 else None
+
+
+def _of_another_backend(asked: ReadQuery, path: str) -> bool:
+    """Whether a folder is of backends by its words, and not of the one that is asked for."""
+    backends = BACKENDS.intersection(words_of_path(path))
+    return bool(backends) and asked.backend not in backends
+
+
+_OF_TITLE = 5  # the score of a word that the title has; that it begins a word of the title is one less
+
+
+def _score(word: str, title: Sequence[str], about: Sequence[str], text: Sequence[str]) -> int:
+    if word in title:
+        return _OF_TITLE
+    long = len(word) > 2
+    if long and any(other.startswith(word) for other in title):
+        return _OF_TITLE - 1
+    if word in about:
+        return 3
+    if word in text:
+        return 2
+    return 1 if long and any(other.startswith(word) for other in (*about, *text)) else 0
+
+
+def word_weights(asked: ReadQuery, topics: Sequence[Topic]) -> list[int]:
+    """How much each word of the query tells: one that few topics have tells more."""
+    held = [{*topic.titled.split(), *topic.about.split(), *topic.words.split()} for topic in topics]
+    return [max(1, (len(held) // max(1, sum(word in words for words in held))).bit_length()) for word in asked.words]

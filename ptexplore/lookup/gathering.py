@@ -1,0 +1,354 @@
+"""What a query may mean, gathered from indexes, operators and notes: nothing is put in order here.
+
+More is gathered than fits: what does not, `lookup/ranking.py` leaves out.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+from ptexplore.annotations.about import MarksByTree
+from ptexplore.annotations.topics import Topic
+from ptexplore.lookup.entries import file_entry, folder_entry, operator_entry, symbol_entry, use_bits
+from ptexplore.lookup.fits import name_fit, slip_fit
+from ptexplore.lookup.operators import Catalogue, operator_spot
+from ptexplore.lookup.query import ReadQuery
+from ptexplore.lookup.ranking import Possible
+from ptexplore.lookup.trees import (
+    Candidate,
+    IndexedTree,
+    Spot,
+    atlas_symbols,
+    file_candidate,
+    project,
+    public_symbols,
+    same_things,
+    spot,
+    symbol_candidate,
+)
+from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
+from ptexplore.resolve.places.precision import unknown
+from ptexplore.store.index.search import lowered
+
+GROUPS = ("symbol", "operator", "folder", "file", "note", "text")
+_LOOKED_AT = 200  # names of one sort and tree that are put in order, at least
+_FEWER = 60  # where so little was typed that all of them are alike
+_TELLING = 3  # letters that tell something
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedNotes:
+    """What people wrote, for a search: where the stops stand on each tree, and all that was written about."""
+
+    marks_by_tree: MarksByTree = field(default_factory=dict)
+    topics: Sequence[Topic] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FindQuery:
+    """What the reader asked for: at most so many of each group, of one group or kind of symbol, full text as well."""
+
+    limit: int = 20
+    kind: str | None = None
+    text: bool = False
+    declarations: bool = False
+    stopped: Callable[[], bool] = lambda: False  # whether nobody waits for the lines of text any more
+
+    @property
+    def group(self) -> str | None:
+        """The one group that is asked for, if one is."""
+        return self.kind if self.kind in GROUPS else "symbol" if self.kind else None
+
+    @property
+    def symbol_kind(self) -> str | None:
+        """The one kind of symbol that is asked for, if one is."""
+        return self.kind if self.kind not in GROUPS else None
+
+
+class Possibilities(NamedTuple):
+    """What a query may mean. `cut` are the groups of which not all were looked at, `topics` all that was written about.
+
+    `folded` counts declarations and constructors that stand behind what they declare and make.
+    """
+
+    possible: list[Possible]
+    cut: frozenset[str]
+    topics: Sequence[Topic]
+    folded: int
+
+
+def gather(
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    asked: ReadQuery,
+    wanted: FindQuery,
+    notes: SearchedNotes,
+    *,
+    slips: bool,
+) -> Possibilities:
+    """All that may be called as was asked for, with `slips` also nearly so; and what was written about."""
+    only = wanted.group
+    gatherer = _Gatherer(trees, catalogue, asked, wanted, notes)
+    if only in (None, "symbol"):
+        gatherer.symbols(slips=slips)
+        gatherer.atlas()
+    if only in (None, "operator"):
+        gatherer.operators(slips=slips)
+    if only in (None, "file"):
+        gatherer.files()
+    if only in (None, "folder"):
+        gatherer.folders()
+    with_topics = only in (None, "note", "folder")
+    if with_topics:
+        gatherer.topics(only)
+    topics = notes.topics if with_topics else ()
+    return Possibilities(gatherer.possible, frozenset(gatherer.cut), topics, gatherer.folded)
+
+
+class _Gatherer:
+    """Gathers for one query, a sort of thing at a time."""
+
+    def __init__(
+        self,
+        trees: Sequence[IndexedTree],
+        catalogue: Catalogue | None,
+        asked: ReadQuery,
+        wanted: FindQuery,
+        notes: SearchedNotes,
+    ) -> None:
+        self._trees = trees
+        self._catalogue = catalogue
+        self._asked = asked
+        self._wanted = wanted
+        self._notes = notes
+        self.possible: list[Possible] = []
+        self.cut: set[str] = set()
+        self.folded = 0
+
+    # --- symbols ---
+
+    def symbols(self, *, slips: bool) -> None:
+        """One result for a name with its signature in a file: what further trees say of it goes with it."""
+        trees, asked, wanted = self._trees, self._asked, self._wanted
+        kind = wanted.symbol_kind
+        at_least = _LOOKED_AT if len(asked.last) >= _TELLING else _FEWER
+        most = max(at_least, 3 * wanted.limit) * (8 if kind else 1)
+        public = {(number, symbol): None for number, symbol, _way in public_symbols(trees, asked.name)}
+        pairs = dict(public)
+        for number, indexed in enumerate(trees):
+            for spelling in asked.spellings:
+                results = indexed.store.search(spelling, most, slips=slips)
+                if len(results) >= most:
+                    self.cut.add("symbol")
+                pairs |= {(number, symbol): None for symbol, _score in results}
+        chosen = [(number, symbol) for number, symbol in pairs if kind is None or symbol.kind == kind]
+        defined = {symbol.qualified for _number, symbol in chosen if symbol.role == "definition"}
+        kept = [
+            (number, symbol)
+            for number, symbol in chosen
+            if wanted.declarations
+            or not (_makes_one_of(symbol, defined) or (symbol.role == "declaration" and symbol.qualified in defined))
+        ]
+        self.folded = len(chosen) - len(kept)
+        uses = self._uses({symbol.name for _number, symbol in kept})
+        for places in same_things(trees, _one_namespace(kept)):
+            symbol = places[0][1]
+            container = symbol.qualified.removesuffix(symbol.name).rstrip(":.")
+            entry = symbol_entry(
+                symbol.kind, symbol.name, container, symbol.path, declared=symbol.role == "declaration",
+                uses=uses[symbol.name],
+            )  # fmt: skip
+            is_public = any(place in public for place in places)
+            make = partial(symbol_candidate, self._trees, places)
+            self.possible.append(Possible("symbol", entry, make, is_public))
+
+    def _uses(self, names: set[str]) -> Counter[str]:
+        """How often names are used, in bits; over all trees."""
+        counts: Counter[str] = Counter()
+        for indexed in self._trees:
+            counts.update(indexed.store.uses(names))
+        return Counter({name: use_bits(count) for name, count in counts.items()})
+
+    def atlas(self) -> None:
+        """Hand-written definitions of the atlas's release, where no checkout says more."""
+        kind = self._wanted.symbol_kind
+        for symbol, place in atlas_symbols(self._trees, self._asked.name, self._wanted.limit, prefix=True):
+            if kind is None or symbol.kind == kind:
+                container = symbol.qualified.removesuffix(symbol.name).rstrip(":.")
+                entry = symbol_entry(symbol.kind, symbol.name, container, symbol.path, declared=False, uses=0)
+                hit = Candidate(symbol.kind, symbol.qualified, symbol.signature, place, symbol=symbol)
+                self.possible.append(Possible("atlas", entry, partial(_itself, hit)))
+                self.cut.add("atlas")
+
+    # --- operators ---
+
+    def operators(self, *, slips: bool) -> None:
+        """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
+        known: set[str] = set()
+        by_base = self._catalogue.store.names_by_base if self._catalogue is not None else {}
+        wanted = self._asked.last.lower().lstrip("_")
+        every = slips or bool(self._asked.call or self._asked.joined or "." in self._asked.last)
+        bases = [
+            base
+            for base in by_base
+            if (every or base.lstrip("_")[:1] == wanted[:1] or (len(wanted) > 1 and wanted in base))
+            and _may_be_called(self._asked, base, slips=slips)
+        ]
+        holding = {base for base in bases if wanted in base}
+        uses = self._uses(holding) if len(holding) <= _LOOKED_AT else Counter()
+        names = {name: base for base in bases for name in by_base[base]}
+        if "." in self._asked.text or "::" in self._asked.text:
+            names |= {name: base for base, of in by_base.items() for name in of if self._asked.text in name}
+        for name, base in names.items():
+            namespace, _, bare = name.partition("::")
+            known.add(name)
+            entry = operator_entry(namespace, bare, uses[base])
+            self.possible.append(Possible("operator", entry, partial(self._operator, name)))
+        text = self._asked.text
+        for indexed in self._trees:
+            for full in dict.fromkeys((text, f"aten::{text}")):
+                for row in indexed.store.dialect(full, OPERATOR_KINDS):
+                    if row.name not in known:
+                        known.add(row.name)
+                        namespace, _, bare = row.name.rpartition("::")
+                        entry = operator_entry(namespace, bare, 0)
+                        self.possible.append(Possible("operator", entry, partial(self._operator, row.name)))
+
+    def _operator(self, name: str) -> Candidate:
+        """An operator: its place in the running torch, then what each tree's entry says of it."""
+        catalogue = self._catalogue
+        operator = catalogue.store.operator(name) if catalogue is not None else None
+        hit: Candidate | None = None
+        if operator is not None and catalogue is not None:
+            hit = Candidate("operator", name, operator.schema, operator_spot(catalogue, operator))
+        for indexed in self._trees:
+            for row in indexed.store.dialect(name, OPERATOR_KINDS):
+                place = spot(indexed, row.path, row.line, row.end_line)
+                hit = _placed(hit, place) if hit is not None else Candidate("operator", name, row.text, place)
+        assert hit is not None
+        return hit
+
+    # --- files and folders ---
+
+    def files(self) -> None:
+        """Files by their name or a part of their path; a path that several trees have is one result."""
+        fragment = self._asked.text if self._asked.path or not self._asked.joined else self._asked.last
+        if len(fragment) < 2 or "::" in fragment:
+            return
+        holders: dict[tuple[str, str], list[int]] = {}
+        most = max(_LOOKED_AT // 2, self._wanted.limit + 1)
+        for number, indexed in enumerate(self._trees):
+            paths = indexed.store.files_like(fragment, most)
+            if len(paths) >= most:
+                self.cut.add("file")
+            for path in paths:
+                holders.setdefault((project(indexed), path), []).append(number)
+        uses = self._uses({path.rpartition("/")[2] for _project, path in holders})
+        for (_project, path), numbers in holders.items():
+            entry = file_entry(path, uses[path.rpartition("/")[2]])
+            make = partial(file_candidate, self._trees, numbers, path, self._asked.line)
+            self.possible.append(Possible("file", entry, make))
+
+    def folders(self) -> None:
+        """Folders by their name or the end of their path, in the first tree that has them."""
+        if len(self._asked.last) < 2:
+            return
+        holders: dict[str, list[int]] = {}
+        for number, indexed in enumerate(self._trees):
+            for path in indexed.store.folders():
+                holders.setdefault(path, []).append(number)
+        written = {topic.name for topic in self._notes.topics if topic.kind == "folder"}
+        for path, numbers in holders.items():
+            if self._asked.last.lower() in path.lower():
+                entry = folder_entry(path, written=path in written)
+                self.possible.append(Possible("folder", entry, partial(self._folder, path, numbers)))
+
+    def _folder(self, path: str, numbers: Sequence[int]) -> Candidate:
+        written = next((topic for topic in self._notes.topics if topic.kind == "folder" and topic.name == path), None)
+        first, *others = (spot(self._trees[number], path, None) for number in numbers)
+        detail = f"{written.title}: {written.summary}" if written is not None else ""
+        command = f"ptexplore show {shlex.quote(path)}"
+        return Candidate("folder", path, detail, first, numbers[0], also=tuple(others), command=command)
+
+    # --- notes ---
+
+    def topics(self, only: str | None) -> None:
+        """Tours, stops, notes and concepts; of the folders with a page those that a tree has."""
+        for number, topic in enumerate(self._notes.topics):
+            is_folder = topic.kind == "folder"
+            if only is not None and is_folder != (only == "folder"):
+                continue
+            if not is_folder:
+                self.possible.append(Possible("note", topic, partial(self._note, topic), number=number))
+                continue
+            holders = [at for at, indexed in enumerate(self._trees) if topic.name in indexed.store.folders()]
+            if holders:
+                make = partial(self._folder, topic.name, holders)
+                self.possible.append(Possible("folder", topic, make, number=number))
+
+    def _note(self, topic: Topic) -> Candidate:
+        """A tour, stop or concept, where its stop's anchor is placed: on the first tree that can."""
+        stop = topic.stops[0]
+        asked = (topic.name if topic.kind in ("tour", "note") else stop).split("#")
+        command = shlex.join(["ptexplore", "tour", *asked])
+        marks = [
+            (mark, indexed)
+            for indexed in self._trees
+            for mark in self._notes.marks_by_tree.get(indexed.tree.info.name, ())
+            if mark.stop == stop
+        ]
+        mark, indexed = next((pair for pair in marks if pair[0].placed), marks[0] if marks else (None, self._trees[0]))
+        if mark is not None and mark.placed:
+            place = spot(indexed, mark.path, mark.line, mark.end_line)
+        else:
+            outcome = mark.outcome if mark is not None else "not placed"
+            place = Spot(unknown(f"its anchor is {outcome} here"), indexed.tree.info)
+        kind = "note" if topic.kind == "stop" else topic.kind
+        opens = topic.name if topic.kind in ("tour", "note") else stop
+        return Candidate(kind, topic.name, topic.title, place, command=command, stop=opens)
+
+
+def _may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
+    """Whether operators of this base may be meant."""
+    if lowered(asked.call) == lowered(base) or name_fit(asked.last.partition(".")[0], base) is not None:
+        return True
+    if slips and slip_fit(asked.last, base) is not None:
+        return True
+    return bool(asked.joined) and (asked.joined in base.replace("_", "") or asked.operator == lowered(base))
+
+
+def _itself(hit: Candidate) -> Candidate:
+    return hit
+
+
+def _one_namespace(symbols: Iterable[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
+    """Each namespace once, as the first tree has it: every file that opens it has a row."""
+    seen: set[str] = set()
+    kept = []
+    for number, symbol in symbols:
+        if symbol.kind == "namespace":
+            if symbol.qualified in seen:
+                continue
+            seen.add(symbol.qualified)
+        kept.append((number, symbol))
+    return kept
+
+
+def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
+    """Whether it is the constructor or destructor of a class that is a result itself: the class leads there."""
+    outer = symbol.qualified.rpartition("::")[0]
+    return outer in defined and outer.rpartition("::")[2] == symbol.name.removeprefix("~")
+
+
+def _placed(hit: Candidate, place: Spot) -> Candidate:
+    """An operator with one place more: a tree's first one counts, and a known place stands before an unknown one."""
+    if hit.spot.ref.precision == "unknown":
+        return replace(hit, spot=place, also=(hit.spot, *hit.also))
+    if place.tree.name in {known.tree.name for known in (hit.spot, *hit.also)}:
+        return hit
+    return replace(hit, also=(*hit.also, place))

@@ -1,0 +1,187 @@
+"""What overrides a virtual function, and what it overrides: by `virtual`, `override`, parameters and classes' bases.
+
+A function that says `override` overrides one of a base, as the compiler checks. One that does not say so overrides a
+virtual one of a base with the same parameters. What is not known for sure (a base that is a template's parameter,
+parameters that are written differently) is a candidate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from ptexplore.cpp.brackets import closing_of
+from ptexplore.cpp.types import parameter_types
+from ptexplore.lazy import remembered
+from ptexplore.lookup.link_targets import LinkTarget
+from ptexplore.lookup.use_meaning import UseReader
+from ptexplore.store.index.site import SiteDefinition
+
+_SAYING = ("override", "final")
+_OUTER = re.compile(r"\b\w+::")
+_CONST = re.compile(r"\bconst\b")
+_PYTHON = (".py", ".pyi")
+
+# How alike two parameter lists are: the same types, the same but for their namespaces, as many; or another function's.
+Likeness = Literal["same", "nearly", "number", ""]
+
+
+class OverriddenFunction(NamedTuple):
+    """A function that overrides another, or is overridden: where it is declared; a candidate where it is not `sure`."""
+
+    name: str
+    place: LinkTarget
+    sure: bool
+
+
+class Overridden(NamedTuple):
+    """What a function overrides, nearest base first. `is_whole`: all bases are known; `says`: it says `override`."""
+
+    functions: tuple[OverriddenFunction, ...]
+    is_whole: bool
+    says: bool
+
+
+_NOTHING = Overridden((), is_whole=True, says=False)
+
+
+class OverrideReader:
+    """Answers for the member functions of C++ in some trees. It keeps what it worked out; for one thread."""
+
+    def __init__(self, reader: UseReader) -> None:
+        self._reader = reader
+
+    @remembered
+    def _members(self, name: str) -> Mapping[str, Sequence[LinkTarget]]:
+        """The member functions of a name, by their class."""
+        by_class: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+        for place in self._reader.names.places(name):
+            if place.definition.kind == "function" and not place.path.endswith(_PYTHON):
+                by_class[place.definition.container[:-2]].append(place)
+        return {owner: places for owner, places in by_class.items() if self._reader.names.is_class(owner)}
+
+    def _own(self, qualified: str) -> Sequence[LinkTarget]:
+        owner, _, name = qualified.rpartition("::")
+        return self._members(name).get(owner, ()) if owner and not name.startswith("~") else ()
+
+    @remembered
+    def overridden(self, qualified: str) -> Overridden:
+        """What a member function overrides: the functions of that name in the bases of its class."""
+        own = self._own(qualified)
+        if not own:
+            return _NOTHING
+        owner, _, name = qualified.rpartition("::")
+        says = _says(own)
+        bases, is_whole = self._reader.above(owner)
+        likely: list[tuple[OverriddenFunction, Likeness]] = []
+        for base in bases:
+            theirs = self._members(name).get(base, ())
+            like = _likeness(own, theirs)
+            if theirs and like and (like != "number" or says) and self.is_virtual(f"{base}::{name}"):
+                place = next((each for each in theirs if each.definition.virtual), theirs[0])
+                likely.append((OverriddenFunction(f"{base}::{name}", place, like == "same"), like))
+        if says and is_whole and len(likely) == 1:  # it overrides one of a base, and there is no other
+            likely = [(likely[0][0]._replace(sure=True), "same")]
+        same = [each for each, like in likely if like == "same"]
+        functions = same or [each for each, _like in likely]
+        is_whole = is_whole and bool(functions)
+        return Overridden(tuple(functions), is_whole, says) if functions or says else _NOTHING
+
+    @remembered
+    def is_virtual(self, qualified: str) -> bool:
+        """Whether a member function says that it is virtual, or that it overrides one; or one above it does."""
+        own = self._own(qualified)
+        owner, _, name = qualified.rpartition("::")
+        above = (self._members(name).get(base, ()) for base in self._reader.above(owner)[0])
+        return _is_said(own) or any(_is_said(theirs) and _likeness(own, theirs) == "same" for theirs in above)
+
+    def overrides(self, qualified: str, classes: Collection[str]) -> bool | None:
+        """Whether a member function that says that it overrides one overrides that of its name in one of these classes;
+        None where not all bases of its class are known.
+        """
+        owner, _, name = qualified.rpartition("::")
+        members = self._members(name)
+        own = members.get(owner, ())
+        fitting = [each for each in classes if each not in members or not own or _likeness(own, members[each])]
+        derives = self._reader.derives(owner, fitting) if fitting else False
+        # It has a base, since it overrides a function: where none is known, a macro may have made the class.
+        return None if derives is False and fitting and not self._reader.above(owner)[0] else derives
+
+    def overriding(self, qualified: str) -> tuple[OverriddenFunction, ...]:
+        """The functions of other classes that override a member function, or may, by class; each where it says so."""
+        owner, _, name = qualified.rpartition("::")
+        if not self._own(qualified):
+            return ()
+        told: list[OverriddenFunction] = [
+            OverriddenFunction(place.definition.qualified, place, sure=True) for place in self.silent(qualified)
+        ]
+        for derived, theirs in self._members(name).items():
+            saying = next((place for place in theirs if _says((place,))), None)
+            if saying is None or derived == owner:
+                continue
+            overrides = self.overrides(f"{derived}::{name}", (owner,))
+            if overrides is not False:
+                told.append(OverriddenFunction(f"{derived}::{name}", saying, overrides is True))
+        return tuple(sorted(told, key=lambda each: (not each.sure, each.name)))
+
+    @remembered
+    def silent(self, qualified: str) -> tuple[LinkTarget, ...]:
+        """The functions of classes below that override a virtual one for sure, and do not say so: where each stands.
+
+        Of one that does not say itself that it is virtual nothing is told.
+        """
+        own = self._own(qualified)
+        if not _is_said(own):
+            return ()
+        owner, _, name = qualified.rpartition("::")
+        return tuple(
+            min(theirs, key=lambda place: (not place.definition.declared, place.path, place.definition.line))
+            for derived, theirs in self._members(name).items()
+            if derived != owner
+            and not _says(theirs)
+            and _likeness(own, theirs) == "same"
+            and self._reader.derives(derived, (owner,))
+        )
+
+
+def _is_said(places: Sequence[LinkTarget]) -> bool:
+    """Whether one of a function's places says that it is virtual, or that it overrides a function."""
+    return any(place.definition.virtual for place in places) or _says(places)
+
+
+def _says(places: Sequence[LinkTarget]) -> bool:
+    """Whether one of a function's places says that it overrides a function."""
+    return any(place.definition.signature.endswith(_SAYING) for place in places)
+
+
+_LIKENESS: tuple[Likeness, ...] = ("same", "nearly", "number")
+
+
+def _likeness(own: Sequence[LinkTarget], theirs: Sequence[LinkTarget]) -> Likeness:
+    """How alike the most alike two of these are."""
+    alike = {like for mine in own for other in theirs for like in _alike(mine.definition, other.definition)}
+    return next((like for like in _LIKENESS if like in alike), "")
+
+
+def _alike(mine: SiteDefinition, other: SiteDefinition) -> Iterator[Likeness]:
+    (types, const), (others, other_const) = _parameters(mine.signature), _parameters(other.signature)
+    if types is None or others is None:
+        yield "number"
+    elif len(types) == len(others) and const == other_const:
+        yield "number"
+        if types == others:
+            yield "same"
+        elif [_OUTER.sub("", each) for each in types] == [_OUTER.sub("", each) for each in others]:
+            yield "nearly"
+
+
+@lru_cache(maxsize=65536)
+def _parameters(signature: str) -> tuple[tuple[str, ...] | None, bool]:
+    """The types of a signature's parameters, None where they cannot be read; whether the function is const."""
+    close = closing_of(signature, 0) if signature.startswith("(") else -1
+    if close < 0 or "#" in signature:
+        return None, False
+    return parameter_types(signature[: close + 1]), bool(_CONST.search(signature[close + 1 :].partition("->")[0]))

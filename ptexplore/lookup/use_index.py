@@ -1,0 +1,657 @@
+"""Who uses each thing that is defined in many files, as `refs` finds it: gathered by file, told by name.
+
+What a name's entry holds is in docs/html.md. The uses are of the name; its spelling at a use says whether that can be
+of one definition. Calls, bases and overrides go by the rule that links follow (lookup/link_targets.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import NamedTuple, TypeVar
+
+from ptexplore.lazy import lazy, remembered
+from ptexplore.lookup.calls import MOST, rank
+from ptexplore.lookup.link_targets import (
+    DefinitionsByName,
+    LinkTarget,
+    Meaning,
+    by_qualified,
+    count_definitions,
+    is_own,
+    scopes_by_line,
+)
+from ptexplore.lookup.overrides import OverrideReader
+from ptexplore.lookup.refs import VALUES, asked_exactly, fits, spelling
+from ptexplore.lookup.use_meaning import FileReader, Reading, UseReader, may_mean, without_constructor
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect
+from ptexplore.safe_text import clean
+from ptexplore.source.canonical import is_made
+from ptexplore.store.index.site import SiteDefinition, SiteUse
+
+LISTED = 300  # lines of one name that are listed
+TEXT = 140  # characters of a line
+_LETTERS = {"call": "c", "address": "a", "override": "o", "inherit": "i", "macro": "m", "yaml": "y", "import": "p"}
+REGISTRATION = "r"
+_ORDER = {letter: number for number, letter in enumerate("racoimyp")}  # what a line says of several uses on it
+_CALLER = frozenset({"function", "macro"})
+_CLASS = frozenset({"class", "struct", "union"})
+_PYTHON = (".py", ".pyi")
+
+At = tuple[str, int]  # a definition by its path and line
+
+
+class LineOfUse(NamedTuple):
+    """A line that uses a name: `kind` is a letter (docs/html.md), `inside` the function around it, "" where none is."""
+
+    line: int
+    kind: str
+    spelling: int  # number of the name's spelling
+    inside: str
+    text: str
+
+
+class CalledPlace(NamedTuple):
+    """A definition at the other end of a call, or of an inheritance: by name where it is a choice among `choices`."""
+
+    name: str
+    at: At | None
+    line: int  # of the call, in the caller's file
+    choices: int = 1
+    sure: bool = True
+
+
+class CallingPlace(NamedTuple):
+    """A function that calls: where it is defined, and the line of its call; `at` has line 0 for a file's own calls."""
+
+    name: str
+    at: At
+    line: int
+    sure: bool
+
+
+class Way(NamedTuple):
+    """How a use is written: its spelling, what a semantic reader resolved it to, what its line says of it."""
+
+    spelling: str
+    target: str | None
+    reading: Reading
+    is_row: bool = False  # a row of the dialect
+
+
+@dataclass(slots=True)
+class UsesOfFile:
+    """What one file uses: by name, each with kind, way of writing and lines; calls by caller; bases by class.
+
+    `lines` has the function around each of these lines with its text; None for a file whose text is not shown.
+    """
+
+    path: str
+    with_text: bool = True
+    uses: list[tuple[str, str, Way, list[int]]] = field(default_factory=list)
+    lines: dict[int, tuple[str, str]] | None = None
+    calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
+    bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
+
+
+def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[str], *, on_site: bool) -> UsesOfFile:
+    """The uses in one file of the names that are `wanted`; their lines alone where the file is not `on_site`.
+
+    `text` is None where the file is not the one that was indexed.
+    """
+    gathered = UsesOfFile(path, with_text=text is not None)
+    names = reader.names
+    uses = [use for use in names.uses(path) if use.kind in _LETTERS]
+    file = reader.of_file(path, text)
+    shown = text is not None and on_site
+    local = file.local_names() if shown else frozenset()  # all of them at once: the calls ask, too
+    soles: dict[At, str] = {}  # the one thing that a name on a line can mean, where it is called
+    for use in uses:
+        if use.name not in wanted:
+            continue
+        for way, numbers in _ways(file, path, use):
+            gathered.uses.append((use.name, _LETTERS[use.kind], way, numbers))
+            if use.kind == "call" and way.reading.sole is not None:
+                soles.update(((use.name, line), way.reading.sole) for line in numbers)
+    if text is None or not shown:
+        return gathered
+    lines = text.split("\n")
+    symbols = names.defined(path)
+    around = _around(symbols, _CALLER, len(lines) + 2)
+    used = {line for _name, _letter, _way, numbers in gathered.uses for line in numbers}
+    gathered.lines = {line: (_qualified(around, line), _shown(lines, line)) for line in sorted(used)}
+    _add_calls(gathered, reader, uses, local, symbols, around, soles)
+    _add_bases(gathered, names, uses, symbols, len(lines) + 2)
+    return gathered
+
+
+def _ways(file: FileReader, path: str, use: SiteUse) -> Iterable[tuple[Way, list[int]]]:
+    """The lines of a use by what they say of it."""
+    spelled = spelling(use.name, use.text, python=path.endswith(_PYTHON))
+    return [(Way(spelled, use.target, reading), lines) for reading, lines in file.read_lines(use).items()]
+
+
+def _around(symbols: Sequence[SiteDefinition], kinds: frozenset[str], lines: int) -> list[SiteDefinition | None]:
+    """For each line the innermost definition of these kinds around it."""
+    around: list[SiteDefinition | None] = [None] * lines
+    wanted = [symbol for symbol in symbols if symbol.kind in kinds and not symbol.declared]
+    for symbol in sorted(wanted, key=lambda symbol: (symbol.begin, -symbol.end_line)):
+        end = min(symbol.end_line + 1, lines)
+        around[symbol.begin : end] = [symbol] * max(0, end - symbol.begin)
+    return around
+
+
+def _qualified(around: Sequence[SiteDefinition | None], line: int) -> str:
+    symbol = around[line] if line < len(around) else None
+    return symbol.qualified if symbol is not None else ""
+
+
+def _shown(lines: Sequence[str], line: int) -> str:
+    return _shortened(lines[line - 1]) if 0 < line <= len(lines) else ""
+
+
+def _shortened(line: str) -> str:
+    text = clean(line).strip()
+    return text if len(text) <= TEXT else f"{text[: TEXT - 1]}…"
+
+
+def _add_calls(
+    gathered: UsesOfFile, reader: UseReader, uses: Sequence[SiteUse], local: Collection[str],
+    symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None], soles: Mapping[At, str],
+) -> None:  # fmt: skip
+    """The first call of each definition in each function.
+
+    Where no link says what a call means, what it alone can mean does (`soles`, by name and line): so a base's members.
+    """
+    path, names = gathered.path, reader.names
+    scopes = [] if path.endswith(_PYTHON) else scopes_by_line(symbols, len(around))
+    seen: set[tuple[int, tuple[At, ...]]] = set()
+    for use in uses:
+        if use.kind != "call":
+            continue
+        hidden = use.text == use.name and use.name in local
+        known: dict[str, tuple[Meaning, tuple[At, ...]] | None] = {}
+        for line in use.lines:
+            scope = scopes[line] if line < len(scopes) else ""
+            if scope not in known:
+                meaning = names.meant(use, path, scope)
+                known[scope] = (meaning, _places(meaning)) if meaning is not None else None
+            meant_there = known[scope]
+            sole = soles.get((use.name, line))
+            if sole is not None and (meant_there is None or not meant_there[0].sure):
+                only = reader.meaning(use.name, sole)
+                meant_there = (only, _places(only)) if only is not None else meant_there
+            if meant_there is None:
+                continue
+            meant, places = meant_there
+            caller = around[line] if line < len(around) else None
+            at = (path, caller.line if caller is not None else 0)
+            if (at[1], places) not in seen:
+                seen.add((at[1], places))
+                sure = meant.sure and not hidden
+                name = caller.qualified if caller is not None else ""
+                gathered.calls.append(
+                    (CallingPlace(name, at, line, sure), _called(use, meant, line, sure=sure), places)
+                )
+
+
+def _add_bases(
+    gathered: UsesOfFile,
+    names: DefinitionsByName,
+    uses: Sequence[SiteUse],
+    symbols: Sequence[SiteDefinition],
+    lines: int,
+) -> None:
+    """What each class inherits from."""
+    inherits = [use for use in uses if use.kind == "inherit"]
+    if not inherits:
+        return
+    classes = _around(symbols, _CLASS, lines)
+    for use in inherits:
+        for line in use.lines:
+            symbol = classes[line] if line < len(classes) else None
+            if symbol is None:
+                continue
+            scope = symbol.container.rstrip(":.")
+            meant = names.meant(use, gathered.path, scope)
+            at = (gathered.path, symbol.line)
+            if meant is None:
+                gathered.bases.append((symbol.qualified, at, CalledPlace(use.text, None, line, 0, sure=False), ()))
+            else:
+                called = _called(use, meant, line, sure=meant.sure)
+                gathered.bases.append((symbol.qualified, at, called, _places(meant)))
+
+
+def _places(meant: Meaning) -> tuple[At, ...]:
+    return tuple((place.path, place.definition.line) for place in meant.places)
+
+
+def _called(use: SiteUse, meant: Meaning, line: int, *, sure: bool) -> CalledPlace:
+    if sure and len(meant.places) == 1:
+        only = meant.places[0]
+        return CalledPlace(only.definition.qualified, (only.path, only.definition.line), line)
+    only_one = _places(meant)[0] if len(meant.places) == 1 else None
+    return CalledPlace(use.text, only_one, line, len(meant.places), sure=False)
+
+
+class SiteUses:
+    """Everything that the files of a site use, by name. `pages` are the URLs of its files by path."""
+
+    def __init__(self, reader: UseReader, pages: Mapping[str, str]) -> None:
+        self._reader = reader
+        self._names = reader.names
+        self._overriding = OverrideReader(reader)
+        self._pages = pages
+        self._uses: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
+        self._elsewhere: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
+        self._lines: dict[str, dict[int, tuple[str, str]]] = {}  # by path: the function around a line, its text
+        self._rows: dict[tuple[str, int, Way], tuple[str, str]] = {}  # what a row is, and the text of its line
+        self._callers: defaultdict[At, list[CallingPlace]] = defaultdict(list)
+        self._callees: defaultdict[At, list[CalledPlace]] = defaultdict(list)
+        self._bases: defaultdict[At, list[CalledPlace]] = defaultdict(list)
+        self._derived: defaultdict[At, list[CallingPlace]] = defaultdict(list)
+
+    def take(self, file: UsesOfFile) -> None:
+        """Take what one file uses."""
+        uses = self._elsewhere if file.lines is None else self._uses
+        for name, letter, way, numbers in file.uses:
+            uses[name].append((file.path, letter, way, numbers))
+        if file.lines is not None:
+            self._lines[file.path] = file.lines
+        for caller, called, places in file.calls:
+            self._callees[caller.at].append(called)
+            for place in places:
+                self._callers[place].append(caller)
+        for name, at, called, places in file.bases:
+            self._bases[at].append(called)
+            for place in places:
+                self._derived[place].append(CallingPlace(name, at, called.line, called.sure))
+
+    def take_rows(self, rows: Iterable[Dialect], lines: Mapping[At, str]) -> None:
+        """Take rows that register a function, or that are of a name: of those on pages of the site with their text."""
+        for row in rows:
+            text = lines.get((row.path, row.line))
+            named = [row.target] if row.target else []
+            named += [row.name] if DIALECT_KINDS[row.kind].cpp_name else []
+            detail = ", ".join(filter(None, (row.name, " ".join((row.context or "").split())[:TEXT])))
+            for name in named:
+                last = name.replace(".", "::").rsplit("::", 1)[-1]
+                way = Way(name, None, Reading(self._reader.sole_row(name, last)), is_row=True)
+                if text is None:
+                    self._elsewhere[last].append((row.path, REGISTRATION, way, [row.line]))
+                    continue
+                self._uses[last].append((row.path, REGISTRATION, way, [row.line]))
+                self._rows.setdefault((row.path, row.line, way), (detail, _shortened(text)))
+
+    def names(self) -> list[str]:
+        """The names that have an entry: something uses them, or a definition that bears one calls or inherits."""
+        calling = {
+            symbol.name
+            for path in self._pages
+            for symbol in self._names.defined(path)
+            if (path, symbol.line) in self._callees or (path, symbol.line) in self._bases
+        }
+        return sorted(calling.union(self._uses))
+
+    def entry(self, name: str) -> NameEntry:
+        """All that is told of one name."""
+        definitions = [place for place in self._names.places(name) if place.path in self._pages]
+        definitions.sort(key=lambda place: (place.definition.declared, is_made(place.path), place.tree))
+        defined = {place.definition.qualified for place in definitions if not place.definition.declared}
+        definitions = [
+            place for place in definitions if not (place.definition.declared and place.definition.qualified in defined)
+        ]
+        spellings = _Spellings(name, self._reader, self._overriding)
+        counts = _Counts()
+        by_file: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
+        for path, letter, way, numbers in self._uses.get(name, ()):
+            number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
+            counts.take(number, path, numbers)
+            kinds = by_file[path]
+            for line in numbers:
+                known = kinds.setdefault((line, number), letter)
+                if known != letter and _ORDER[letter] < _ORDER[known]:
+                    kinds[line, number] = letter
+        others: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+        for path, letter, way, numbers in self._elsewhere.get(name, ()):
+            number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
+            counts.take(number, path, numbers)
+            others[path].update([(line, number) for line in numbers])
+        counts.close()
+        near = definitions[0].path if definitions else ""
+        listed, more = _listed(by_file, near)
+        files = [
+            (path, [self._line(path, key, by_file[path][key], spellings.way(key[1])) for key in keys])
+            for path, keys in listed
+        ]
+        outside = _listed(others, near)
+        same = _Same(self._names.places(name))
+        rows = [self._row(place.path, place.definition, spellings, counts, same) for place in definitions]
+        return NameEntry(name, files, more, counts.all, rows, list(spellings.resolved), *outside)
+
+    def _line(self, path: str, key: tuple[int, int], kind: str, way: Way) -> LineOfUse:
+        line, number = key
+        inside, text = self._rows[path, line, way] if way.is_row else self._lines[path][line]
+        return LineOfUse(line, kind, number, inside, text)
+
+    def _row(
+        self, path: str, definition: SiteDefinition, spellings: _Spellings, counts: _Counts, same: _Same
+    ) -> DefinitionRow:
+        at = (path, definition.line)
+        container = definition.container.rstrip(":.")
+        member = self._names.is_class(container) if container else True
+        callers, callees = self._callers.get(at, []), self._callees.get(at, [])
+        ranks = {caller_path: rank(caller_path, path) for caller_path in {caller.at[0] for caller in callers}}
+        ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
+        ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
+        python = path.endswith(_PYTHON)
+        fitting, certain = spellings.fitting(definition, python=python, member=member)
+        only = path if is_own(path, static=definition.static) else ""
+        used = counts.of(fitting, only)
+        overriders, maybe = ([], []) if python or not member or fitting is None else spellings.overriders(definition)
+        overridden = counts.of([*(fitting or ()), *overriders, *maybe], only) - used if overriders or maybe else 0
+        may_override = overridden + used - counts.of([*(fitting or ()), *overriders], only) if maybe else 0
+        silent = () if python or not member or only else self._overriding.silent(definition.qualified)
+        unsaid = len({(place.path, place.definition.line) for place in silent})
+        own = spellings.own(definition)
+        own_lines = counts.of([*(fitting or ()), *own], only) - used if own else 0
+        return DefinitionRow(
+            definition.qualified, definition.kind, at, definition.declared,
+            fitting, used, certain, counts.of(certain, only) if certain is not None else None,
+            ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
+            bool(only), same.count(definition.qualified, only),
+            self._bases.get(at, []), self._derived.get(at, []),
+            *self._overrides(definition, spellings.overriding, silent),
+            overridden + unsaid, may_override,
+            not only and self._reader.bearers(definition.name).are_all((without_constructor(definition.qualified),)),
+            own_lines - unsaid,
+        )  # fmt: skip
+
+    def _overrides(
+        self, definition: SiteDefinition, saying: set[str], silent: Sequence[LinkTarget]
+    ) -> tuple[list[CallingPlace], list[CallingPlace]]:
+        """What overrides a member function in a class below its own; what one that says so overrides."""
+        unsaid = [
+            CallingPlace(
+                place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True
+            )
+            for place in silent
+        ]
+        if not saying or not definition.container:
+            return unsaid, []
+        qualified = definition.container[:-2]
+        overriding = [each for each in self._same_in(definition, self._classes_below(qualified)) if each.name in saying]
+        overridden = self._same_in(definition, self._classes_above(qualified)) if definition.qualified in saying else []
+        return [*overriding, *unsaid], overridden
+
+    def _class(self, qualified: str) -> list[At]:
+        return [
+            (place.path, place.definition.line)
+            for place in self._names.places(qualified.rpartition("::")[2])
+            if place.definition.qualified == qualified and place.definition.kind in _CLASS
+        ]
+
+    @remembered
+    def _classes_below(self, qualified: str) -> set[str]:
+        """The qualified names of the classes that are sure to inherit from this one, at any depth."""
+        names: set[str] = set()
+        pending = self._class(qualified)
+        while pending:
+            for derived in self._derived.get(pending.pop(), ()):
+                if derived.sure and derived.name not in names:
+                    names.add(derived.name)
+                    pending.append(derived.at)
+        return names
+
+    @remembered
+    def _classes_above(self, qualified: str) -> set[str]:
+        """The qualified names of the classes that this one is sure to inherit from, at any depth."""
+        names: set[str] = set()
+        pending = self._class(qualified)
+        while pending:
+            for base in self._bases.get(pending.pop(), ()):
+                if base.sure and base.at is not None and base.name not in names:
+                    names.add(base.name)
+                    pending.append(base.at)
+        return names
+
+    def _same_in(self, definition: SiteDefinition, classes: set[str]) -> list[CallingPlace]:
+        """The functions of a definition's name in these classes."""
+        by_class = self._members(definition.name) if classes else {}
+        return [
+            CallingPlace(
+                place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True
+            )
+            for name in sorted(classes.intersection(by_class))
+            for place in by_class[name]
+        ]
+
+    @remembered
+    def _members(self, name: str) -> dict[str, list[LinkTarget]]:
+        """The functions of a name by what they are members of."""
+        by_class: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+        for place in self._names.places(name):
+            if place.definition.kind == "function":
+                by_class[place.definition.container[:-2]].append(place)
+        return dict(by_class)
+
+
+class _Spellings:
+    """The ways in which one name is written, by number; a definition's are looked up by its container."""
+
+    def __init__(self, name: str, reader: UseReader, overriding: OverrideReader) -> None:
+        self._name = name
+        self._overriding = overriding
+        self._bearers = reader.bearers(name)
+        self._ways: list[tuple[bool, Way]] = []
+        self._numbers: dict[tuple[bool, Way, bool], int] = {}
+        self._overriders: list[tuple[int, str]] = []  # with the name of each
+        # Those that name no container of C++, by whether they are Python's; and those that a semantic reader resolved.
+        self._open: dict[bool, list[tuple[int, str]]] = {False: [], True: []}
+        self._targeted: list[tuple[int, bool, str, str]] = []
+        self._by_last: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        self.overriding: set[str] = set()
+        self.resolved: list[int] = []
+        self._fitting: dict[tuple[str, bool, bool, bool], tuple[list[int] | None, list[int] | None]] = {}
+
+    def number(self, way: Way, *, python: bool, overriding: bool) -> int:
+        """The number of a way; an overriding function's spelling is its own qualified name."""
+        spelled, target = way.spelling, way.target
+        if overriding:
+            self.overriding.add(spelled)
+        key = (python, way, overriding)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers)
+            self._ways.append((python, way))
+            if overriding and target is None:
+                self._overriders.append((number, spelled))
+            if target is not None:
+                self.resolved.append(number)
+            container = spelled[: -len(self._name) - 2] if spelled.endswith(f"::{self._name}") else ""
+            if target is not None:
+                self._targeted.append((number, python, spelled, target))
+            elif python or not container:
+                self._open[python].append((number, spelled))
+            else:
+                self._by_last[container.rpartition("::")[2]].append((number, spelled))
+        return number
+
+    def way(self, number: int) -> Way:
+        """The way of a number."""
+        return self._ways[number][1]
+
+    def own(self, definition: SiteDefinition) -> list[int]:
+        """The numbers of the ways in which a definition itself says that it overrides a function: no use of it."""
+        return [number for number, spelled in self._overriders if spelled == definition.qualified]
+
+    def overriders(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
+        """The numbers of the functions of other classes that override a member function, and of those that may."""
+        own = (definition.container.rstrip(":"),)
+        told = [(number, self._overriding.overrides(other, own)) for number, other in self._overriders]
+        return [number for number, sure in told if sure], [number for number, sure in told if sure is None]
+
+    def fitting(
+        self, definition: SiteDefinition, *, python: bool, member: bool
+    ) -> tuple[list[int] | None, list[int] | None]:
+        """The numbers of the ways that can mean a definition, None where all can; and of those that mean nothing else,
+        None where nothing tells. Every way has its number by then.
+        """
+        key = (definition.qualified, python, member, definition.kind in VALUES)
+        if key not in self._fitting:
+            self._fitting[key] = self._fit(definition, python=python, member=member)
+        return self._fitting[key]
+
+    def _fit(
+        self, definition: SiteDefinition, *, python: bool, member: bool
+    ) -> tuple[list[int] | None, list[int] | None]:
+        asked = asked_exactly(definition.qualified, definition.name, python=python, member=member)
+        if not asked.qualified:
+            if self._bearers.others(definition.qualified):
+                return None, None
+            numbers = list(range(len(self._ways)))
+        else:
+            numbers = [n for n, of_py, text, to in self._targeted if fits(asked, ".py" if of_py else "", text, to)]
+            # What one language writes cannot mean what is defined in the other, unless somebody resolved it.
+            numbers += [n for n, text in self._open[python] if fits(asked, ".py" if python else "", text)]
+            last = definition.container.rstrip(":").rpartition("::")[2]
+            numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
+        meant = (without_constructor(definition.qualified),)
+        kept = [number for number in sorted(set(numbers).difference(self.own(definition))) if self._may(number, meant)]
+        sole = meant if definition.kind not in VALUES else ()  # for a value its name alone speaks
+        ways = self._ways
+        certain = [n for n in kept if ways[n][1].target is not None or ways[n][1].reading.sole in sole]
+        return None if len(kept) == len(self._ways) else kept, certain
+
+    def _may(self, number: int, meant: tuple[str]) -> bool:
+        python, way = self._ways[number]
+        return way.is_row or way.target is not None or may_mean(None if python else self._bearers, meant, way.reading)
+
+
+class _Counts:
+    """On how many lines a name is used, by the ways in which it is written."""
+
+    def __init__(self) -> None:
+        self._at: defaultdict[str, dict[int, frozenset[int]]] = defaultdict(dict)  # by path and line
+        self._lines: Counter[int] = Counter()
+        self._several: Counter[frozenset[int]] = Counter()  # lines that write it in several ways, by these
+
+    def take(self, number: int, path: str, lines: Sequence[int]) -> None:
+        """Take the lines of one file that write it in the way of this number."""
+        alone = frozenset((number,))
+        taken = self._at[path]
+        for line in lines:
+            before = taken.setdefault(line, alone)
+            if before is not alone:
+                taken[line] = before | alone
+
+    def close(self) -> None:
+        """Everything was taken."""
+        together: Counter[frozenset[int]] = Counter()
+        for taken in self._at.values():
+            together.update(taken.values())
+        for numbers, lines in together.items():
+            for number in numbers:
+                self._lines[number] += lines
+        self._several = Counter({numbers: lines for numbers, lines in together.items() if len(numbers) > 1})
+
+    @remembered  # one file may define a name a thousand times, and use it as often
+    def _in_file(self, path: str) -> Counter[frozenset[int]]:
+        """How many lines of a file write it in just these ways."""
+        return Counter(self._at[path].values()) if path in self._at else Counter()
+
+    @lazy
+    def all(self) -> int:
+        """The lines that have the name, however it is written."""
+        return sum(map(len, self._at.values()))
+
+    def of(self, fitting: Sequence[int] | None, only: str = "") -> int:
+        """The lines that are written in one of these ways; None: in any. With `only`, those of that file."""
+        if only:
+            if fitting is None:
+                return len(self._at.get(only, ()))
+            ways = set(fitting)
+            return sum(lines for numbers, lines in self._in_file(only).items() if not ways.isdisjoint(numbers))
+        if fitting is None:
+            return self.all
+        ways = set(fitting)
+        twice = sum(max(0, len(numbers & ways) - 1) * lines for numbers, lines in self._several.items())
+        return sum(self._lines[number] for number in ways) - twice
+
+
+class _Same:
+    """How many definitions of one name are called just so; on the site or not."""
+
+    def __init__(self, places: Sequence[LinkTarget]) -> None:
+        self._by_name = by_qualified(places) if len(places) > 1 else {}
+
+    @remembered  # one file may define a name a thousand times
+    def count(self, qualified: str, only: str) -> int:
+        """Of a qualified name; `only` is the file that alone sees the one that is asked about, if one does."""
+        return count_definitions(self._by_name.get(qualified, ()), only) or 1
+
+
+class DefinitionRow(NamedTuple):
+    """What is told of one definition of a name; `fitting` are the ways of writing that can mean it, None: all of them;
+    `certain` those that can mean nothing else, None where nothing tells them apart.
+
+    `used` and `sure` count the lines of both, as `refs` does: also those that are not on the site.
+    """
+
+    qualified: str
+    kind: str
+    at: At
+    declared: bool
+    fitting: list[int] | None
+    used: int
+    certain: list[int] | None
+    sure: int | None
+    callers: list[CallingPlace]
+    more_callers: int
+    callees: list[CalledPlace]
+    more_callees: int
+    is_own: bool  # it is seen in its own file alone
+    same: int  # definitions that are called just so
+    bases: list[CalledPlace]
+    derived: list[CallingPlace]
+    overridden_by: list[CallingPlace]
+    overrides: list[CallingPlace]
+    overridden: int  # lines of functions that override it, or may: no uses, and nothing else is meant
+    may_override: int  # those of them that may: not all bases of their classes are known
+    is_sole: bool  # nothing else bears the name
+    aside: int  # lines that are no uses, and mean nothing else: its own that say `override`, less those that do not
+
+
+class NameEntry(NamedTuple):
+    """What is told of one name: uses by file, best first; how many lines and files are left out; how many lines have
+    the name, on the site or not.
+    """
+
+    name: str
+    files: list[tuple[str, list[LineOfUse]]]
+    more: tuple[int, int]
+    used: int
+    definitions: list[DefinitionRow]
+    resolved: list[int]  # the ways of writing of which a semantic reader says what they mean
+    outside: list[tuple[str, list[tuple[int, int]]]]  # lines of files that are not on the site, each with its way
+    outside_more: tuple[int, int]  # lines and files of those that are left out
+
+
+Line = TypeVar("Line", bound=tuple[int, int])
+
+
+def _listed(by_file: Mapping[str, Collection[Line]], near: str) -> tuple[list[tuple[str, list[Line]]], tuple[int, int]]:
+    """The files that are listed, with all their lines but in the last; how many lines and files are left out."""
+    files: list[tuple[str, list[Line]]] = []
+    room = LISTED
+    lines_left = files_left = 0
+    for path in sorted(by_file, key=lambda path: rank(path, near)):
+        lines = by_file[path]
+        if room:
+            files.append((path, sorted(lines)[:room]))
+        lines_left += max(0, len(lines) - room)
+        files_left += not room
+        room = max(0, room - len(lines))
+    return files, (lines_left, files_left)
