@@ -719,8 +719,7 @@ class _Steps:
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
         if inner is not None and inner.status == "inlined":
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
-            of_loop = replace(inner, id=hop.id, instructions=hop.instructions)
-            row = self._row(of_loop, name, (says.LoopOverElements(),))
+            row = self._row(replace(inner, instructions=hop.instructions), name, (says.LoopOverElements(),))
             in_libraries: list[_Step] = []
             if self.inside[inner.id].has_library:  # LAPACK's call for each matrix of a batch, say
                 in_libraries = [step for step in (yield self._all(inner.children, around)) if _holds_library(step)]

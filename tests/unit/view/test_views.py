@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model import reasons
+from ptexplore.model import details, reasons
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import BackwardFrom, BeganAt, BeganAtReal, BeganAtRealSum, BeganAtSum, Reason
 from ptexplore.model.trace import (
@@ -984,3 +984,16 @@ def test_what_was_found_several_times_is_said_once_with_how_often() -> None:
     other = Finding("cut", reasons.Said("other"))
     page = view(replace(a_trail(an_operator(5)), findings=(same, other, same)), Options(view="path"))
     assert page.findings == ("prediction-differs: aten::fill_.Scalar: some (2 times)", "cut: other")
+
+
+def test_the_number_of_a_loops_row_is_that_of_the_function_that_it_names() -> None:
+    """And not of what only calls it: what `--explain` says of the number is of the row's own place."""
+    trail, session = saved("format1-add-native.json.gz")
+    page = view(trail, Options(view="path"), session)
+    loops = [row for row in page.table if details.LoopOverElements() in row.details]
+    assert loops
+    hops = {hop.id: hop for hop in walk(trail.hops)}
+    for row in loops:
+        assert row.hop is not None
+        assert row.place == hops[row.hop].source
+        assert hops[row.hop].name != "c10::function_ref::callback_fn"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.resolve.native.sites import Member, Sites, special_member
 from ptexplore.resolve.places.lookup import NOT_IN_WHEEL
 from ptexplore.resolve.places.sources import UNREAD
+from ptexplore.source.tree import checkout_tree
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import Rows, Small, operator, place
 from tests.unit.resolve.native_calls import calls, part
@@ -260,6 +263,20 @@ def test_a_lambda_is_in_the_function_around_it_where_one_only_can_be(small: Smal
              small.line(KERNELS, "[](Vec a)")]  # fmt: skip
     assert [one.line for one in found.candidates] == lines
     assert str(found.reason).startswith("a lambda inside at::native::fold_kernel")
+
+
+def test_of_a_lambda_whose_text_is_not_read_the_place_of_the_function_around_it_is_told(
+    small: Small, tmp_path: Path
+) -> None:
+    """As where names alone are known of a release (the atlas): as certain as that place is, and no more."""
+    (tmp_path / KERNELS).parent.mkdir(parents=True)
+    empty = checkout_tree(replace(small.checkout, root=str(tmp_path)))
+    source = replace(small.source("version-skew"), tree=empty)
+    around = "at::native::(anonymous namespace)::fold_kernel(at::TensorIteratorBase&)"
+    data = calls(f"{around}::{{lambda(Vec)#1}}::operator()(Vec) const")
+    found = Sites(small.lookup(None, source)).of(part(1, data).frames[0])
+    assert place(found) == (KERNELS, small.line(KERNELS, "fold_kernel("), "version-skew")
+    assert str(found.reason).endswith("whose text was not read")
 
 
 def test_a_lambda_whose_function_is_not_known(small: Small) -> None:
