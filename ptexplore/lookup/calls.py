@@ -35,11 +35,11 @@ class CallNode:
     """A function at the other end of a call.
 
     `name` is its qualified name. Of a function that is called it is what the call says, if that may mean several; of a
-    call outside of functions it is the path. `places` are where it is defined. `call` is the first call, `times`
-    counts them. `how` is "resolved" if a semantic reader says it, else "name-matched". `is_choice` means
-    that the name at the call may mean one of several definitions, or that only the name speaks for it. `further` are
-    the functions one level on; `more` counts the calls of it, or the names in it, that are left out; `end` says why
-    `callers` did not go on.
+    call outside of functions it is the path. `places` are where it is defined. `call` is the first call, the first sure
+    one if one is; `times` counts them. `how` is "resolved" if a semantic reader says it, else "name-matched".
+    `is_choice` means that the name at the call may mean one of several definitions, or that only the name speaks for
+    it. `further` are the functions one level on; `more` counts the calls of it, or the names in it, that are left out;
+    `end` says why `callers` did not go on.
     """
 
     name: str
@@ -158,7 +158,10 @@ class CallReader:
         key = (calls.path, around.line if around is not None else 0)
         known = nodes.get(key)
         if known is not None:
-            nodes[key] = replace(known, times=known.times + 1, is_choice=known.is_choice and not sure)
+            told = replace(known, times=known.times + 1)
+            if known.is_choice and sure:  # the line that is shown is one that can mean nothing else
+                told = replace(told, is_choice=False, call=spot(indexed, calls.path, line))
+            nodes[key] = told
             return
         name = around.qualified if around is not None else calls.path
         places = (symbol_spot(indexed, around),) if around is not None else ()

@@ -35,6 +35,10 @@ REGISTER_DISPATCH(blend_stub, &blend_kernel);
 struct Base { virtual int turn(int a); };
 struct Below : Base { int turn(int a) override { return a; } };
 int use(Below& b) { return b.turn(1); }
+int both(Below& b) {
+  if (made().turn(2)) return 1;
+  return b.turn(1);
+}
 }
 """,
     "c10/Many.cpp": "namespace c10 {\nint many(int a) { return a; }\n"
@@ -94,7 +98,10 @@ def test_it_fits_a_screen_and_says_what_does_not(tree: IndexedTree) -> None:
 
 def test_what_only_its_name_speaks_for_has_a_sign(tree: IndexedTree) -> None:
     [function] = callers([tree], "c10::Below::turn").functions
-    assert [row.text for row in caller_rows(function)] == ["c10::use"], "the parameter's class says so"
+    assert [(node.name, node.is_choice, node.call.ref.line) for node in function.callers] == [
+        ("c10::use", False, 4),
+        ("c10::both", False, 7),
+    ], "the parameter's class says so, and the line is one where it does"
     assert function.overridden == ("c10::Base::turn",)
     rows = [row.text for function in callers([tree], "left").functions for row in caller_rows(function)]
     assert "other::asks" in rows
