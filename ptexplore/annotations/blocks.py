@@ -6,8 +6,10 @@ No aliases, no tags, no key twice, nothing that nests far.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -25,9 +27,26 @@ _LAB = ("id", "run", "grad", "backward", "var", "setup", "with", "expect")
 _EXPECT = ("trail", "value")
 _KINDS: tuple[HopKind, ...] = get_args(HopKind)
 _LARGEST = 16 * 1024  # characters of one block
+LARGEST_TOGETHER = 512 * 1024  # of all blocks that are read; those that come with ptexplore have 43,000
 _DEEPEST = 6
 _LONGEST = 2000  # characters of one value
 _MOST = 200  # entries of one list or mapping
+
+
+_room: ContextVar[list[int] | None] = ContextVar("_room", default=None)
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    """In this block, or in a function, all YAML that is read has at most LARGEST_TOGETHER characters.
+
+    A megabyte of it takes 13 s.
+    """
+    before = _room.set([LARGEST_TOGETHER])
+    try:
+        yield
+    finally:
+        _room.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +151,10 @@ def _read(source: str, first: int) -> Field:
 
     if len(source) > _LARGEST:
         raise Unreadable(first, f"the block has {len(source):,} characters, and {_LARGEST:,} is the limit")
+    if (room := _room.get()) is not None:
+        room[0] -= len(source)
+        if room[0] < 0:
+            raise Unreadable(first, f"this block and those before it have more than {LARGEST_TOGETHER:,} characters")
     try:
         _refuse_sharing(source, first)
         node = yaml.compose(source, Loader=yaml.SafeLoader)

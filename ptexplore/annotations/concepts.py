@@ -76,6 +76,7 @@ def _read(layer: Layer) -> tuple[list[Concept], list[Problem]]:
     return parse(text, shown)
 
 
+@blocks.bounded()
 def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
     """The concepts of a file: a stage is a ## heading with its id, a concept a ### heading with a `concept` block.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ptexplore.annotations.blocks import bounded
 from ptexplore.annotations.files import names_in, read_bytes
 from ptexplore.annotations.format import LARGEST, LARGEST_FOLDER, decode, front_matter, without_controls
 from ptexplore.annotations.layers import Layer
@@ -96,6 +97,7 @@ class FolderPages:
         return Subfolder(page.where, folder, page.summary) if page is not None else None
 
 
+@bounded()
 def load_folders(layers: Sequence[Layer]) -> FolderPages:
     """Read the pages of every layer; what is wrong with one is told, and the rest is there."""
     made = FolderPages()

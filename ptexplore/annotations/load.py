@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ptexplore.annotations.blocks import bounded
 from ptexplore.annotations.files import names_in, read_bytes
 from ptexplore.annotations.format import LARGEST, LARGEST_FOLDER, Kind, Origin, is_note, parse
 from ptexplore.annotations.layers import Layer
@@ -39,6 +40,7 @@ class NoteLibrary:
         return next(((tour, stop) for stop in tour.stops if stop.id == stop_id), None) if tour is not None else None
 
 
+@bounded()
 def load(folders: Sequence[Layer]) -> NoteLibrary:
     """Read every file of every layer; what is wrong with one is a problem of the library, and the rest is there."""
     library = NoteLibrary(tuple(folders))

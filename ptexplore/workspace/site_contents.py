@@ -11,6 +11,7 @@ from ptexplore.annotations.about import MarksByTree
 from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.marks import Mark
+from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import SourceRef
@@ -74,6 +75,9 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
     project = find_project(Path.cwd())
     known = project.site if project is not None else {}
     base = base_url or known.get("url", "")
+    if base and not base.startswith(("https://", "http://")):
+        where = project.file if project is not None else "ptexplore.toml"
+        raise PtexploreError(f"{base!r} is no URL", f"{where} has it as url", "it must begin with https://", USAGE)
     name = title or known.get("title") or "PyTorch, read"
     return Settings(name, scope, f"{base.rstrip('/')}/" if base else "", (repo_url or "").rstrip("/"))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ptexplore.annotations import blocks
 from ptexplore.annotations.folders import load_folders
 from ptexplore.annotations.kept import keep
 from ptexplore.annotations.layers import Layer, layers, shipped_folder
@@ -321,3 +322,19 @@ def test_notes_of_a_folder_have_a_limit_together(tmp_path: Path, monkeypatch: py
     assert said(library) == [f"notes:1: more than {2 * one + 1} bytes of notes: the rest is left out"]
     assert set(pages.pages) == {"a", "b"}
     assert pages.problems[-1].text == f"more than {2 * one + 1} bytes of pages: the rest is left out"
+
+
+def test_the_blocks_of_all_folders_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """YAML is read slowly: 8 MB of it took 95 s. What is over is told, and each reading begins anew."""
+    monkeypatch.setattr(blocks, "LARGEST_TOGETHER", 400)
+    for name in ("one", "two", "three"):
+        (tmp_path / name / "tours").mkdir(parents=True)
+        block = f"```anchor\npath: a.cpp\nsymbol: {'b' * 100}\n```\n"
+        front = f"---\nid: {name}\ntitle: T\nlevel: core\nsummary: s\nbaseline: v2.6.0\n---\n\nA tour.\n\n"
+        (tmp_path / name / "tours/a.md").write_text(f"{front}## A {{#a}}\n\n{block}\nText.\n")
+    layers = [Layer(tmp_path / name, name) for name in ("one", "two", "three")]
+    for _ in range(2):
+        library = load(layers)
+        assert [*library.tours] == ["one", "two"]
+        assert any("more than 400 characters" in str(problem) for problem in library.problems)
+    assert load(layers[2:]).tours["three"].stops

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ptexplore.errors import PtexploreError
 from ptexplore.workspace import site_contents
 from ptexplore.workspace.site_contents import load_traces, site_settings
 from ptexplore.workspace.workspace import Workspace
@@ -27,6 +28,13 @@ def test_what_is_asked_for_stands_over_the_projects_file(here: Path) -> None:
     assert (settings.title, settings.base, settings.repo) == expected
     settings = site_settings("core", "Mine", "https://example.org/other/", None)
     assert (settings.title, settings.base, settings.repo) == ("Mine", "https://example.org/other/", "")
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "//evil.example/", "data:text/html,x", "ftp://example.org"])
+def test_the_url_of_a_site_in_somebodys_project_file_is_one_of_the_web(here: Path, url: str) -> None:
+    (here / "ptexplore.toml").write_text(f'[site]\nurl = "{url}"\n')
+    with pytest.raises(PtexploreError, match="is no URL"):
+        site_settings("core", None, None, None)
 
 
 @pytest.mark.parametrize(("tree", "first"), [(None, "torch"), ("runtime", "torch"), ("pytorch-v2.6.0", "main_tree")])
