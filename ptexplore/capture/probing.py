@@ -39,25 +39,6 @@ class TraceRequest(TraceOptions):
     script_sha256: str | None = None
 
 
-def words_of(expression: str | None, options: TraceOptions) -> tuple[str, ...]:
-    """The words of a command line that ask for the same trace once more; of its time limit they say nothing."""
-    words = ["--script", str(options.script)]
-    if options.script is None and expression is not None:
-        words = [f"({expression})" if expression.startswith("-") else expression]  # else it would be an option
-    values = [("--var", f"{name}={value}") for name, value in options.variables]
-    values += [*(("--setup", code) for code in options.setup), *(("--with", context) for context in options.contexts)]
-    values += [("--native-op", options.native_op)] if options.native_op is not None else []
-    flags = {"--grad": options.grad and not options.backward, "--backward": options.backward, "--once": options.once}
-    flags |= {
-        "--twice": options.twice,
-        "--first": options.first,
-        "--again": options.again,
-        "--vary": options.vary,
-        "--no-native": not options.native and options.script is None,
-    }
-    return (*words, *(part for pair in values for part in pair), *(flag for flag, given in flags.items() if given))
-
-
 _BUDGET = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMG]?)")
 _TIMES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 A_FORK = 20_000  # instructions that a fork of a program counts for: FORK of probe/stepping.py

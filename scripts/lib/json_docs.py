@@ -102,8 +102,8 @@ def _reasons() -> str:
     texts = {kind.__struct_config__.tag: text.replace("|", "\\|") for kind, text in ENGLISH.items()}
     rows = [f"| `{code}` | {text} |" for code, text in texts.items()]
     actions = (
-        "What would help, among the arguments of a reason: a `verb`, with the arguments that its spelling for a command "
-        "line names in braces."
+        "What would help, among the arguments of a reason: a `verb`, with the arguments that its spelling for a "
+        "command line names in braces."
     )
     spelled = [f"| `{kind.__struct_config__.tag}` | {text} |" for kind, text in AS_COMMANDS.items()]
     codes = ["### Reason", "", about, "", "| `code` | `text` |", "| --- | --- |", *rows, ""]
