@@ -311,7 +311,7 @@ def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     """The command that shows this trace again, without what only changes how it is shown."""
-    from ptexplore.capture.probing import words_of
+    from ptexplore.view.words.commands import words_of
 
     words = words_of(request.expression, request)
     return ("ptexplore", "trace", *words, *(("--python", python) if python else ()))

@@ -147,7 +147,7 @@ class Library:
 
     def trace(self, run: AllowedRun, job: Job) -> tuple[Trail, Session | None, AllowedRun]:
         """Trace what may run; its Trail and session, and what ran. Ends early when the job is stopped."""
-        from ptexplore.capture.probing import words_of
+        from ptexplore.view.words.commands import words_of
         from ptexplore.workspace.saved_traces import load_trace
 
         words = words_of(run.request.expression, run.request)

@@ -296,13 +296,15 @@ def run_script(text: str, budget: int, folder: Path, runtime: Runtime) -> Ended:
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.capture.trace import capture
     from ptexplore.errors import PtexploreError
+    from ptexplore.view.words.errors import in_words
     from ptexplore.workspace.typed import typed
 
     file = folder / "program.py"
     file.write_text(text, encoding="utf-8")
     request = TraceRequest(script=str(file), native_most=budget, timeout=PATIENCE, cwd=str(folder))
     try:
-        session = capture(typed(request), runtime, raising=True)
+        with in_words():
+            session = capture(typed(request), runtime, raising=True)
     except PtexploreError as error:
         return Ended(-999, f"{error.message}: {error.why}", "")
     printed = "".join(seen.data["text"] for seen in session.observations if seen.kind == "output")

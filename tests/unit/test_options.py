@@ -10,11 +10,12 @@ import pytest
 
 import ptexplore
 from ptexplore.api.options import AskedOfTrace, request_of
-from ptexplore.capture.probing import TraceRequest, check_options, words_of
+from ptexplore.capture.probing import TraceRequest, check_options
 from ptexplore.cli import asked as typed
 from ptexplore.cli.trace import trace
 from ptexplore.errors import PtexploreError
 from ptexplore.model.options import EXCLUDED, TraceOptions, asked_options, defaults, given, refused
+from ptexplore.view.words.commands import words_of
 
 COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
 PYTHON = [known.python or name for name, known in asked_options().items()]

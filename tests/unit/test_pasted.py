@@ -15,7 +15,7 @@ import pytest
 from ptexplore.annotations.blocks import anchor
 from ptexplore.annotations.folders import parse
 from ptexplore.annotations.records import Lab, See, Unreadable, Where
-from ptexplore.capture.probing import TraceRequest, words_of
+from ptexplore.capture.probing import TraceRequest
 from ptexplore.cli.app import report
 from ptexplore.errors import PtexploreError
 from ptexplore.model.options import TraceOptions
@@ -23,6 +23,7 @@ from ptexplore.model.places import Checkout
 from ptexplore.render.terminal.tour import _command
 from ptexplore.source.fetch import install
 from ptexplore.view.notes.labs import trace_command
+from ptexplore.view.words.commands import words_of
 from ptexplore.workspace.consent import of_page
 from tests.harness import REPOSITORY
 

@@ -50,6 +50,7 @@ def test_each_verb_is_spelled_with_all_its_arguments() -> None:
     }
 
 
+@pytest.mark.words
 def test_an_action_is_spelled_by_who_shows_it() -> None:
     step = StepOperator("a b.py", "add.Tensor")
     assert as_command(step) == "ptexplore trace --script 'a b.py' --native-op add.Tensor"

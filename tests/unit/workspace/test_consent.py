@@ -13,13 +13,14 @@ import pytest
 
 from ptexplore.annotations import trust
 from ptexplore.annotations.folders import parse
-from ptexplore.capture.probing import TraceRequest, words_of
+from ptexplore.capture.probing import TraceRequest
 from ptexplore.errors import PtexploreError
 from ptexplore.locations import cache_root, trust_file
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Captured, ResultInfo, Session, TorchInfo
 from ptexplore.safe_text import revealed
+from ptexplore.view.words.commands import words_of
 from ptexplore.workspace.consent import NotYours, allowed_labs, of_page, of_trace, shown_name
 from ptexplore.workspace.opening import check_cache
 
