@@ -104,3 +104,4 @@ class SourceRef:
     url: str | None = None  # a permalink, where the text is certainly that of a commit of PyTorch's repository
     reason: str | None = None  # why it is no better; always there for `unknown` and `ambiguous`
     candidates: tuple[SourceRef, ...] = ()  # for `ambiguous`
+    outside: str = ""  # of a line outside of torch, the file that Python names for it

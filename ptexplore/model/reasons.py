@@ -547,6 +547,10 @@ class TableNames(Reason, frozen=True):
     function: str
 
 
+class MarksRange(Reason, frozen=True):
+    """It is a range that code marks for the profiler, and no call of a function."""
+
+
 # --- autograd ---
 
 

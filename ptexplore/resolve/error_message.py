@@ -21,7 +21,7 @@ from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
-from ptexplore.resolve.places.precision import recorded, unknown
+from ptexplore.resolve.places.precision import outside, recorded, unknown
 from ptexplore.source.canonical import recorded_path
 from ptexplore.source.tree import SourceTree
 
@@ -185,12 +185,12 @@ def _innermost_of_yours(lookup: Lookup, text: str) -> LeftFunction | None:
 
     A torch that was built in its checkout is in no folder of packages: its files are those that torch has.
     """
-    outside = (left for left in _frames_in(text) if not PACKAGES.search(left.file))
-    yours = [left for left in outside if not _is_torchs(lookup, left.file)]
+    own = (left for left in _frames_in(text) if not PACKAGES.search(left.file))
+    yours = [left for left in own if not _is_torchs(lookup, left.file)]
     if not yours:
         return None
     left = yours[-1]
-    return LeftFunction(left.function, unknown(f"outside torch: {left.file}", None, left.line))
+    return LeftFunction(left.function, outside(left.file, left.line))
 
 
 def _is_torchs(lookup: Lookup, file: str) -> bool:

@@ -27,7 +27,7 @@ from ptexplore.model.observed import (
     operators,
     records,
 )
-from ptexplore.model.reasons import OperatorSyntax, Reason, SlotByName, ThroughPython, WhichCall
+from ptexplore.model.reasons import MarksRange, OperatorSyntax, Reason, SlotByName, ThroughPython, WhichCall
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
@@ -159,6 +159,7 @@ def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
         name=name.removeprefix(ENGINE_PREFIX),
         status="observed",
         source=unknown(NO_SOURCE.get(event.type, "not looked up")),
+        why=(MarksRange(),) if event.type == "user" or (event.type == "op" and kind == "native") else (),
         phase=event.phase,
         thread=event.thread,
         evidence=evidence,

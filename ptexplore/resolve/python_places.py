@@ -17,7 +17,7 @@ from ptexplore.model.program import CallPath
 from ptexplore.model.reasons import RowOfTable, TableNames
 from ptexplore.model.trace import BindingRef, PythonCall
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
+from ptexplore.resolve.places.precision import in_runtime, of_yours, outside, unknown
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
@@ -58,7 +58,7 @@ def function_place(context: Context, file: str, first: int, function: str) -> So
     """The `def` line of a function, by what its code object says: the file, the first line, the name."""
     path = installed_path(file, InstalledFolders(context.session.torch.torch_dir))
     if path is None:
-        return unknown(f"outside torch: {file}", None, first) if file.startswith("<") else of_yours(file, first)
+        return outside(file, first) if file.startswith("<") else of_yours(file, first)
     return in_runtime(context.tree, path, _def_line(context, path, first, function))
 
 

@@ -85,7 +85,7 @@ from ptexplore.resolve.mismatch import Given, compared
 from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
-from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
+from ptexplore.resolve.places.precision import in_runtime, of_yours, outside, unknown
 from ptexplore.resolve.python_places import EXPRESSION, is_torchs_or_yours
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
@@ -718,7 +718,7 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
     if raised.frames and raised.frames[-1].file != EXPRESSION and _is_told(context, raised.frames[-1]):
         return python[0].source
     if raised.frames and not raised.frames[-1].file.startswith("<"):
-        return unknown(f"outside torch: {raised.frames[-1].file}", None, raised.frames[-1].line)
+        return outside(raised.frames[-1].file, raised.frames[-1].line)
     if context.session.options.once:
         return unknown("not known: --once, and no second run was asked where C++ threw it")
     if any(seen.kind == "stopped" and seen.recorder == "thrown" for seen in context.session.observations):
@@ -738,7 +738,7 @@ def _is_told(context: Context, frame: LeftFrame) -> bool:
 def _left(context: Context, frame: LeftFrame) -> LeftFunction:
     path = installed_path(frame.file, InstalledFolders(context.session.torch.torch_dir))
     if path is None:
-        return LeftFunction(frame.function, unknown(f"outside torch: {frame.file}", None, frame.line))
+        return LeftFunction(frame.function, outside(frame.file, frame.line))
     return LeftFunction(frame.function, in_runtime(context.tree, path, frame.line))
 
 

@@ -8,6 +8,7 @@ A line of another version's tree is never more than `version-skew`, even where a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ptexplore.model.places import Layer, Precision, SourceRef
 from ptexplore.source.tree import SourceTree
@@ -41,6 +42,11 @@ def layer_of(tree: SourceTree, path: str) -> Layer | None:
 def unknown(reason: str, path: str | None = None, line: int | None = None) -> SourceRef:
     """Not known, and why."""
     return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
+
+
+def outside(file: str, line: int | None) -> SourceRef:
+    """A line of Python outside of torch, whose file nobody here may name as a tree's."""
+    return replace(unknown(f"outside torch: {file}", None, line), outside=file)
 
 
 def of_yours(file: str, line: int) -> SourceRef:

@@ -383,9 +383,9 @@ def _at(label: str, text: str, function: str, source: SourceRef | None, *, exact
         words = f"{label}, somewhere in {function}{'' if function.startswith('<') else '()'}, which begins at"
     if source is None or (source.path is None and source.line is None):
         return Line("text", words, indent=1)
-    if source.path is None:  # a line of a script, of --setup or of the expression: its file is named in the reason
-        file = (source.reason or "").removeprefix("outside torch: ")
-        where = f"{file}:{source.line}" if file != EXPRESSION else "" if text else "the expression"
+    if source.path is None:  # a line of a script, of the setup or of the expression
+        is_expression = source.outside == EXPRESSION
+        where = f"{source.outside}:{source.line}" if not is_expression else "" if text else "the expression"
         return Line("text", f"{words}  {where}".rstrip(), indent=1)
     return Line("place", words, source, indent=1)
 

@@ -12,6 +12,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.details import AsksWorkspace, Detail, InLibrary, LibraryReports, OneOfAlike
 from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import MarksRange
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
 from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
@@ -22,7 +23,6 @@ COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
 )
-RANGE = "a range marked for the profiler"  # so begins the reason why it has no place
 QUERY = "only asks for a workspace's size"  # a call of LAPACK with a size of -1, before the one that computes
 GEMM = ("transa", "transb", "m", "n", "k")
 NAMED = 3  # names of --setup that are listed
@@ -393,7 +393,7 @@ def problem(entry: LibraryEntry) -> str:
 
 def is_range(hop: Hop) -> bool:
     """Whether a step is a range that code marks for the profiler, and no call of a function."""
-    return hop.kind in ("python", "native") and hop.native is None and (hop.source.reason or "").startswith(RANGE)
+    return hop.native is None and MarksRange() in hop.why
 
 
 def entered(hop: Hop) -> str:

@@ -388,11 +388,40 @@ def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
             **_facts_of_format_3(document),
             "format": TRAIL_FORMAT,
             "findings": findings,
+            "hops": [_hop_of_format_3(hop) for hop in document["hops"]],
+            "ending": _with_files(document.get("ending")),
             "program": _program_of_format_3(program) if program is not None else None,
             "session": _session_of_format_3(session) if session is not None else None,
         }
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+
+
+# How format 3 said of a place that it is outside of torch, and of a step that it is no call of a function.
+_OUTSIDE_TORCH, _MARKED = "outside torch: ", "a range marked for the profiler"
+
+
+def _hop_of_format_3(hop: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = _with_files(hop)
+    is_range = str((hop.get("source") or {}).get("reason") or "").startswith(_MARKED)
+    if is_range and hop.get("native") is None and hop.get("kind") in ("python", "native"):
+        made["why"] = [*made.get("why", ()), {"code": "marks-range"}]
+    return made
+
+
+def _with_files(held: Any, depth: int = 0) -> Any:
+    """What format 3 held, its places outside of torch with the file that the reason named."""
+    if depth > MAX_DEPTH:
+        return held
+    if isinstance(held, list):
+        return [_with_files(part, depth + 1) for part in held]
+    if not isinstance(held, dict):
+        return held
+    made = {name: _with_files(part, depth + 1) for name, part in held.items()}
+    reason = held.get("reason")
+    if "precision" in held and isinstance(reason, str) and reason.startswith(_OUTSIDE_TORCH):
+        made["outside"] = reason.removeprefix(_OUTSIDE_TORCH)
+    return made
 
 
 def _as_reason(text: str | None) -> dict[str, Any] | None:

@@ -164,6 +164,7 @@ ENGLISH: Catalogue = {
     why.SlotByName: "`{source}` calls {name} by its name; Python tells no profile function of such a call",
     why.RowOfTable: "the {table} table's row for {row}, {place}, names {function}",
     why.TableNames: "the table at {place} names {function}",
+    why.MarksRange: "it is a range that code marks for the profiler, and no call of a function",
     # --- autograd ---
     why.HeldByGraph: "the result's graph holds this node, with the sequence number of this call",
     why.AccumulatesGradient: "leaves accumulate their gradient",

@@ -37,6 +37,7 @@ from ptexplore.model.reasons import (
     KindsLeft,
     KindsStepped,
     LeftByGuards,
+    MarksRange,
     NativeNotAsked,
     OneOfEach,
     OnStack,
@@ -776,3 +777,17 @@ def test_one_text_is_limited(long: str) -> None:
         assert costs_too_much(fits.encode()) is None
         refused = costs_too_much(f'["{before}", "{long * most}aa", [{"1," * MAX_TEXT}2]]'.encode())
         assert refused == "it has a text of more than 262,144 bytes"
+
+
+def test_of_format_3_a_file_outside_of_torch_and_a_marked_range_are_no_sentences() -> None:
+    at = {"path": None, "line": 3, "layer": None, "precision": "unknown", "reason": "outside torch: <--setup 1>"}
+    made = of_format_3()
+    hop = made["hops"][0]
+    marked = {**hop["source"], "path": None, "reason": "a range marked for the profiler (record_function)"}
+    made["hops"] = [
+        {**hop, "source": at, "native": None},
+        {**hop, "id": 999_999, "kind": "python", "parent": None, "source": marked, "native": None},
+    ]
+    trail = read(made)
+    assert [hop.source.outside for hop in trail.hops] == ["<--setup 1>", ""]
+    assert [MarksRange() in hop.why for hop in trail.hops] == [False, True]
