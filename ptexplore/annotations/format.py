@@ -132,12 +132,24 @@ def parse(data: bytes, kind: Kind, origin: Origin) -> tuple[Tour | None, list[Pr
         reading.problem(error.line, str(error))
         return None, reading.problems
     intro, stops = _body(reading, end)
-    sha = hashlib.sha256(data).hexdigest()
+    sha = _hash(data, reading.problems)
     tour = Tour(
         Where(origin.shown, 1), kind, name, title, baseline, intro, stops, origin.folder,
         sha, level, summary, prerequisites, concepts, origin.shipped,
     )  # fmt: skip
     return tour, reading.problems
+
+
+def _hash(data: bytes, problems: Sequence[Problem]) -> str:
+    """What stands for the content that you may trust: the bytes, and what of them could not be read here.
+
+    What was not read was not shown. A lab in the syntax of a later Python is read by that one, for which this is
+    another content.
+    """
+    made = hashlib.sha256(data)
+    for problem in problems:
+        made.update(f"\0{problem.where.line} {problem.text}".encode("utf-8", "surrogatepass"))
+    return made.hexdigest()
 
 
 # --- front matter ---

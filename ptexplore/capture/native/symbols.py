@@ -24,7 +24,7 @@ import numpy as np
 
 from ptexplore.capture.native.debug_lines import begins
 from ptexplore.cpp.symbol_names import without_suffix
-from ptexplore.writing import keep_whole
+from ptexplore.writing import keep_whole, open_users_file
 
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -320,6 +320,7 @@ def _units(rows: Any) -> Any:
 def _kept(file: Path, columns: int) -> Any | None:
     """A sorted table from an earlier run, mapped into memory; None where there is none, or no good one."""
     try:
+        open_users_file(file).close()  # numpy would wait for a FIFO
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
+from ptexplore.annotations import blocks
 from ptexplore.annotations.format import Origin, parse
 from ptexplore.annotations.records import Problem, Tour
 from tests.hanging import ends
@@ -293,3 +296,26 @@ def test_windows_line_ends_mean_nothing() -> None:
     unix, windows = read(GOOD), read(GOOD.replace("\n", "\r\n"))
     assert windows[1] == []
     assert windows[0].stops == unix[0].stops  # type: ignore[union-attr]
+
+
+def test_a_lab_that_cannot_be_read_here_makes_it_another_content_than_where_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Trust is in the content: what was not read was not shown, and a later Python may read it."""
+    lab = "```lab\nid: later\nrun: \"print('shown')\"\nexpect: {value: 2}\n```\n"
+    block = "```anchor\npath: a.cpp\nsymbol: b\n```\n"
+    data = f"---\nid: x\ntitle: T\nbaseline: v2.6.0\n---\n\n## S {{#s}}\n\n{block}\n{lab}".encode()
+    later, problems = parse(data, "note", Origin("x.md"))
+    assert later is not None
+    assert not problems
+    assert later.sha == hashlib.sha256(data).hexdigest()
+
+    def refuse(*_given: object, **_named: object) -> None:
+        raise SyntaxError("this Python does not know it")
+
+    monkeypatch.setattr(blocks.ast, "parse", refuse)
+    earlier, problems = parse(data, "note", Origin("x.md"))
+    assert earlier is not None
+    assert problems
+    assert not earlier.stops[0].labs
+    assert earlier.sha != later.sha

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import struct
@@ -10,10 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from ptexplore.capture.native import symbols
 from ptexplore.errors import PtexploreError
+from ptexplore.resolve.places import relation
+from ptexplore.source.runtime.describe import hashes
+from ptexplore.source.runtime.generated import MANIFEST, is_complete
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
 from ptexplore.store.catalogue.writer import CatalogueWriter
 from ptexplore.store.database import beside
+from ptexplore.store.index import read_ahead
 from ptexplore.store.index.reader import IndexStore, StaleIndex
 from ptexplore.store.index.writer import IndexWriter
 
@@ -142,3 +148,16 @@ def test_the_journal_of_an_older_file_does_not_undo_a_new_one(tmp_path: Path) ->
     assert Path(f"{killed}-journal").stat().st_size
     write_index(killed, "second")
     assert IndexStore.open(killed).meta("source") == "second"
+
+
+def test_a_fifo_in_a_cache_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """Nobody writes into any of these: who waited for that would wait for ever."""
+    for name in ("kept", MANIFEST):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "hashed").write_text("x")
+    assert read_ahead.kept(tmp_path / "kept") is None
+    assert not is_complete(tmp_path)
+    assert len(hashes([str(tmp_path / "hashed")], tmp_path / "kept")) == 1
+    assert relation._kept(tmp_path / "kept", []) is None
+    assert symbols._kept(tmp_path / "kept", 2) is None
