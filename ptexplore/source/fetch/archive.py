@@ -313,10 +313,12 @@ def _check_link(member: Member, within: int = 0) -> None:
 def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> list[Member]:
     """Write the members. Gives those that are links."""
     links: dict[str, Member] = {}
+    folders: set[int] = set()  # hashes of the names of those that are made: a member may lie below many that are none
     for count, (member, content) in enumerate(members, 1):
-        if count > MEMBERS:
-            raise RefusedArchive(f"it has more than {MEMBERS:,} members")
         parts = [part for part in member.name.split("/") if part not in ("", ".")]
+        folders.update(hash("/".join(parts[:depth])) for depth in range(1, len(parts)))
+        if count + len(folders) > MEMBERS:
+            raise RefusedArchive(f"it has more than {MEMBERS:,} members and folders")
         if not parts and member.kind != "folder":
             raise RefusedArchive(f"its member {_shown(member.name)} has no name of its own")
         if not parts:

@@ -131,13 +131,22 @@ def parts_of(program: Program, script: str) -> Part:
     places = began(program)
     for number, calls in sorted(enumerate(program.calls), key=lambda numbered: places[numbered[0]]):
         _count(program, owners[calls.path], places[number], calls, backward[number])
-    for path, owner in zip(program.paths, owners, strict=True):
-        for part in _outwards(owner) if path.recording else ():
-            taken = min(path.recording, part.time)
-            part.time, part.recording = part.time - taken, part.recording + taken
-            if part.kind in ("imports", "thread"):  # their time is in no other's
-                break
+    _take_recording(program, owners)
     return unrolled(_finished(root, {}))[0]
+
+
+def _take_recording(program: Program, owners: Sequence[_Gathered]) -> None:
+    """Take out of each part's time what recording took in it, and in what is inside of it; never more than it has."""
+    recording = Counter[int]()  # by the id of the part
+    for path, owner in zip(program.paths, owners, strict=True):
+        recording[id(owner)] += path.recording
+    # A part comes after the one around it, so that going back each knows all that is inside of it.
+    for part in reversed(list({id(owner): owner for owner in owners}.values())):
+        if recording[id(part)]:
+            taken = min(recording[id(part)], part.time)
+            part.time, part.recording = part.time - taken, part.recording + taken
+            if part.outer is not None and part.kind not in ("imports", "thread"):  # their time is in no other's
+                recording[id(part.outer)] += recording[id(part)]
 
 
 def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:

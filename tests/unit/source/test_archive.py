@@ -53,6 +53,15 @@ def test_unpacked(tmp_path: Path, name: str) -> None:
         assert (folder / "small" / path).read_bytes().decode() == text
 
 
+def test_folders_that_are_no_members_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MEMBERS", 100)
+    deep = [member(f"small/{number}/" + "d/" * 30 + "f") for number in range(5)]
+    with pytest.raises(PtexploreError) as refused:
+        unpack(tmp_path, "x.tar.gz", tar_of("gz", *deep))
+    assert "more than 100 members and folders" in refused.value.why
+    assert len([*tmp_path.rglob("*/")]) < 130
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_zip_that_is_neither_stored_nor_deflated_is_refused(tmp_path: Path, method: int) -> None:
     """What zipfile unpacks without a limit: 2 kB of bzip2 took 4 GB of memory."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from msgspec import structs
 
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
@@ -10,7 +13,11 @@ from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
 from ptexplore.view.trace.modules import Shown, fitting
 from ptexplore.view.trace.page import Options, ScreenRow
 from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, parts_of
+from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trace.views import view
+from tests.hanging import ends
+
+SAVED = Path(__file__).parents[2] / "data" / "saved"
 
 PLACE = SourceRef("net.py", 7, None, "located")
 LINEAR, RELU = 0, 1
@@ -127,3 +134,15 @@ def test_what_a_device_was_given_counts_where_it_was_launched_and_is_no_operator
     assert [(row.name, row.cells[-1]) for row in shown.table] == [("relu", "0.7 us"), ("sm80_gemm", "0.1 us")]
     assert "launched by no operator" in shown.table[1].what
     assert any(line.startswith("on the device: 0.8 us in 7 launches of 2 kinds: vectorized") for line in shown.left_out)
+
+
+def test_modules_within_one_another_cost_what_their_number_does() -> None:
+    saved, _ = trail_from_json((SAVED / "format2-program.json.gz").read_bytes(), "x")
+    program = saved.program
+    assert program is not None
+    number = len(program.paths)
+    path = CallPath("module", "m", 1, 1, recording=1, parent=0)
+    deep = [structs.replace(path, name=f"m{n}", parent=number + n - 1 if n else 0) for n in range(15_000)]
+    with ends(10):
+        root = parts_of(structs.replace(program, paths=(*program.paths, *deep)), "x.py")
+    assert root.kind == "program"
