@@ -37,6 +37,11 @@ class AskedOfTrace(TypedDict, total=False):
     vary: bool
 
 
+def names() -> tuple[str, ...]:
+    """The options, as they are named in Python."""
+    return tuple(_fields())
+
+
 def _fields() -> dict[str, str]:
     """By its name in Python: the field of an option."""
     return {known.python or name: name for name, known in asked_options().items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ptexplore.api.options import LIMITS, check_names, request_of, signed
+from ptexplore.api.options import LIMITS, check_names, names, request_of, signed
 from ptexplore.api.recording import PublicRecording
 from ptexplore.api.trail import PublicTrail
 from ptexplore.errors import USAGE, PtexploreError
@@ -320,7 +320,7 @@ def load(file: str | os.PathLike[str]) -> PublicTrail:
 
 def _check_alone(options: AskedOfTrace) -> None:
     """Raises PtexploreError where a function is traced with options that only a text can have."""
-    given = [name for name, value in options.items() if value and name not in LIMITS]
+    given = [name for name in names() if options.get(name) and name not in LIMITS]
     if given:
         why = f"it runs here, as it is; {', '.join(given)} would be for a text"
         raise PtexploreError("a function is traced without options", why, "trace(lambda: f(x))", USAGE)

@@ -454,7 +454,11 @@ class RanInLibrary(Detail, frozen=True):
 
 
 class Launched(Detail, frozen=True):
-    """What a device was given to do, and how long that took."""
+    """What a device was given to do."""
+
+
+class OnDevice(Detail, frozen=True):
+    """How long a device took for it."""
 
     took: str = ""
 

@@ -14,8 +14,8 @@ from typing import IO
 
 import pytest
 
+from ptexplore.lookup import trees
 from ptexplore.render.html.output import ASIDE, Output, open_output
-from ptexplore.view import trees
 from tests.conftest import in_process
 from tests.harness import copied_site, hashes
 

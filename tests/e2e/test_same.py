@@ -125,7 +125,8 @@ def test_a_program_of_first_calls_says_so(command: InProcess, tmp_path: Any) -> 
     file.write_text(f"import torch\na = torch.ones(3, 3)\n{ADD}")
     result = command("trace", "--script", str(file), "--json")
     assert (
-        result.data["captured"]["reason"] == "of 2 kinds of calls: it was called once, and a first call is not stepped"
+        result.data["captured"]["reason"]["text"]
+        == "of 2 kinds of calls: it was called once, and a first call is not stepped"
     )
 
 

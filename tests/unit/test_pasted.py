@@ -49,6 +49,7 @@ PLAIN = {
     ("cli/tour.py", "left.id"): _ID,
     ("cli/tour.py", "tour.id"): _ID,
     ("cli/trace.py", "other"): _FLAG,
+    ("render/html/output.py", "MANIFEST"): _OURS,
     ("render/terminal/folder.py", "row.first"): _OURS,
     ("render/terminal/folder.py", "row.tour.id"): _ID,
     ("render/terminal/search.py", "next_target(view.candidates[0])"): "it quotes",

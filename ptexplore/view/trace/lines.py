@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ptexplore.model.details import Launched
+from ptexplore.model.details import Launched, OnDevice
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, FormulaRef, Hop, TransformLayer
 from ptexplore.view.line import Line
@@ -42,7 +42,7 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     if hop.kind == "key":
         lines += reasoning(hop)
     if hop.kind == "launch":
-        lines.append(Line("reason", described((told_of_launch(hop),))))
+        lines.append(Line("reason", described(told_of_launch(hop))))
     lines += places(hop)
     lines += caught(hop)
     if full:
@@ -58,10 +58,10 @@ def caught(hop: Hop) -> Iterator[Line]:
         yield Line("place", f"made an error, which was caught: {hop.caught.message}", hop.caught.source)
 
 
-def told_of_launch(hop: Hop) -> Launched:
+def told_of_launch(hop: Hop) -> tuple[Launched, OnDevice]:
     """How long a device took for what it was given."""
     took = hop.launch.took if hop.launch is not None else None
-    return Launched(took=seconds(took) if took is not None else "")
+    return Launched(), OnDevice(took=seconds(took) if took is not None else "")
 
 
 def _not_taken(call: CallNotTaken) -> Line:

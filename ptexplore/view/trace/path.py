@@ -888,7 +888,7 @@ class _Steps:
 
     def _launch(self, hop: Hop, around: _Around) -> _Step:
         """The row of what a device was given to do; its cost is that of the function that launched it."""
-        row = self._row(hop, native_names.kernel_name(hop.name), (told_of_launch(hop),))
+        row = self._row(hop, native_names.kernel_name(hop.name), told_of_launch(hop))
         made = self._made(row, hop, [], around)
         made.is_kernel = True
         return made

@@ -99,7 +99,8 @@ ENGLISH: Catalogue = {
     says.OneOfAlike: "which of {count} with the same machine code is not told",
     says.InLibrary: "{library}",
     says.RanInLibrary: "{first}[ +{more}][, and {unlike} call{unlike#|s} unlike it]",
-    says.Launched: "launched;[ {took}] on the device",
+    says.Launched: "launched",
+    says.OnDevice: "[{took} ]on the device",
     says.Launches: "launches {kernel}[ +{more}]",
     # --- nodes of the graph ---
     says.RunNode: "node",
