@@ -110,6 +110,7 @@ def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the
     assert any("an operator's without the Python" in text for text in view(trail, Options(view="modules")).left_out)
 
 
+@pytest.mark.words
 def test_what_a_device_was_given_counts_where_it_was_launched_and_is_no_operator() -> None:
     """A kernel of relu's, and a graph's that no operator launched; what it took on the device is no part of a time."""
     kinds = (

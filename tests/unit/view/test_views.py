@@ -167,6 +167,7 @@ def test_several_places_are_not_told_as_one() -> None:
     assert "Add.cpp:9" not in drawn(view(a_trail(an_operator(1, "aten::mm", library)), Options(view="path")), 100)
 
 
+@pytest.mark.words
 def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
     node = Hop(9, "node", "torch::autograd::generated::AddBackward0", "observed", ref(9), node=NodeRef(recorded=True))
     assert "records AddBackward0" in drawn(view(a_trail(an_operator(1, "aten::add.Tensor", node)), Options()), 100)
@@ -183,6 +184,7 @@ def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
         ("kernel", "at::functorch::unsupportedItem", "refuses the operator"),
     ],
 )
+@pytest.mark.words
 def test_a_decomposition_is_no_batching_rule(entry: str, kernel: str, told: str) -> None:
     dispatch = Dispatch("FuncTorchBatched, CPU", "", entry, ())
     ran = Hop(3, "kernel", kernel, "observed", ref(9))
@@ -192,6 +194,7 @@ def test_a_decomposition_is_no_batching_rule(entry: str, kernel: str, told: str)
     assert next(row.what for row in rows if row.name.startswith("FuncTorchBatched")) == f"vmap: {told}"
 
 
+@pytest.mark.words
 def test_a_kernel_that_an_error_left_is_not_said_to_record_nothing() -> None:
     """As x.add_(1) of a leaf: the check is before all that would record."""
     trail = a_trail(an_operator(1, "aten::add_.Tensor", instructions=9))
@@ -207,6 +210,7 @@ def test_a_kernel_that_an_error_left_is_not_said_to_record_nothing() -> None:
     ("kind", "told"),
     [("functional", "sets up the result"), ("out", "works out shapes"), ("inplace", "works out shapes")],
 )
+@pytest.mark.words
 def test_only_a_new_result_is_set_up(kind: str, told: str) -> None:
     """As torch.gt(x, 1): the meta function makes a tensor of 1, whatever the result is; classes as in the binary."""
     made = (f"at::structured_gt_Scalar_out_{kind}::set_output_raw_strided", "at::detail::empty_cpu")
@@ -216,6 +220,7 @@ def test_only_a_new_result_is_set_up(kind: str, told: str) -> None:
     assert next(row.what for row in rows if row.name.endswith("::meta")) == told
 
 
+@pytest.mark.words
 def test_a_range_that_is_marked_is_no_function() -> None:
     """Of record_function, whose range begins in its __enter__ and ends in its __exit__, and of RECORD_FUNCTION."""
 
@@ -240,6 +245,7 @@ def test_a_key_that_was_not_seen_says_so_where_its_kernel_was() -> None:
         assert next(row.what for row in rows if row.name.startswith("AutogradCPU")).startswith(told)
 
 
+@pytest.mark.words
 def test_what_no_recorder_saw_the_function_of_is_not_called_python() -> None:
     """As torch.Tensor(2), whose class is C: what is inside of it ran, but no function of Python was seen."""
     made = Hop(2, "python", "Tensor", "observed", SourceRef(None, None, None, "unknown"), children=(an_operator(5),))
@@ -259,6 +265,7 @@ def test_what_no_recorder_saw_the_function_of_is_not_called_python() -> None:
         ("tuple of …", (BeganAt("Tensor[] float32 cpu"), BeganAtSum("Tensor[3] float32 cpu")), "several results"),
     ],
 )
+@pytest.mark.words
 def test_what_backward_is_called_on(result: str, started: tuple[Reason, ...], told: str) -> None:
     node = Hop(1, "node", "ExpBackward0", "observed", ref(3), phase="backward")
     trail = replace(a_trail(an_operator(2), node), result=ResultInfo("torch.Tensor", result, BackwardFrom(started)))
@@ -273,6 +280,7 @@ def test_a_step_that_nobody_saw_says_so() -> None:
         assert next(row.what for row in rows if row.name == "add_impl") == status
 
 
+@pytest.mark.words
 def test_a_kernel_without_a_namespace_of_its_own_is_for_what_its_file_was_compiled_for() -> None:
     """As sum_kernel_impl: one source file, compiled for each capability."""
     symbol = "at::native::(anonymous namespace)::sum_kernel_impl(at::TensorIterator&)"
@@ -283,6 +291,7 @@ def test_a_kernel_without_a_namespace_of_its_own_is_for_what_its_file_was_compil
         assert next(row.what for row in rows if row.hop == 9) == told
 
 
+@pytest.mark.words
 def test_where_the_engine_ran_no_node_it_does_not_say_that_it_runs_them() -> None:
     node = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3))
     reached = Hop(2, "native", "torch::autograd::Engine::evaluate_function", "observed", ref(2),
@@ -294,6 +303,7 @@ def test_where_the_engine_ran_no_node_it_does_not_say_that_it_runs_them() -> Non
     assert rows[-1].what == "AccumulateGrad not run: an error came first, or its gradient is taken"
 
 
+@pytest.mark.words
 def test_a_closed_function_of_python_says_what_is_in_it() -> None:
     hop = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3), children=(an_operator(90),))
     for number in range(200, 100, -1):
@@ -305,6 +315,7 @@ def test_a_closed_function_of_python_says_what_is_in_it() -> None:
     assert (last.times, last.what) == (2, "Python; 1 outermost operator call and 1 node in each")
 
 
+@pytest.mark.words
 def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() -> None:
     """Neighbours that are equal are one row, so two names take turns."""
     turns = [an_operator(10 * n, f"aten::op{n % 2}") for n in range(1, 90)]
@@ -323,6 +334,7 @@ def test_what_the_calls_of_one_row_called_in_turn_has_no_row() -> None:
     assert f"no row: {2 * 89 - more - shown} of 178 operator calls; the view operators lists them" in page.left_out
 
 
+@pytest.mark.words
 def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:
     """Of what an operator called inside of it runs nothing follows: that is compiled by itself."""
     stub = StubKernelRef()
@@ -337,6 +349,7 @@ def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:
 
 
 @pytest.mark.parametrize("status", ["observed", "predicted"])
+@pytest.mark.words
 def test_a_closed_call_runs_the_kernels_that_were_seen(status: str) -> None:
     fills = Hop(7, "native", "fill_kernel", status, ref(7), stub_kernel=StubKernelRef())  # type: ignore[arg-type]
     inside = an_operator(5, "aten::fill_.Scalar", replace(fills, instructions=1 if status == "observed" else None))
@@ -348,6 +361,7 @@ def test_a_closed_call_runs_the_kernels_that_were_seen(status: str) -> None:
     assert told == ("operator; runs add_kernel, fill_kernel" if status == "observed" else "operator; keys AutogradCPU")
 
 
+@pytest.mark.words
 def test_a_kernel_has_one_name_however_it_is_known_to_be_one() -> None:
     """As cat copies: the call that its text names is told to be a stub's, and a further one by the stub's question."""
     symbol = "at::native::(anonymous namespace)::AVX2::copy_kernel(at::TensorIterator&, bool)"
@@ -369,6 +383,7 @@ def closed(number: int, query: bool, cost: int) -> Hop:
                native=NativeCall("", library="libtorch_cpu.so", third_party="MKL"))  # fmt: skip
 
 
+@pytest.mark.words
 def test_the_solve_in_a_loop_has_a_row_and_the_question_for_its_workspace_has_none() -> None:
     """As of torch.linalg.lstsq: lapackGelsy is called with lwork = -1, and then in the loop over the matrices."""
     body = Hop(31, "native", "at::TensorIteratorBase::loop_2d_from_1d", "inlined", ref(3),
@@ -447,6 +462,7 @@ def closed_row(*inside: Hop) -> str:
     raise AssertionError("it has a row, and is open, or it has none")
 
 
+@pytest.mark.words
 def test_a_closed_key_says_what_follows_in_it() -> None:
     key = Hop(50, "key", "ADInplaceOrView", "derived", ref(8), key="ADInplaceOrView",
               children=(Hop(51, "kernel", "ADInplaceOrView::f", "derived", ref(8), children=(
@@ -461,6 +477,7 @@ def test_a_closed_key_says_what_follows_in_it() -> None:
 OPEN = reasons.KeyNotKnown(reasons.ComputedFromOptions(), "AutogradCPU")
 
 
+@pytest.mark.words
 def test_a_call_without_a_key_says_so_and_why() -> None:
     why = reasons.KeyNotKnown(reasons.ArgumentSets(("self",), reasons.MayBeOfDispatchingClass()))
     call = Hop(1, "op", "aten::add.Tensor", "observed", ref(1), op="aten::add.Tensor", why=(why,))
@@ -552,6 +569,7 @@ def a_helper(number: int, name: str, instructions: int) -> Hop:
     return Hop(number, "python", name, "observed", ref(number), children=(inside,))
 
 
+@pytest.mark.words
 def test_python_that_calls_no_operator_has_a_row_if_it_costs_a_visible_share() -> None:
     """One row for all helpers of a function, where the costliest stands; what is small has none."""
     calls = [an_operator(number, instructions=400) for number in (10, 20)]
@@ -572,6 +590,7 @@ def test_python_that_calls_no_operator_has_a_row_if_it_costs_a_visible_share() -
     assert not [row for row in none.table if "tiny" in row.name]
 
 
+@pytest.mark.words
 def test_a_call_of_another_thread_says_so() -> None:
     away = replace(an_operator(20, "aten::empty.memory_format"), thread=1)
     rows = view(a_trail(an_operator(1), away), Options(view="path")).table
@@ -589,6 +608,7 @@ def test_keys_after_which_more_are_not_known_end_openly() -> None:
     assert keys_of(replace(cut, children=())) == ()
 
 
+@pytest.mark.words
 def test_of_keys_that_end_openly_in_a_closed_row_the_reason_is_told() -> None:
     """Whether the row is the call's own, or the binding's that names the call."""
     whole = an_operator(2)
@@ -602,6 +622,7 @@ def test_of_keys_that_end_openly_in_a_closed_row_the_reason_is_told() -> None:
         assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
 
 
+@pytest.mark.words
 def test_of_what_a_node_is_predicted_to_call_the_first_is_named_and_that_there_is_more() -> None:
     """As AddBackward0, whose formulas call handle_r_to_c twice and maybe_multiply once."""
     names = ("handle_r_to_c", "maybe_multiply")
@@ -616,6 +637,7 @@ def test_of_what_a_node_is_predicted_to_call_the_first_is_named_and_that_there_i
     assert any(sign == "predicted:" for sign, _ in both.legend)
 
 
+@pytest.mark.words
 def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
     call = Hop(2, "op", "aten::matmul", "observed", ref(2), op="aten::matmul")
     binding = Hop(1, "binding", "THPVariable_matmul", "observed", ref(1), children=(call,),
@@ -704,6 +726,7 @@ def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares()
     assert (row.times, row.instructions, row.share, row.opens) == (3, 300, 1.0, "add.Tensor#1")
 
 
+@pytest.mark.words
 def test_without_a_terminal_there_is_no_colour_and_no_link_and_plain_has_no_bar() -> None:
     trail, session = saved(FILES[0])
     page = view(trail, Options(), session)
@@ -924,6 +947,7 @@ def test_calls_inside_one_another_cost_what_the_outer_one_did() -> None:
     assert row.instructions == 60, "nobody counted the outer one's"
 
 
+@pytest.mark.words
 def test_the_calls_that_ran_something_else_in_a_library_are_counted() -> None:
     def call(number: int, *sizes: int) -> Hop:
         ran = (LibraryEntry("MKL", "SGEMM", f"m={size}") for size in sizes)
@@ -939,6 +963,7 @@ def test_the_calls_that_ran_something_else_in_a_library_are_counted() -> None:
     assert told(call(10, 1, 2)) == "MKL: SGEMM m=1 +1"
 
 
+@pytest.mark.words
 def test_operators_stand_by_time_where_not_all_was_stepped_and_what_is_left_out_is_not_called_cheap() -> None:
     stepped = an_operator(1, "aten::zero_", instructions=500, time=3)
     trail = a_trail(stepped, *(an_operator(10 * n, f"aten::f{n}", time=100 * n) for n in range(1, 26)))
@@ -951,6 +976,7 @@ def test_operators_stand_by_time_where_not_all_was_stepped_and_what_is_left_out_
     assert page.table[-1].what == "calls of 3 others, none of which was called more often than those above"
 
 
+@pytest.mark.words
 def test_a_node_is_of_the_calls_that_recorded_it() -> None:
     node = Hop(30, "node", "MulBackward0", "observed", ref(3), node=NodeRef(recorded=True))
     page = view(a_trail(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),
