@@ -303,9 +303,10 @@ class Sites:
             return replace(places[0], reason=reason)
         if len(places) > 1:
             return several(places, f"{reason}: {len(lines)} there could be it, and the name does not tell which")
-        if not text:  # the place of the function around it, as certain as that is: its line is of a text not read here
-            return replace(around, end_line=None, reason=f"{reason}, whose text was not read")
-        why = "the one written there need not be it" if places else NOT_SHOWN
+        unread = "whose text was not read"
+        if not text and around.precision == "version-skew":  # what is known by name alone: the function around it
+            return replace(around, end_line=None, reason=f"{reason}, {unread}")
+        why = "the one written there need not be it" if places else unread if not text else NOT_SHOWN
         return replace(around, precision="unknown", end_line=None, url=None, reason=f"{reason}: {why}")
 
     def _outside(self, name: Name, way: list[tuple[int, int]] | None, unit: str, near: str | None) -> SourceRef:

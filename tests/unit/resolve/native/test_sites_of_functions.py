@@ -277,6 +277,9 @@ def test_of_a_lambda_whose_text_is_not_read_the_place_of_the_function_around_it_
     found = Sites(small.lookup(None, source)).of(part(1, data).frames[0])
     assert place(found) == (KERNELS, small.line(KERNELS, "fold_kernel("), "version-skew")
     assert str(found.reason).endswith("whose text was not read")
+    matching = checkout_tree(replace(small.checkout, root=str(tmp_path)), "matches")
+    exact = replace(small.source("matches"), tree=matching)
+    assert Sites(small.lookup(None, exact)).of(part(1, data).frames[0]).precision == "unknown"
 
 
 def test_a_lambda_whose_function_is_not_known(small: Small) -> None:
