@@ -10,7 +10,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ptexplore.view.words import details, reasons
+from ptexplore.view.words import causes, details, reasons
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
 
@@ -25,3 +25,5 @@ def pytest_configure() -> None:
         for number, (code, template) in enumerate(list(catalogue.items())):
             if re.search(r"\w", re.sub(r"\{[^{}]*\}", "", template)):
                 catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))
+    for number, code in enumerate(causes.ENGLISH):
+        causes.ENGLISH[code] = causes.Explained(f"nonsense {number}", f"nonsense {number}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, get_type_hints
 
 from ptexplore.api.recording import instructions
-from ptexplore.model.options import asked_options, defaults
+from ptexplore.model.options import PLAIN, asked_options, given
 
 if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
@@ -53,7 +53,7 @@ def signed(function: Traces) -> Traces:
     kinds = get_type_hints(AskedOfTrace)
     asked = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=_shown(name, defaults()[field]),
+            name, inspect.Parameter.KEYWORD_ONLY, default=_shown(name, getattr(PLAIN, field)),
             annotation=inspect.formatannotation(kinds[name]).replace("collections.abc.", ""),
         )
         for name, field in _fields().items()
@@ -78,14 +78,11 @@ def check_names(options: AskedOfTrace) -> None:
 
 def request_of(expression: str | None, options: AskedOfTrace) -> TraceRequest:
     """What is asked for, as a request. Raises PtexploreError (usage) for options that do not go together."""
-    from ptexplore.capture.probing import TraceRequest, check_options
+    from ptexplore.capture.probing import asked_for, check_options
 
-    values = {_fields()[name]: _value(name, value) for name, value in options.items()}
-    values.setdefault("native", True)
-    values["grad"] = bool(values.get("grad") or values.get("backward"))
-    asked = {name for name, value in values.items() if value != defaults()[name]}
-    check_options(asked, is_script=values.get("script") is not None, typed=False)
-    return TraceRequest(expression=expression, cwd=os.getcwd(), **values)
+    request = asked_for(expression, {_fields()[name]: _value(name, value) for name, value in options.items()})
+    check_options(given(request), is_script=request.script is not None, typed=False)
+    return request
 
 
 def _value(name: str, value: Any) -> Any:

@@ -39,6 +39,12 @@ class TraceRequest(TraceOptions):
     script_sha256: str | None = None
 
 
+def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest:
+    """The request of one expression or script in the current folder, with the options that were given, by field."""
+    grad = bool(values.get("grad") or values.get("backward"))
+    return TraceRequest(expression=expression, cwd=os.getcwd(), **{"native": True, **values, "grad": grad})
+
+
 def check_options(asked: Collection[str], *, is_script: bool, typed: bool) -> None:
     """Raises PtexploreError (usage) for options, by field, that do not go together, or that are for something else.
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model.options import AskedFor, asked_options, defaults
+from ptexplore.model.options import PLAIN, AskedFor, asked_options
 
 DAY = 86400  # seconds
 RUN = "What is run"
@@ -37,7 +37,7 @@ def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
 
 def _parameter(name: str, known: AskedFor) -> inspect.Parameter:
     """The parameter of one option: on or off, a text, or a list of texts."""
-    default = defaults()[name]
+    default = getattr(PLAIN, name)
     kind: Any = bool if not known.metavar else list[str] | None if isinstance(default, tuple) else str | None
     option = Option(known.flag, metavar=known.metavar or None, help=known.help, rich_help_panel=RUN)
     value = False if not known.metavar else None
@@ -58,7 +58,7 @@ def _value(name: str, text: Any) -> Any:
     known = asked_options()[name]
     if not known.metavar:
         return not known.off
-    if isinstance(defaults()[name], tuple):
+    if isinstance(getattr(PLAIN, name), tuple):
         return tuple(_READ[name](part) if name in _READ else part for part in text)
     return _READ[name](text) if name in _READ else text
 

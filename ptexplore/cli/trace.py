@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -154,12 +153,10 @@ def trace(
 
     if load is not None and not rerun:  # no tree is beside it to link into
         return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))
-    from ptexplore.capture.probing import TraceRequest
+    from ptexplore.capture.probing import asked_for
     from ptexplore.workspace.typed import typed
 
-    values = {"native": True, **read(asked)}
-    values["grad"] = bool(values.get("grad") or values.get("backward"))
-    request = TraceRequest(expression=expression, cwd=os.getcwd(), **values)
+    request = asked_for(expression, read(asked))
     if load is not None:
         run = _again(load, request, trust)
         command: tuple[str, ...] = ("ptexplore", "trace", "--load", load, "--rerun")

@@ -1,10 +1,33 @@
-"""Names of codes and verbs: they follow from the names of their classes."""
+"""Codes and verbs: their names follow from their classes, and what a record holds of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from msgspec import Struct
+
+Code = TypeVar("Code", bound=Struct)
 
 
 def code_of(name: str) -> str:
     """The code of a class: `highest-key` of HighestKey."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def every(kind: type[Code]) -> Iterator[type[Code]]:
+    """The classes that are derived from one."""
+    for derived in kind.__subclasses__():
+        yield derived
+        yield from every(derived)
+
+
+def with_held(record: Code, kind: type[Code]) -> Iterator[Code]:
+    """A record with those of that kind that its fields hold, and that these hold."""
+    yield record
+    for name in record.__struct_fields__:
+        held = getattr(record, name)
+        for inner in held if isinstance(held, tuple) else (held,):
+            if isinstance(inner, kind):
+                yield from with_held(inner, kind)

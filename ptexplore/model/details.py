@@ -6,11 +6,12 @@ A class is a code, its fields are the arguments. What a detail says stands with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from msgspec import Struct
 
-from ptexplore.model.codes import code_of
+from ptexplore.model.codes import code_of, every, with_held
 from ptexplore.model.trace import Status
 
 UNKNOWN_KEY = "?"  # behind the dispatch keys that a call went through, where more are not known
@@ -607,16 +608,10 @@ class CalledFrom(Detail, frozen=True):
     more: int = 0
 
 
-def _every(kind: type[Detail]) -> Iterator[type[Detail]]:
-    for derived in kind.__subclasses__():
-        yield derived
-        yield from _every(derived)
-
-
 def codes() -> tuple[type[Detail], ...]:
     """Every code that a row may hold, once."""
     kinds = (Beside, Holds, WithKeys, Begins)  # what several have in common, and no row holds
-    return tuple(dict.fromkeys(code for code in _every(Detail) if code not in kinds))
+    return tuple(dict.fromkeys(code for code in every(Detail) if code not in kinds))
 
 
 # What a field that holds details holds: one of the codes above.
@@ -626,11 +621,6 @@ else:
     AnyDetail = Union[codes()]  # noqa: UP007  (it has no other form for classes in a tuple)
 
 
-def every(details: Iterable[Detail]) -> Iterator[Detail]:
+def within(details: Iterable[Detail]) -> Iterator[Detail]:
     """These details, and those that they hold."""
-    for detail in details:
-        yield detail
-        for name in detail.__struct_fields__:
-            held = getattr(detail, name)
-            if isinstance(held, tuple):
-                yield from every(part for part in held if isinstance(part, Detail))
+    return chain.from_iterable(with_held(detail, Detail) for detail in details)

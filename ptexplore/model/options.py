@@ -5,8 +5,8 @@ A field of `TraceOptions` is an option: its default, and in its metadata what it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -75,7 +75,7 @@ class TraceOptions:
     twice: bool = option(
         AskedFor(
             "--twice", "of a script: run it again, unrecorded, and say whether both did the same",
-            only=("script", "the passes of an expression are compared anyway: what they saw otherwise is told"),
+            only=("script", "the passes of an expression are compared anyway: a finding says where they differ"),
         ),
         default=False,
     )  # fmt: skip
@@ -122,16 +122,12 @@ def asked_options() -> dict[str, AskedFor]:
     return {name: asked for name, asked in told.items() if asked is not None}
 
 
-@cache
-def defaults() -> dict[str, Any]:
-    """What each option is where nobody asked for it; a trace that somebody asks for is stepped."""
-    told: Iterable[Field[Any]] = fields(TraceOptions)
-    return {known.name: known.default for known in told if known.default is not MISSING} | {"native": True}
+PLAIN = TraceOptions(native=True)  # of a trace for which no option is given: it is stepped
 
 
 def given(options: TraceOptions) -> frozenset[str]:
-    """The options that are not as they are where nobody asks for them."""
-    return frozenset(name for name in asked_options() if getattr(options, name) != defaults()[name])
+    """The options that are not as they are where nobody gives them."""
+    return frozenset(name for name in asked_options() if getattr(options, name) != getattr(PLAIN, name))
 
 
 class Refusal(NamedTuple):

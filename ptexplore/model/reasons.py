@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 from msgspec import Struct, convert
 
 from ptexplore.model.actions import AnyAction
-from ptexplore.model.codes import code_of
+from ptexplore.model.codes import code_of, every, with_held
 
 
 class Reason(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="code", tag=code_of):
@@ -2342,13 +2342,6 @@ class LeftByException(Reason, frozen=True):
     """An exception left the step, in a run without stepping."""
 
 
-def every(kind: type[Reason]) -> Iterator[type[Reason]]:
-    """The classes that are derived from one."""
-    for derived in kind.__subclasses__():
-        yield derived
-        yield from every(derived)
-
-
 # What JSON is read as: one of the codes above.
 if TYPE_CHECKING:
     AnyReason: TypeAlias = Reason
@@ -2363,9 +2356,4 @@ def reason_of(told: Any) -> Reason:
 
 def within(reason: Reason) -> Iterator[Reason]:
     """A reason with all that it follows from."""
-    yield reason
-    for name in reason.__struct_fields__:
-        held = getattr(reason, name)
-        for inner in held if isinstance(held, tuple) else (held,):
-            if isinstance(inner, Reason):
-                yield from within(inner)
+    return with_held(reason, Reason)

@@ -14,7 +14,7 @@ from ptexplore.capture.probing import TraceRequest, check_options
 from ptexplore.cli import asked as typed
 from ptexplore.cli.trace import trace
 from ptexplore.errors import PtexploreError
-from ptexplore.model.options import EXCLUDED, TraceOptions, asked_options, defaults, given, refused
+from ptexplore.model.options import EXCLUDED, TraceOptions, asked_options, given, refused
 from ptexplore.view.words.commands import words_of
 
 COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -82,4 +82,3 @@ def test_words_ask_for_the_same_once_more() -> None:
     assert words == ("f(x)", "--var", "x=1", "--setup", "y = 2", "--native-op", "add#2", "--backward")
     assert words_of("-a", TraceOptions(native=False)) == ("(-a)", "--no-native")
     assert words_of(None, TraceOptions(script="f.py", native=False, twice=True)) == ("--script", "f.py", "--twice")
-    assert defaults()["native"] is True

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ptexplore.model.details import KnownAs, every
+from ptexplore.model.details import KnownAs, within
 from ptexplore.model.trace import Status, Trail
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 from ptexplore.view.words.reasons import sentence
@@ -39,7 +39,7 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         out.append(("~", told))
     if "?" in marks:
         out.append(("?", _SEVERAL))
-    known = {detail.status for row in rows for detail in every(row.details) if isinstance(detail, KnownAs)}
+    known = {detail.status for row in rows for detail in within(row.details) if isinstance(detail, KnownAs)}
     out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if status in known]
     return tuple(out)
 

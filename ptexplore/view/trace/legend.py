@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptexplore.model import details as says
-from ptexplore.model.details import Detail, every
+from ptexplore.model.details import Detail, within
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 from ptexplore.view.trace.page import OWN, TrailView
 
@@ -219,7 +219,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
-    told = tuple(every(detail for row in page.table for detail in row.details))
+    told = tuple(within(detail for row in page.table for detail in row.details))
     if page.told.startswith(OWN):
         yield from _of_expression(page)
     elif page.columns[:1] == ("time",):

@@ -23,6 +23,7 @@ COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
 )
+_MARKS_RANGE = MarksRange()
 QUERY = "only asks for a workspace's size"  # a call of LAPACK with a size of -1, before the one that computes
 GEMM = ("transa", "transb", "m", "n", "k")
 NAMED = 3  # names of --setup that are listed
@@ -393,7 +394,7 @@ def problem(entry: LibraryEntry) -> str:
 
 def is_range(hop: Hop) -> bool:
     """Whether a step is a range that code marks for the profiler, and no call of a function."""
-    return hop.native is None and MarksRange() in hop.why
+    return hop.native is None and _MARKS_RANGE in hop.why
 
 
 def entered(hop: Hop) -> str:

@@ -908,12 +908,12 @@ class _Steps:
     def _kernel_of_key(self, hop: Hop, dispatch: Dispatch, kernel: Hop | None, around: _Around) -> Detail | None:
         """What the kernel of a key does, by the key and by what the table says of its entry; None where neither says.
 
-        A kernel of autograd is told of by what it recorded, where that is known.
+        Of a kernel of autograd it says what that recorded, where this is known.
         """
         if dispatch.entry == "autograd kernel" and kernel is not None:
             return self._recorded(kernel, around)
         holds: dict[When, bool] = {
-            "calls others": any(outermost_operators(hop.children)),
+            "calls others": self.inside[hop.id].call is not None,
             "takes tensors": _takes_tensors(around.op),
             "refuses": kernel is not None and kernel.name.startswith(REFUSES),
         }
@@ -1136,7 +1136,7 @@ def of_call(hop: Hop) -> Iterator[Hop]:
 
 
 def _known(hop: Hop, *told: Detail) -> Details:
-    """What is told of a step, with how it is known; of an observed one that needs no word."""
+    """What a row says of a step, behind how the step is known; an observed one needs no word for that."""
     return told if hop.status == "observed" else (says.KnownAs(status=hop.status, told=told),)
 
 

@@ -19,7 +19,6 @@ from ptexplore.view.trace.rows import facts_of, stops_to_read
 from ptexplore.view.words.reasons import sentence
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
-_SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 
 
 def is_yours(hop: Hop) -> bool:

@@ -399,8 +399,6 @@ def explained(cause: Cause) -> Explained:
     known = ENGLISH.get(cause.code)
     if known is None:
         return Explained(cause.why, cause.remedy, tuple((case.sign, case.remedy) for case in cause.cases))
-    if not cause.arguments:
-        return known
     given = _spoken(cause.arguments)
     is_nameless = given.get("function") == ""  # of a getter: nothing shows its own error then
     return known._replace(why=known.why.format_map(given), remedy="" if is_nameless else known.remedy.format_map(given))

@@ -10,7 +10,8 @@ import pytest
 from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, fields
 
-from ptexplore.model.reasons import Reason, every
+from ptexplore.model.codes import every
+from ptexplore.model.reasons import Reason
 from ptexplore.view.words.reasons import ENGLISH
 
 PROBE = Path(__file__).resolve().parents[3] / "ptexplore" / "probe"

@@ -138,6 +138,7 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
 }
 
 
+@pytest.mark.words
 def test_a_dtype_that_a_kernel_has_no_code_for_is_not_advised() -> None:
     for case, unfit in (
         ("floats where integers are meant", "x.float()"),
@@ -175,6 +176,7 @@ def graph_of(case: str) -> tuple[Any, Any]:
         ("a result of another leaf", 1, "elsewhere", "MulBackward0"),
     ],
 )
+@pytest.mark.words
 def test_of_an_input_that_is_not_in_the_graph_it_is_known_what_it_is(
     case: str, index: int, situation: str, node: str
 ) -> None:
@@ -199,6 +201,7 @@ def test_other_errors_are_of_no_input_that_is_not_in_the_graph() -> None:
         assert Raised("expression", caught.value).told()["unused"] is None
 
 
+@pytest.mark.words
 def test_a_checkpoint_that_other_hooks_leave_nothing_is_not_said_to_depend_on_a_change() -> None:
     """The function does the same each time: what it saves again goes to the hooks of `save_on_cpu`."""
     from torch.utils.checkpoint import checkpoint
@@ -214,6 +217,7 @@ def test_a_checkpoint_that_other_hooks_leave_nothing_is_not_said_to_depend_on_a_
 
 
 @pytest.mark.parametrize("name", RAISING)
+@pytest.mark.words
 def test_the_error_that_torch_raises_has_a_cause(name: str) -> None:
     function, word = RAISING[name]
     with pytest.raises(Exception) as caught:
@@ -225,6 +229,7 @@ def test_the_error_that_torch_raises_has_a_cause(name: str) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(-1, 2), (2, -1), (4, -1, 5), (7,), (2, 2)])
+@pytest.mark.words
 def test_a_size_that_is_counted_is_advised_where_none_was_given(sizes: tuple[int, ...]) -> None:
     x = ones(3)
     with pytest.raises(RuntimeError) as caught:
@@ -241,6 +246,7 @@ def test_a_size_that_is_counted_is_advised_where_none_was_given(sizes: tuple[int
     assert ones(3, 2, 2).flatten(1).shape == (3, 4)
 
 
+@pytest.mark.words
 def test_sizes_that_a_cause_names_are_those_of_the_modules() -> None:
     """What a cause says of the weight is true of the module that raises it."""
 
@@ -270,6 +276,7 @@ def test_sizes_that_a_cause_names_are_those_of_the_modules() -> None:
         ('Error(s) in loading state_dict for Linear:\n\tWhile copying the parameter named "weight", …', None),
     ],
 )
+@pytest.mark.words
 def test_what_only_a_gpu_raises_says_devices_or_dtypes_by_its_own_words(message: str, word: str | None) -> None:
     cause = cause_of(message, "RuntimeError")
     assert (cause is None) if word is None else (cause is not None and word in explained(cause).remedy)
@@ -284,7 +291,9 @@ def test_each_cause_has_words_and_words_of_no_other() -> None:
 
 
 def test_a_cause_whose_arguments_a_file_lacks_has_words_still() -> None:
-    assert "{" not in str(explained(Cause(code="freed-state", arguments={"further": "x"})))
+    for code in ENGLISH:
+        for arguments in ({}, {"further": "x"}):
+            assert "{" not in str(explained(Cause(code=code, arguments=arguments)))
     assert explained(Cause(code="of a later release", why="w", remedy="r")).why == "w"
 
 
