@@ -384,6 +384,8 @@ class CppFunction(Struct, frozen=True):
     name: str  # demangled; empty where the library does not tell
     unit: str = ""  # the source file, without folders, of what is local to one
     entered: bool = False  # whether Python called it, or another library that is not torch's
+    shared: tuple[str, ...] = ()  # further names of its address, demangled: of the same code, of which one copy is kept
+    jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
 
 
 class UnusedInput(Struct, frozen=True):

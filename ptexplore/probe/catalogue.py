@@ -7,6 +7,7 @@ import inspect
 import linecache
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -91,15 +92,31 @@ def _describe(value: Any, attribute: str | None = None) -> dict[str, Any] | None
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
     """File, `def` line and last line of a Python callable beneath its wrappers; None where it has no code."""
-    try:
-        inner: Any = inspect.unwrap(function)
-    except ValueError:
-        return None
-    code = getattr(inner, "__code__", None)
+    code = getattr(beneath(function), "__code__", None)
     if code is None:
         return None
     last = max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)
     return code.co_filename, _def_line(code), last
+
+
+def beneath(function: Callable[..., Any]) -> Any:
+    """The innermost callable with code of Python's, beneath decorators and partials; else the callable itself."""
+    found: Any = function
+    inner: Any = function
+    seen = set[int]()
+    while inner is not None and id(inner) not in seen:
+        seen.add(id(inner))
+        found = inner if hasattr(inner, "__code__") else found
+        inner = inner.func if isinstance(inner, partial) else getattr(inner, "__wrapped__", None)
+    return found
+
+
+def qualname_of(function: Any) -> str:
+    """A callable's own name in its module, without the module: not that of what it wraps, which `wraps` copies."""
+    code = getattr(function, "__code__", None)
+    if code is not None and hasattr(function, "__wrapped__"):
+        return str(getattr(code, "co_qualname", code.co_name))  # co_qualname is new in Python 3.11
+    return str(getattr(function, "__qualname__", None) or f"{type(function).__qualname__} object")
 
 
 def _def_line(code: Any) -> int:
@@ -121,7 +138,8 @@ def _kernels() -> Iterator[dict[str, Any]]:
 
 def _kernel(op: str, role: str, key: str | None, function: Callable[..., Any]) -> dict[str, Any]:
     place = place_of(function)
-    inner: Any = inspect.unwrap(function) if place else function
-    name = f"{getattr(inner, '__module__', '?')}.{getattr(inner, '__qualname__', repr(inner)[:80])}"
+    inner = beneath(function)
+    module = getattr(inner, "__globals__", {}).get("__name__") or getattr(inner, "__module__", "?")
+    name = f"{module}.{qualname_of(inner)}"
     file, line, end = place or (None, None, None)
     return {"op": op, "role": role, "key": key, "function": name, "file": file, "line": line, "end_line": end}

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
-from .catalogue import place_of
+from .catalogue import beneath, place_of, qualname_of
 from .expression import (
     EXPRESSION,
     Namespace,
@@ -491,5 +491,5 @@ def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str
 def _python_kernel(key: str, function: Callable[..., Any]) -> dict[str, Any] | None:
     """A function of Python that was registered under a dispatch key; None if it has no code."""
     place = place_of(function)
-    name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "?")
+    name = qualname_of(beneath(function))
     return {"key": key, "function": name, "file": place[0], "line": place[1]} if place is not None else None

@@ -82,7 +82,7 @@ from ptexplore.resolve.error_message import (
 from ptexplore.resolve.freed import READ, cause_of_freed, freed_graph, is_read
 from ptexplore.resolve.merge import innermost_left
 from ptexplore.resolve.mismatch import Given, compared
-from ptexplore.resolve.native.call_tree import landmark
+from ptexplore.resolve.native.call_tree import Function, landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import in_runtime, of_yours, outside, unknown
@@ -551,7 +551,25 @@ def _with_stack(
         seen = _on_stack(function, thrown.observation, inside, sites)
         if seen is not None and not (made and made[0].hop.name == seen.hop.name and seen.hop.why != made[0].hop.why):
             made = (replace(seen, children=made),)
-    return _with(claims, inside, replace(inside, children=(*inside.children, *made))) if made else claims
+    return _with(claims, inside, unrolled(_holding(inside, made))) if made else claims
+
+
+def _holding(inside: Claim, made: tuple[Claim, ...], after: str = "") -> Unrolling[Claim]:
+    """A claim with what C++'s stack held inside of it, where none of the keys behind is known to be on the stack.
+
+    What runs in an operator call runs in its first kernel, which may have left no frame. The key that this one goes on
+    to is not known then: it may have been come to by what the stack held, or not at all. `after`: the key before it.
+    """
+    key = next((number for number, child in enumerate(inside.children) if child.hop.kind == "key"), None)
+    if key is None:
+        return replace(inside, children=(*inside.children, *made))
+    chosen, rest = inside.children[key], inside.children[key + 1 :]
+    if inside.hop.kind == "kernel" or not chosen.children:
+        behind = replace(inside, children=(*inside.children[:key], *_seen(chosen), *rest, *made))
+        return behind.but(behind.hop, KeyNotKnown(AfterError(), after))
+    kernel = yield _holding(chosen.children[0], made, chosen.hop.key or "")
+    chosen = replace(chosen, children=(kernel, *chosen.children[1:]))
+    return replace(inside, children=(*inside.children[:key], chosen, *rest))
 
 
 def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim | None) -> tuple[Claim, ...]:
@@ -581,14 +599,28 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
     seen = landmark(read)
     if not read.plain or (seen.kind != "other" and seen.kernel is None) or read.plain.startswith(LEADS_ON):
         return None
-    named = seen.kernel or read
-    # The error's text has the name alone, without a symbol.
-    linkage = UNLINKED if seen.kernel else Linkage("", function.unit, False, function.library)
     is_torchs = function.library.startswith(TORCHS)
-    source = sites.named(named, linkage) if is_torchs else unknown(NOT_TORCHS.format(function.library))
+    # The error's text has the name alone, without a symbol.
+    called = Function(
+        function.library,
+        "",
+        function.name,
+        closed=not is_torchs,
+        unit=function.unit,
+        shared=function.shared,
+        jumpers=function.jumpers,
+    )
+    alike = sites.alike(called)
+    kernel = seen.kernel if not alike else None  # of several functions none is known to be the one that names a kernel
+    named = kernel or read
+    linkage = UNLINKED if kernel else Linkage("", function.unit, False, function.library)
+    if not is_torchs:
+        source = unknown(NOT_TORCHS.format(function.library))
+    else:
+        source = sites.function(called) if alike else sites.named(named, linkage)
     hop = Hop(0, "native", named.qualified, "observed", source, inside.hop.phase, inside.hop.thread)
-    native = NativeCall(function.name, library=function.library)
-    why: tuple[Reason, ...] = (OnStack(), FunctorNames()) if seen.kernel else (OnStack(),)
+    native = NativeCall(function.name, library=function.library, alike=alike)
+    why: tuple[Reason, ...] = (OnStack(), FunctorNames()) if kernel else (OnStack(),)
     return Claim(replace(hop, native=native, why=why, evidence=(observation,)))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from ptexplore.capture.failures import without_stack
-from ptexplore.capture.native.symbols import Elf, NotElf, demangle
+from ptexplore.capture.native.symbols import Elf, FunctionAddress, NotElf, demangle
 from ptexplore.cpp.library_names import OPENMP, STANDARD, SYSTEMS
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import CppFunction
@@ -86,7 +86,7 @@ def _named(places: Sequence[tuple[str, int]], cache: Path) -> Iterator[CppFuncti
             function = Elf(file, cache).at(address)
         except (OSError, NotElf):
             return
-        yield CppFunction(function.library, demangle(function.mangled), function.unit)
+        yield _told(function)
 
 
 def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
@@ -116,7 +116,12 @@ def stack_at(places: Sequence[tuple[str, int] | None], cache: Path) -> Iterator[
             function = elf.at(place[1] - 1)
             # What cannot be read may be torch's.
             entered = caller is not None and not is_told(caller[0]) and not _calls_back(caller[0])
-            yield CppFunction(function.library, demangle(function.mangled), function.unit, entered)
+            yield _told(function, entered=entered)
+
+
+def _told(function: FunctionAddress, *, entered: bool = False) -> CppFunction:
+    shared, jumpers = (tuple(map(demangle, names)) for names in (function.others, function.jumpers))
+    return CppFunction(function.library, demangle(function.mangled), function.unit, entered, shared, jumpers)
 
 
 def _told_library(path: str, cache: Path) -> Elf | None:

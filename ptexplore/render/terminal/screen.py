@@ -164,15 +164,18 @@ class _Columns:
             self._under_it(row)
         else:
             self._print(out)
-            self._rest(row, self._margin(row, self.hanging))
+            self._rest(row, self._margin(row, self.hanging), below=True)
 
     def _least(self, row: ScreenRow) -> int:
         """The columns that what stands behind a name needs at least."""
         place = min(cell_len(_file(row)), self.shortest) if row.place is not None else 0
         return min(30, cell_len(row.what)) + 2 + place
 
-    def _rest(self, row: ScreenRow, out: Text) -> None:
-        """What the row is, and its place at the right edge: beside each other where both fit, else below."""
+    def _rest(self, row: ScreenRow, out: Text, *, below: bool = False) -> None:
+        """What the row is, and its place at the right edge: beside each other where both fit, else below.
+
+        `below`: whether the row's name stands on a line above, so that `out` has nothing to read yet.
+        """
         room = self.width - out.cell_len
         what = Text(clean(row.what))
         if row.known is not None:  # its words begin with the status
@@ -197,7 +200,8 @@ class _Columns:
             self._print(Text.assemble(out, what, "  ", place))
             return
         if what.plain and room < cell_len(short):
-            self._print(out)
+            if not below:
+                self._print(out)
             out, room = self._margin(row, self.hanging), self.width - self.hanging
         self._print(self._right(out, self._place(row, room), room))
         if what.plain:

@@ -195,6 +195,34 @@ def test_functions_on_the_stack_are_put_below_what_is_known(small: Small) -> Non
     assert step_left.hop.name == "at::native::blend"
 
 
+def test_what_the_stack_held_of_a_boxed_call_runs_in_its_first_kernel(small: Small) -> None:
+    """As an operator of an extension that raises below autograd's fallback, which jumps on and leaves no frame."""
+    boxed = "c10::KernelFunction::make_boxed_function<&f>(c10::OperatorKernel*)"
+    context, claims = raising(small, (chain(),), "twice_cpu(at::Tensor const&)", boxed, *STACK[2:])
+    [call] = reach(context, claims)
+    assert shape((call,)) == "aten::blend.Pair(AutogradCPU(VariableType::blend(aten::seen f(twice_cpu))))", (
+        "beside it nothing: which keys of those predicted were come to is not known"
+    )
+    kernel = call.children[0].children[0]
+    assert [type(reason) for reason in kernel.hop.why] == [reasons.KeyNotKnown]
+
+
+def test_of_functions_that_are_one_code_none_is_named_alone(small: Small) -> None:
+    known = an_op(step("AutogradCPU", "VariableType::blend"))
+    context, claims = raising(small, (known,), FUNCTOR, *STACK[1:])
+    raised, thrown = context.session.observations
+    functor, *around = thrown.data["stack"]
+    other = "torch::autograd::VariableHooks::fallback() const"
+    for shared, name, alike in (((), "at::wrapper_CPU_blend", ()), ((other,), None, (other,))):
+        stack = [{**functor, "shared": list(shared)}, *around]
+        told = replace(thrown, data={**thrown.data, "stack": stack})
+        seen = replace(context, session=replace(context.session, observations=(raised, told)))
+        held = next(one.hop for one in walk(reach(seen, claims)) if one.hop.native and one.hop.native.symbol == FUNCTOR)
+        assert held.native is not None
+        assert held.native.alike == alike
+        assert (held.name == "at::wrapper_CPU_blend") == (name is not None), "only one that is known names its kernel"
+
+
 def test_what_a_kernel_calls_beside_the_operator_that_was_left_was_on_the_stack_too(small: Small) -> None:
     """As at::native::convolution, which calls _convolution: the text tells of it, and it holds no operator yet."""
     body = claim("impl", "at::native::blend", status="derived")

@@ -78,6 +78,20 @@ def ref(line: int, precision: str = "located", **more: object) -> SourceRef:
     return SourceRef(ADD, line, "checkout", precision, **more)  # type: ignore[arg-type]
 
 
+def test_a_name_and_a_place_that_fit_no_line_have_one_each() -> None:
+    name = "QuantizedCPU  wrapper_" + "Composite" * 5
+    place = SourceRef("build/" + "Composite" * 6 + ".cpp", 12, "checkout", "located")
+    rows = (
+        ScreenRow("Python", what="evaluates the expression"),
+        ScreenRow(name, 1, what="derived: a key", place=place),
+    )
+    for width in (80, 100):
+        lines = drawn(TrailView("a", (), view="path", table=rows), width).splitlines()
+        at = next(number for number, line in enumerate(lines) if name in line)
+        assert "Composite" in lines[at + 1], "no empty line before the place"
+        assert lines[at + 2].strip() == "derived: a key"
+
+
 def a_trail(*hops: Hop) -> Trail:
     trees = (TreeInfo("runtime", "2.99.0", ("wheel",)), TreeInfo("old", "2.98.1", ("atlas",), None, "version-skew"))
     bound = (BoundName("a", "Tensor[3] float32 cpu", "seeded"),)
