@@ -102,7 +102,9 @@ def _check_objects(objects: str, deeper: int = _ALTERNATES) -> None:
             if state is not None and stat.S_ISDIR(state.st_mode) and (state.st_dev, state.st_ino) not in looked:
                 looked.add((state.st_dev, state.st_ino))
                 pending.append(entry.path)
-    for line in first_bytes(f"{objects}/info/alternates", _LARGEST_NAMING).splitlines():
+    for line in _naming(f"{objects}/info/alternates").splitlines():
+        if line.startswith(b'"'):
+            raise GitFailed([f"{objects} names a folder of objects in a way that is not followed here"], None)
         named = os.path.join(objects, os.fsdecode(line))
         if line.strip() and not line.startswith(b"#") and _state(named) is not None:
             if deeper == 0:
@@ -112,7 +114,7 @@ def _check_objects(objects: str, deeper: int = _ALTERNATES) -> None:
 
 def _check_included(config: str, deeper: int = _ALTERNATES) -> None:
     """Raise GitFailed where a configuration includes what is no regular file, or includes it in an unusual way."""
-    text = first_bytes(config, _LARGEST_NAMING)
+    text = _naming(config)
     if b"[include" not in text.lower():
         return
     for match in _INCLUDED.finditer(text):
@@ -132,12 +134,31 @@ def _folders(dot: Path) -> list[str]:
     folder = dot
     if state is not None and stat.S_ISREG(state.st_mode):
         named = first_bytes(dot)
-        folder = dot.parent / os.fsdecode(named.removeprefix(b"gitdir:").strip())
-        state = _state(str(folder)) if named.startswith(b"gitdir:") else None
+        folder = dot.parent / _one_line(dot, named.removeprefix(b"gitdir: "))
+        state = _state(str(folder)) if named.startswith(b"gitdir: ") else None
     if state is None or not stat.S_ISDIR(state.st_mode):
         raise GitFailed([f"{dot} is no repository"], None)
-    common = first_bytes(folder / "commondir").strip()
-    return [str(folder), *([os.path.join(folder, os.fsdecode(common))] if common else [])]
+    common = _one_line(folder / "commondir", first_bytes(folder / "commondir"))
+    return [str(folder), *([os.path.join(folder, common)] if common else [])]
+
+
+def _one_line(file: Path, text: bytes) -> str:
+    """The path that a file holds, as git reads it: it takes away ends of lines, and no blanks.
+
+    Raises GitFailed for a path with blanks at its ends: nobody means that, and it would be read in two ways.
+    """
+    named = text.rstrip(b"\r\n")
+    if named != named.strip():
+        raise GitFailed([f"{file} names a folder with blanks at its ends"], None)
+    return os.fsdecode(named)
+
+
+def _naming(file: str) -> bytes:
+    """The bytes of a file that names others. Raises GitFailed where it is longer than any that people write."""
+    text = first_bytes(file, _LARGEST_NAMING)
+    if len(text) == _LARGEST_NAMING:
+        raise GitFailed([f"{file} is longer than {_LARGEST_NAMING:,} bytes"], None)
+    return text
 
 
 def _state(path: str) -> os.stat_result | None:

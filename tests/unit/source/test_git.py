@@ -264,6 +264,27 @@ def test_a_fifo_that_a_repository_names_keeps_nobody_waiting(
     assert git_folder.look(folder, {"top.h"}) is None
 
 
+@pytest.mark.parametrize("which", ["gitdir", "commondir", "alternates", "long configuration", "long alternates"])
+def test_what_git_reads_otherwise_than_we_do_is_not_asked_of_it(
+    folder: Path, tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git keeps blanks at the end of a path, unquotes a folder of objects, and reads a file to its end."""
+    monkeypatch.setattr(Git, "start", lambda *_, **__: pytest.fail("git is not asked"))
+    dot = folder / ".git"
+    if which == "gitdir":
+        dot.rename(tmp_path / "repository")
+        dot.write_text(f"gitdir: {tmp_path / 'repository'} \n")
+    elif which == "commondir":
+        (dot / "commondir").write_text("../.git \n")
+    elif which == "alternates":
+        (dot / "objects/info/alternates").write_text(f'"{tmp_path}\\057a"\n')
+    else:
+        file = dot / ("config" if "configuration" in which else "objects/info/alternates")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("# nothing\n" * 110_000)
+    assert git_folder.look(folder, {"top.h"}) is None
+
+
 def test_what_git_ignores_is_no_difference_and_a_fifo_in_its_place_keeps_nobody_waiting(folder: Path) -> None:
     committed_ = {"top.h", "c10/core/näher.h"}
 
