@@ -213,7 +213,7 @@ class DefinitionsByName:
         else:
             written = written_before(use)
             # Where it is written matters by the folders of one device or of tests, and to what its own file alone sees.
-            where = path if path in group.own else _alone(path)
+            where = path if path in group.own else alone_in(path)
             key = (use.kind, written, use.target, where, "" if written or group.only_macros else scope)
         known = self._known.setdefault((use.name, python), {})
         if key not in known:
@@ -357,15 +357,19 @@ def _is_constructor(definition: SiteDefinition) -> bool:
 
 
 @cache
-def _alone(path: str) -> frozenset[str]:
+def alone_in(path: str) -> frozenset[str]:
     """The folders around a file whose headers hardly anything else includes."""
     return _ALONE.intersection(path.split("/")[:-1])
 
 
 def of_another_kind(target: str, path: str) -> bool:
     """Whether a name written in `path` hardly means what stands in `target`, where no qualifier says that it does."""
-    folders = _alone(target)
-    return bool(folders) and not folders <= _alone(path)
+    return hardly_meant(alone_in(target), path)
+
+
+def hardly_meant(folders: frozenset[str], path: str) -> bool:
+    """Whether a name written in `path` hardly means what `folders` (`alone_in`) are around."""
+    return bool(folders) and not folders <= alone_in(path)
 
 
 @lru_cache(maxsize=1)  # the page of a file asks, and then its uses do

@@ -98,11 +98,7 @@ def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
     """A symbol's place; ambiguous where its tree defines the same name with the same parameters more than once."""
     count = 1
     if symbol.role == "definition" and symbol.kind == "function":
-        stub = symbol.path.endswith(".pyi")
-        count = sum(
-            (other.path.endswith(".pyi"), other.parameters, other.scope) == (stub, symbol.parameters, symbol.scope)
-            for other in indexed.store.definitions(symbol.qualified)
-        )
+        count = indexed.store.definitions_alike(symbol)
     return spot(indexed, symbol.path, symbol.line, symbol.end_line, max(1, count))
 
 

@@ -25,11 +25,12 @@ from ptexplore.lookup.link_targets import (
     LinkTarget,
     Meaning,
     agree,
+    alone_in,
     by_qualified,
     count_definitions,
+    hardly_meant,
     is_local_name,
     local_names,
-    of_another_kind,
     scopes_by_line,
     written_before,
 )
@@ -254,7 +255,9 @@ class Bearers:
             qualified = known[container]
             if qualified not in self.taken:
                 self.taken[qualified], self.places[qualified] = [], []
-            self.taken[qualified].append(arguments_taken(definition.signature, kind))
+            taken = arguments_taken(definition.signature, kind)
+            if taken not in self.taken[qualified]:
+                self.taken[qualified].append(taken)
             self.places[qualified].append((path, definition))
             if kind in _TYPES:
                 self.types.add(qualified)
@@ -284,9 +287,21 @@ class Bearers:
         """Whether nothing but these names (`without_constructor`) bears it, in Python or in C++."""
         return self._bearing.issubset(meant)
 
+    @remembered
+    def alone_in(self, qualified: str) -> frozenset[frozenset[str]]:
+        """Of what bears that qualified name, `alone_in` of each place: of the definitions, or of declarations alone."""
+        places = self.places[qualified]
+        defined = [place for place, definition in places if not definition.declared]
+        return frozenset(map(alone_in, defined or [place for place, _definition in places]))
+
     def takes(self, qualified: str, given: Arguments | None) -> bool:
         """Whether something of that name takes so many arguments; what is not known takes any."""
         return given is None or any(_meet(taken, given) for taken in self.taken.get(qualified, (_ANY,)))
+
+    @remembered
+    def free_taking(self, given: Arguments | None) -> frozenset[str]:
+        """What bears the name outside of classes and takes so many arguments, by qualified name."""
+        return frozenset(q for q in self.taken if q not in self.members and self.takes(q, given))
 
     def told(self, given: Arguments | None) -> Arguments | None:
         """A number of arguments, if anything of the name would not take it."""
@@ -463,14 +478,11 @@ class UseReader:
         self, meant: str, use: SiteUse, path: str, given: Arguments | None, bearers: Bearers, *, types: bool
     ) -> str | None:
         """A function outside of classes is certain where no other one could be meant through the arguments' types."""
-        places = bearers.places[meant]
-        defined = [place for place, definition in places if not definition.declared]
-        if any(of_another_kind(place, path) for place in defined or [place for place, _definition in places]):
+        if any(hardly_meant(folders, path) for folders in bearers.alone_in(meant)):
             return None
         if types:
             return meant
-        others = (q for q in bearers.taken if q != meant and q not in bearers.members)
-        if use.name in _OF_STD or any(bearers.takes(q, given) for q in others):
+        if use.name in _OF_STD or not bearers.free_taking(given) <= {meant}:
             return None
         return meant if bearers.takes(meant, given) else None
 

@@ -27,11 +27,18 @@ class Known(NamedTuple):
     layer: str
 
 
+def _alike(symbol: Symbol) -> tuple[bool, object, object]:
+    """What two definitions of one name have in common where neither tells which of them is meant."""
+    return symbol.path.endswith(".pyi"), symbol.parameters, symbol.scope
+
+
 class IndexStore(IndexSearch):
     """An open index. Every method raises StaleIndex when the file turns out to be damaged.
 
     `rows` finds what a query asks for; it is for this package alone.
     """
+
+    _alike: tuple[str, Counter[object]] = ("", Counter())  # the name that was asked for last, and what bears it
 
     # --- files ---
 
@@ -69,6 +76,14 @@ class IndexStore(IndexSearch):
     def definitions(self, qualified: str) -> list[Symbol]:
         """Definitions of exactly that qualified name ("at::native::add_kernel")."""
         return [symbol for symbol in self._qualified(qualified) if symbol.role == "definition"]
+
+    def definitions_alike(self, symbol: Symbol) -> int:
+        """How many definitions have the symbol's qualified name, parameters and scope, in stub files or in others."""
+        name, counted = self._alike
+        if name != symbol.qualified:  # of one name one asks after another
+            counted = Counter(map(_alike, self.definitions(symbol.qualified)))
+            self._alike = (symbol.qualified, counted)
+        return counted[_alike(symbol)]
 
     def declarations(self, qualified: str) -> list[Symbol]:
         """Declarations of exactly that qualified name."""
