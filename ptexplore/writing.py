@@ -217,10 +217,21 @@ def write_whole(
                 os.unlink(written)
 
 
-def keep_whole(file: Path, content: str | bytes, mode: int = 0o666) -> None:
-    """As `write_whole`, in a folder of ours, which is made where it is missing."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, content, mode=mode)
+def keep_whole(file: Path, content: str | bytes, mode: int = 0o666, root: Path | None = None) -> None:
+    """As `write_whole`, in a folder of ours, which is made where it is missing; no link below `root` is followed."""
+    if root is None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, content, mode=mode)
+        return
+    root.mkdir(parents=True, exist_ok=True)
+    with folder_below(root, file.parent.relative_to(root).parts, make=True):
+        write_whole(file, content, aside=root, mode=mode, root=root)
+
+
+def forget_below(root: Path, file: Path) -> None:
+    """Delete a file of ours, if it is there; no link among the folders below `root` is followed. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError), folder_below(root, file.parent.relative_to(root).parts) as folder:
+        os.unlink(file.name, dir_fd=folder)
 
 
 def kept_bytes(

@@ -25,7 +25,7 @@ from ptexplore.view.documents import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.view.words.reasons import sentence
-from ptexplore.writing import keep_whole, open_users_file
+from ptexplore.writing import forget_below, keep_whole, open_users_file
 
 # How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
 # operator call. A "derived" one is without the native pass.
@@ -251,11 +251,12 @@ class Folder:
         for concluded, row in zip((alone, *inside), rows, strict=True):
             if concluded.trail is not None:
                 text = trail_to_json(replace(concluded.trail, expression=row.title), concluded.run.session)
-                keep_whole(self.trace(row.op, row.way), gzip.compress(text.encode(), 3))
+                keep_whole(self.trace(row.op, row.way), gzip.compress(text.encode(), 3), root=self.root)
         row = replace(rows[0], inside=tuple(rows[1:]))
         runs = tuple(replace(concluded.run, session=None) for concluded in inside)
         run_document = to_builtins(replace(alone.run, session=None, inside=runs))
-        keep_whole(self._facts(row.op), json.dumps({"row": row_to_document(row), "run": run_document}).encode())
+        facts = json.dumps({"row": row_to_document(row), "run": run_document}).encode()
+        keep_whole(self._facts(row.op), facts, root=self.root)
         return row
 
     def load(self, op: str) -> Surveyed:
@@ -279,7 +280,7 @@ class Folder:
     def forget(self, op: str) -> None:
         """Take one operator's facts and traces away."""
         for file in (self._facts(op), self.trace(op), *(self.trace(op, way) for way in WAYS)):
-            file.unlink(missing_ok=True)
+            forget_below(self.root, file)
 
     def trace(self, op: str, way: Way | None = None) -> Path:
         """The file of an operator's whole trace, as `ptexplore trace --load` reads it."""

@@ -240,7 +240,7 @@ class Program(BaseException):
 
 def _plain(text: str) -> str:
     """A text without what differs from run to run: addresses, times, process numbers."""
-    return re.sub(r"0x[0-9a-f]+|\d\d:\d\d:\d\d|\d{4,}", "N", text)
+    return re.sub(r"0x[0-9a-f]+|\d\d:\d\d:\d\d|\b\d+:\d+\b|\d{4,}", "N", text)
 
 
 def _without_profilers_lines(text: str) -> str:

@@ -80,6 +80,25 @@ def test_a_limit_takes_some_from_all_over_the_list(survey: Callable[..., Sequenc
     assert survey(limit=2) == ["add", "linalg.inv"]
 
 
+@pytest.mark.parametrize("linked", ["facts", "traces"])
+def test_nothing_is_written_or_deleted_through_a_link_in_its_folder(
+    survey: Callable[..., Sequence[str]], tmp_path: Path, linked: str
+) -> None:
+    survey()
+    elsewhere = tmp_path / "elsewhere"
+    (tmp_path / linked).rename(elsewhere) if (tmp_path / linked).exists() else elsewhere.mkdir()
+    names = {"facts": "add.json", "traces": "add.json.gz"}
+    (elsewhere / names[linked]).write_text("precious")
+    (tmp_path / linked).symlink_to(elsewhere)
+    folder = Folder(tmp_path)
+    with pytest.raises(OSError, match=r"directory|symbolic"):
+        folder.forget("add")
+    assert (elsewhere / names[linked]).read_text() == "precious"
+    with pytest.raises(OSError, match=r"directory|symbolic"):
+        survey(again=True, only="^add$")
+    assert (elsewhere / names[linked]).read_text() == "precious"
+
+
 def test_what_matches_nothing_is_refused(survey: Callable[..., Sequence[str]]) -> None:
     with pytest.raises(PtexploreError, match="nothing matches --only nope") as refused:
         survey(only="nope")
