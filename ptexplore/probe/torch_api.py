@@ -821,8 +821,12 @@ def functions_disabled() -> int:
 
 
 def is_profiling() -> bool:
-    """Whether a profiler of torch's is on in this process."""
-    return bool(torch._C._autograd._profiler_enabled())
+    """Whether a profiler of torch's is on in this process.
+
+    C++ knows of one that records this thread; Python's own flag, of those that Python began, of one for all threads too.
+    """
+    began = getattr(torch.autograd.profiler, "_is_profiler_enabled", False)
+    return bool(began or torch._C._autograd._profiler_enabled())
 
 
 def records_overloads() -> bool:

@@ -452,6 +452,14 @@ def test_no_recording_beside_another_profiler() -> None:
         sys.setprofile(None)
     with torch.autograd.profiler.profile():
         refused(2, "profiler of torch's")
+    try:
+        config = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
+    except TypeError:  # an older torch records the thread that asks for it alone
+        return
+    with torch.autograd.profiler.profile(experimental_config=config) as of_all_threads:
+        refused(2, "profiler of torch's")
+        torch.ones(2).cos()
+    assert "aten::cos" in {event.name for event in of_all_threads.function_events}, "it is the program's"
 
 
 def test_no_recording_in_another_thread() -> None:
