@@ -237,7 +237,7 @@ def forget_below(root: Path, file: Path) -> None:
 def kept_bytes(
     file: Path, most: int = 1 << 30, check: Callable[[os.stat_result], object] = lambda _state: None
 ) -> bytes | None:
-    """What a file of ours holds, up to one byte more than `most`; None where there is none.
+    """What a file of ours holds, up to one byte more than `most`; None where there is none. A device holds nothing.
 
     `check` looks at what was opened, before it is read, and may raise OSError.
 
@@ -249,8 +249,9 @@ def kept_bytes(
     except (FileNotFoundError, NotADirectoryError):
         return None
     with os.fdopen(handle, "rb") as kept:
-        check(os.fstat(handle))
-        return kept.read(most + 1)
+        state = os.fstat(handle)
+        check(state)
+        return b"" if stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode) else kept.read(most + 1)
 
 
 @contextlib.contextmanager

@@ -823,7 +823,7 @@ def functions_disabled() -> int:
 def is_profiling() -> bool:
     """Whether a profiler of torch's is on in this process.
 
-    C++ knows of one that records this thread; Python's own flag, of those that Python began, of one for all threads too.
+    C++ knows of one that records this thread; Python's own flag, of each that Python began, for all threads or not.
     """
     began = getattr(torch.autograd.profiler, "_is_profiler_enabled", False)
     return bool(began or torch._C._autograd._profiler_enabled())

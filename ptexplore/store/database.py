@@ -13,6 +13,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -37,11 +38,14 @@ _HEADER, _WITHOUT_LOG = slice(18, 20), b"\x01\x01"
 _MODES = {"read": "mode=ro", "change": "mode=rw", "unchanging": "mode=ro&immutable=1"}
 
 
-def connected(path: Path, mode: Literal["read", "change", "unchanging"], seconds: float = 5.0) -> sqlite3.Connection:
+def connected(
+    path: Path, mode: Literal["read", "change", "unchanging"], package: str, seconds: float = 5.0
+) -> sqlite3.Connection:
     """A connection to the database at `path`, which waits as many seconds for another one that writes.
 
     A cache may be somebody else's: what no writer of ours leaves (`_planted`) is put away with the database before
-    SQLite sees it, which would delete the file that such a journal names. Raises sqlite3.Error.
+    SQLite sees it, which would delete the file that such a journal names. A table that `schema.sql` of `package` does
+    not declare in these words is refused: a column may be computed, a default or a check may be. Raises sqlite3.Error.
     """
     try:
         why = _planted(path)
@@ -55,12 +59,30 @@ def connected(path: Path, mode: Literal["read", "change", "unchanging"], seconds
     uri = f"{path.absolute().as_uri()}?{_MODES[mode]}"
     db = sqlite3.connect(uri, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
     try:
-        if db.execute("SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index')").fetchone():
-            raise sqlite3.DatabaseError("it has views or triggers, which ptexplore makes none of")
+        if not _declared(db) <= _declared_by(package):
+            raise sqlite3.DatabaseError("it has tables, views or triggers that ptexplore makes none of")
     except sqlite3.Error:
         db.close()
         raise
     return db
+
+
+def schema_of(package: str) -> str:
+    """The statements that make the tables of a package's database, and then its indexes."""
+    return resources.files(package).joinpath("schema.sql").read_text("utf-8")
+
+
+def _declared(db: sqlite3.Connection) -> frozenset[tuple[str, str]]:
+    """What a database declares: each table and index with its statement, without regard to blanks."""
+    rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return frozenset((str(name), " ".join(str(sql).split())) for name, sql in rows)
+
+
+@functools.cache
+def _declared_by(package: str) -> frozenset[tuple[str, str]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(schema_of(package))
+        return _declared(db)
 
 
 def beside(path: Path) -> Iterator[Path]:

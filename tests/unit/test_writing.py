@@ -36,6 +36,11 @@ def test_a_new_file_is_whole_and_as_umask_says(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["new"]
 
 
+def test_a_device_in_place_of_a_file_of_ours_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "kept").symlink_to("/dev/zero")
+    assert writing.kept_bytes(tmp_path / "kept") == b""
+
+
 def test_mode_and_owner_stay(tmp_path: Path) -> None:
     file = tmp_path / "mine"
     file.write_text("old")

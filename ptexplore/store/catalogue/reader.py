@@ -87,7 +87,7 @@ class Store(Database):
             raise FileNotFoundError(path)
         try:
             # immutable: nothing ever changes a catalogue in place, and no lock file appears in a read-only cache
-            db = connected(path, "unchanging")
+            db = connected(path, "unchanging", __package__)
             version = db.execute("PRAGMA user_version").fetchone()[0]
             pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
             if version != CATALOGUE_FORMAT or pages * size != path.stat().st_size:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
 from ptexplore.model.operators import (
@@ -19,7 +18,7 @@ from ptexplore.model.operators import (
 )
 from ptexplore.model.symbols import Symbol
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
-from ptexplore.store.database import DatabaseWriter
+from ptexplore.store.database import DatabaseWriter, schema_of
 
 
 class CatalogueWriter(DatabaseWriter):
@@ -27,8 +26,7 @@ class CatalogueWriter(DatabaseWriter):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        schema = resources.files("ptexplore.store.catalogue").joinpath("schema.sql").read_text("utf-8")
-        self._begin_aside("PRAGMA page_size = 4096", schema, CATALOGUE_FORMAT)
+        self._begin_aside("PRAGMA page_size = 4096", schema_of(__package__), CATALOGUE_FORMAT)
         self.paths: dict[str, int] = {}
         self.ops: dict[str, int] = {}
         self.entries: dict[tuple[str, bool, str | None, int | None, str], int] = {}

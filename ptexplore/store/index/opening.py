@@ -68,7 +68,7 @@ def _connection(path: Path) -> sqlite3.Connection:
     journal = path.with_name(f"{path.name}{JOURNAL}")
     if journal.exists() and journal.stat().st_size:
         # A writer was killed, or is at work: whoever may write puts things right before anyone reads.
-        connected(path, "change", _BUSY).close()
-    db = connected(path, "read", _BUSY)
+        connected(path, "change", __package__, _BUSY).close()
+    db = connected(path, "read", __package__, _BUSY)
     db.create_function("area", 1, area, deterministic=True)  # what readers mean stands before what they seldom do
     return db

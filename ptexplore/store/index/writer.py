@@ -7,11 +7,10 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 
 from ptexplore.model.symbols import Extractor, RefLines
-from ptexplore.store.database import DatabaseWriter, connected, disk_told
+from ptexplore.store.database import DatabaseWriter, connected, disk_told, schema_of
 from ptexplore.store.index import rows as packed
 from ptexplore.store.index.opening import StaleIndex
 
@@ -43,7 +42,7 @@ class IndexWriter(DatabaseWriter):
             if anew:
                 self._begin_anew()
             else:
-                self._db = connected(path, "change", 60)
+                self._db = connected(path, "change", __package__, 60)
                 self._db.execute("PRAGMA cache_size = -65536")
                 self._db.execute("BEGIN IMMEDIATE")
             self._next = int(self.meta("next_file") or 1)
@@ -51,9 +50,8 @@ class IndexWriter(DatabaseWriter):
     def _begin_anew(self) -> None:
         for left_over in self.path.parent.glob(f".{self.path.name}.*"):
             left_over.unlink(missing_ok=True)  # of a builder that was killed: the caller holds the lock
-        schema = resources.files("ptexplore.store.index").joinpath("schema.sql").read_text("utf-8")
         # Indexes are quicker made from all rows at once.
-        tables, _, indexes = schema.partition("CREATE INDEX")
+        tables, _, indexes = schema_of(__package__).partition("CREATE INDEX")
         self._begin_aside("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -131072", tables, packed.FORMAT)
         self._later = [f"CREATE INDEX{statement}" for statement in indexes.split("CREATE INDEX")]
 

@@ -137,6 +137,21 @@ def test_no_view_and_no_trigger_runs(kind: str, made: str, tmp_path: Path) -> No
     assert "views or triggers" in why_not(kind, path)
 
 
+@pytest.mark.parametrize("column", ["value TEXT AS (hex(zeroblob(450000000)))", "value TEXT DEFAULT (hex(1))"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_column_is_computed(kind: str, column: str, tmp_path: Path) -> None:
+    """Each row that is read would be worked out by what somebody else wrote."""
+    write, _, _ = KINDS[kind]
+    path = tmp_path / "d.sqlite"
+    write(path)
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        planted = f"CREATE TABLE meta (key TEXT PRIMARY KEY, v TEXT, {column})"
+        database.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'meta'", (planted,))
+    database.close()
+    assert "tables, views or triggers" in why_not(kind, path)
+
+
 def test_the_journal_of_an_older_file_does_not_undo_a_new_one(tmp_path: Path) -> None:
     path, killed = tmp_path / "d.sqlite", tmp_path / "killed.sqlite"
     write_index(path)
