@@ -46,7 +46,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     told = records(context.session.observations, "kept", KeptForBackward)
     kept = {k.sequence: k.bytes for k in told if k.sequence not in unclear}
     # A call that records nothing leaves the number to the next one: the last that has it is the one that recorded.
-    saved = {id(calls[-1].event): kept[number] for number, calls in forward.items() if number in kept}
+    saved = {calls[-1].identity: kept[number] for number, calls in forward.items() if number in kept}
     nodes = records(context.session.observations, "graph", GraphNode)
     graph = {node.sequence: node for node in nodes if node.sequence not in unclear}
     recorded, engines_left = _recorded(context, forward, graph), _engines_left(context)
@@ -58,8 +58,8 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             return _backward_node(context, claim, forward, graph)
         if claim.event.type == "engine":
             return _reached(context, claim, failed=claim.event.event in engines_left)
-        if id(claim.event) in saved:
-            return claim.but(replace(claim.hop, saved=saved[id(claim.event)]))
+        if claim.identity in saved:
+            return claim.but(replace(claim.hop, saved=saved[claim.identity]))
         return claim
 
     return rewrite(claims, change)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from operator import is_
 
 from ptexplore.lazy import remembered
@@ -37,15 +37,23 @@ from ptexplore.store.catalogue.reader import Store
 NOT_YET = SourceRef(path=None, line=None, layer=None, precision="unknown", reason="not looked up")
 
 
+_IDENTITIES = count(1)
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A hop without its children, the event that was observed of it, and your own call that led to it."""
+    """A hop without its children, the event that was observed of it, and your own call that led to it.
+
+    `identity` is a number that no other claim has. It stays when a pass makes a better claim of this one (`replace`):
+    so a claim can be named before it is finished.
+    """
 
     hop: Hop
     event: Event = UNSEEN
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
     by_callback: bool = False  # a Python function called it that C++ called, and that no row shows
+    identity: int = field(default_factory=_IDENTITIES.__next__, compare=False, repr=False)
 
     def but(self, hop: Hop, *why: Reason) -> Claim:
         """The same claim with a changed hop, and with reasons added."""
@@ -73,7 +81,7 @@ _OTHER_MODULE = re.compile(r"\b(?:import|from)\s+(?!torch\b)\w")
 
 @dataclass(frozen=True)
 class Context:
-    """What every pass may look at. A pass adds to `findings` what you must know beside the hops.
+    """What every pass may look at. A pass tells (`tell`) what you must know beside the hops.
 
     Answers that many thousand hops need are read once.
     """
@@ -84,8 +92,12 @@ class Context:
     keys: KeySets
     lookup: Lookup
     stubs: Stubs
-    findings: list[Finding] = field(default_factory=list)
+    found: list[tuple[Finding, int | None]] = field(default_factory=list)  # each with the claim it is about
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
+
+    def tell(self, kind: str, told: Reason, about: Claim | None = None) -> None:
+        """Add a finding, which may be about a claim: its hop has a number when all passes are over."""
+        self.found.append((Finding(kind, told), about.identity if about is not None else None))
 
     @remembered
     def events(self, recorder: str) -> tuple[Event, ...]:
@@ -266,14 +278,13 @@ def replaced(claims: tuple[Claim, ...], instead: Callable[[Claim], tuple[Claim, 
     return tuple(claim for held in unrolled(each(map(kept, claims))) for claim in held)
 
 
-def number(claims: tuple[Claim, ...]) -> tuple[Hop, ...]:
-    """The finished hops, with their numbers as ids."""
-    numbered = numbers(claims)
-    return folded(claims, lambda claim, inside: replace(claim.hop, id=numbered[id(claim)], children=inside))
+def number(claims: tuple[Claim, ...], numbered: Mapping[int, int]) -> tuple[Hop, ...]:
+    """The finished hops, with their numbers (`numbers`) as ids."""
+    return folded(claims, lambda claim, inside: replace(claim.hop, id=numbered[claim.identity], children=inside))
 
 
 def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
-    """The number of each hop, by the claim's `id()`: from 1 in reading order, conclusions first, then mere frames.
+    """The number of each hop, by the claim's identity: from 1 in reading order, conclusions first, then mere frames.
 
     A number means the same hop in the next run: Python's own calls differ from run to run, and come last.
     """
@@ -281,4 +292,4 @@ def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
     for claim in walk(claims):
         mere = claim.hop.kind == "native" and claim.hop.instructions is not None
         ranked[2 if claim.hop.kind == "closed" else int(mere)].append(claim)
-    return {id(claim): number for number, claim in enumerate(chain(*ranked), 1)}
+    return {claim.identity: number for number, claim in enumerate(chain(*ranked), 1)}

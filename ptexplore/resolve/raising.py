@@ -143,7 +143,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         source=source,
         function=thrown.function if thrown is not None else "",
         how=_how(thrown) if thrown is not None else "",
-        hop=numbered.get(id(step)) if step is not None else None,
+        hop=numbered.get(step.identity) if step is not None else None,
         call=raised.part or (call.source if call is not None else None),
         given=_given(tensors, _untold(operator) if operator is not None else {}),
         python=python,
@@ -349,10 +349,10 @@ def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
 
 def _path_to(claims: Sequence[Claim], step: Claim) -> list[Claim]:
     """The claims around a step, outermost first, and the step itself; [] if it is in none of them."""
-    callers = {id(child): claim for claim in walk(claims) for child in claim.children}
+    callers = {child.identity: claim for claim in walk(claims) for child in claim.children}
     path = [step]
-    while id(path[-1]) in callers:
-        path.append(callers[id(path[-1])])
+    while path[-1].identity in callers:
+        path.append(callers[path[-1].identity])
     return path[::-1] if any(claim is path[-1] for claim in claims) else []
 
 
@@ -415,7 +415,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
     is_stepped = any(c.part != "operator" for c in records(context.session.observations, "calls", SteppedCalls))
     last = _around(claims, step)
     failing = (claim for claim in walk(claims) if claim.event.raised or claim.event.error is not None)
-    left = [claim for claim in failing if id(claim) not in last]
+    left = [claim for claim in failing if claim.identity not in last]
     if not left:
         return claims
     plan = {number: told for claim in left for number, told in _certain((claim,)).items()}
@@ -423,7 +423,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
 
     def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         made = replace(claim, children=children)
-        if id(claim) not in failed:
+        if claim.identity not in failed:
             return made
         error = claim.event.error
         caught = HopError(error.words, _made_at(context, error.file, error.line)) if error is not None else HopError()
@@ -435,7 +435,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
 
 
 def _around(claims: Sequence[Claim], step: Claim | None) -> frozenset[int]:
-    """A step and the claims that it is in, by `id()`; of no step none."""
+    """A step and the claims that it is in, by identity; of no step none."""
     return frozenset(map(id, _path_to(claims, step))) if step is not None else frozenset()
 
 
@@ -453,7 +453,7 @@ def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...
     def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         symbols = (child.hop.native.symbol for child in children if child.hop.native is not None)
         is_binding = claim.hop.kind == "binding" or claim.hop.binding is not None
-        if is_binding and id(claim) not in last and any(s.startswith(HANDS_OVER) for s in symbols):
+        if is_binding and claim.identity not in last and any(s.startswith(HANDS_OVER) for s in symbols):
             return replace(claim, hop=replace(claim.hop, caught=claim.hop.caught or HopError()), children=children)
         return replace(claim, children=children)
 
@@ -576,12 +576,12 @@ def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim |
     """The claims, where those that lead to a step, which the error left, are observed if C++'s stack held them."""
     names = frozenset(name for function in thrown.stack if function.name for name in _functions_in(function.name))
 
-    leading = {id(claim) for claim in _path_to(claims, step)} if step is not None else set()
+    leading = {claim.identity for claim in _path_to(claims, step)} if step is not None else set()
 
     def seen(claim: Claim, around: Claim | None = None) -> Unrolling[Claim]:
         # What a kernel's text calls stands beside the operators that it calls, and holds none of them yet.
         is_called = around is not None and around.hop.kind == "kernel" and claim.hop.kind == "impl"
-        if not is_called and id(claim) not in leading:
+        if not is_called and claim.identity not in leading:
             return claim
         around = claim
         claim = replace(claim, children=(yield each(seen(child, around) for child in claim.children)))

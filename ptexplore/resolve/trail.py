@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from msgspec import structs
 
@@ -48,18 +48,18 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     for observation in context.session.observations:
         kind = observation.kind
         if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched", "varies"):
-            context.findings.append(Finding(kind, record_of(observation, Remark).told))
+            context.tell(kind, record_of(observation, Remark).told)
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
-            context.findings.append(Finding("nondeterministic", OtherResult()))
+            context.tell("nondeterministic", OtherResult())
         elif kind == "twice":
             second = record_of(observation, SecondRun)
-            context.findings.append(Finding("twice" if second.equal else "differs", second.told))
+            context.tell("twice" if second.equal else "differs", second.told)
         elif kind == "left-running":
             is_script = context.session.program is not None
             for told in told_of(record_of(observation, LeftRunning).processes, is_script=is_script):
-                context.findings.append(Finding(kind, told))
+                context.tell(kind, told)
         elif kind == "table" and context.store.operator(op := record_of(observation, ChangedTable).op) is not None:
-            context.findings.append(Finding("registrations-changed", RegistrationsChanged(op)))
+            context.tell("registrations-changed", RegistrationsChanged(op))
     return claims
 
 
@@ -68,7 +68,7 @@ def copied(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     is_single = context.session.options.once or context.session.program is not None
     twice = [second.equal for second in records(context.session.observations, "twice", SecondRun)]
     if is_single and not any(twice) and any(_copies(claim) for claim in walk(claims)):
-        context.findings.append(Finding("perturbed", GradientCopied()))
+        context.tell("perturbed", GradientCopied())
     return claims
 
 
@@ -83,7 +83,7 @@ def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding: of which kinds of a program's calls one was stepped, and of which none was."""
     program = context.session.program
     if program is not None and program.stepping is not None and any(r.represented is not None for r in program.routes):
-        context.findings.append(Finding("stepped", _stepped(program, program.stepping, context.session.options)))
+        context.tell("stepped", _stepped(program, program.stepping, context.session.options))
     return claims
 
 
@@ -104,27 +104,68 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> K
     return structs.replace(made, then=StepOperator(options.script, name), op=name)
 
 
-PASSES: tuple[Pass, ...] = (
-    merge.build,
-    merge.attach,
-    operator_calls.name,
-    python_places.bindings,
-    python_places.frames,
-    reasoning.reason,
-    autograd.link,
-    raising.cut,
-    raising.reach,
-    report,
-    copied,
-    stepped,
-    launches.place,
-    join.join,
-    raising.handed_over,
-    libraries.attach,
-)
+@dataclass(frozen=True)
+class Step:
+    """A pass with what it needs of the passes before it and of what was observed, and what it gives to the claims."""
+
+    run: Pass
+    needs: str
+    gives: str
+    whole: bool = True  # else it is for an expression alone: the claims of a program are none that an error left
 
 
-OF_A_SEQUENCE = (raising.cut, raising.reach, raising.handed_over)  # the claims of a program are none that raised
+# The way from observations to hops. Each pass sees all claims and gives better ones; the order is the one in which they
+# need each other.
+PASSES: tuple[Step, ...] = (
+    Step(merge.build,
+         "the events of the passes `frames` and `ops`",
+         "the tree: Python's functions, builtins, operator calls, nodes of the graph, as they nest"),
+    Step(merge.attach,
+         "the tree; your calls, and the operators of the pass `dispatch`",
+         "your call at each top claim; a claim for operator syntax (`a + b`), which leaves no builtin"),
+    Step(operator_calls.name,
+         "the tree, with what Python called each operator by",
+         "each operator's full name with its overload, its schema and entry point; `op` None where it cannot be told"),
+    Step(python_places.bindings,
+         "the catalogue's rows of PyMethodDef",
+         "of each builtin the function of C++ that is bound to it, with its place"),
+    Step(python_places.frames,
+         "the wheel's own files",
+         "of each function of Python the line of its `def`"),
+    Step(reasoning.reason,
+         "operators with names, bindings with places; the key sets that were read, the dispatcher's tables",
+         "under each operator call its keys and kernels, and what these call by their text"),
+    Step(autograd.link,
+         "kernels; the result's graph, what is kept for backward",
+         "nodes that a call recorded, the formula of a node that ran, the call that it belongs to, kept bytes"),
+    Step(raising.cut,
+         "keys and kernels; where C++ threw, and C++'s stack then",
+         "the same without what the error kept from being come to", whole=False),
+    Step(raising.reach,
+         "what is left of keys and kernels; C++'s stack",
+         "functions that only that stack tells of, inside of what held them", whole=False),
+    Step(report,
+         "what recorders say of themselves",
+         "findings: what was cut, differs, was changed by recording"),
+    Step(copied,
+         "nodes; whether one run alone tells all",
+         "a finding: a gradient that was copied, maybe for the recorder"),
+    Step(stepped,
+         "the routes of a program",
+         "a finding: of which kinds of calls one was stepped"),
+    Step(launches.place,
+         "launches of a device, as the profiler tells them",
+         "where each kernel of a device is defined; a finding where nobody told of launches"),
+    Step(join.join,
+         "all claims; every function that was stepped (`calls`)",
+         "one tree of both: what ran is observed, what did not is gone, and what else ran is there"),
+    Step(raising.handed_over,
+         "functions that ran",
+         "which bindings handed an error of C++ to Python that something caught", whole=False),
+    Step(libraries.attach,
+         "functions that ran; what oneDNN and MKL printed of their calls",
+         "at each call of these libraries what they said of it"),
+)  # fmt: skip
 
 
 def resolve(session: Session, lookup: Lookup) -> Trail:
@@ -135,16 +176,16 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     claims: tuple[Claim, ...] = ()
     program = session.program
     for step in PASSES:
-        if program is None or step not in OF_A_SEQUENCE:
-            claims = step(context, claims)
+        if program is None or step.whole:
+            claims = step.run(context, claims)
     claims = in_order(claims)
-    hops = number(claims)
-    left = claims if program is None else _left_by_error(context, program, claims)
     numbered = numbers(claims)
+    hops = number(claims, numbered)
+    left = claims if program is None else _left_by_error(context, program, claims)
     ending = raising.conclude(context, left, numbered)
     if program is not None and ending is not None and ending.hop is None and not ending.stack:
         raised = next((claim for top in left for claim in top.walk() if claim.hop.kind == "op"), None)
-        ending = replace(ending, hop=numbered[id(raised)] if raised is not None else None)
+        ending = replace(ending, hop=numbered[raised.identity] if raised is not None else None)
     return Trail(
         expression=session.expression,
         bound=session.bound,
@@ -152,12 +193,18 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         trees=lookup.infos,
         captured=session.captured,
         result=session.result,
-        findings=tuple(dict.fromkeys(context.findings)),
+        findings=_findings(context, numbered),
         hops=hops,
         generators=_generators(hops),
         ending=ending,
         program=_concluded(context, program, hops) if program is not None else None,
     )
+
+
+def _findings(context: Context, numbered: Mapping[int, int]) -> tuple[Finding, ...]:
+    """What the passes told, each once, with the number of the hop it is about; none where that hop is gone."""
+    found = (replace(finding, hop=numbered.get(about or 0)) for finding, about in context.found)
+    return tuple(dict.fromkeys(found))
 
 
 def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:

@@ -765,7 +765,7 @@ def excluded(keys: KeySets, guard: str | None) -> int:
 class CalledInOrder:
     """The operators that a claim calls itself, in order, read once for all of them: a loop calls thousands."""
 
-    numbers: Mapping[int, int]  # by the `id()` of each, which of them it is
+    numbers: Mapping[int, int]  # by the identity of each, which of them it is
     pairs: Sequence[int]  # the numbers of those that a call of lift_fresh() follows
     empties: Sequence[int]  # the numbers of calls of empty()
 
@@ -775,7 +775,7 @@ class CalledInOrder:
         called = [claim for claim in caller.children if claim.hop.kind == "op"]
         lifts = (to.hop.op in LIFTED[0] and lift.hop.op == LIFTED[1] for to, lift in pairwise(called))
         return CalledInOrder(
-            {id(claim): number for number, claim in enumerate(called)},
+            {claim.identity: number for number, claim in enumerate(called)},
             [number for number, is_lifted in enumerate(lifts) if is_lifted],
             [number for number, claim in enumerate(called) if claim.hop.op == EMPTY],
         )
@@ -851,7 +851,7 @@ class TensorMaker:
 def lifted(caller: Claim, operator: Claim, called: CalledInOrder | None = None) -> TensorMaker | None:
     """What makes a tensor of Python's values, if an operator is one of those that it calls; None if it is not."""
     called = called if called is not None else CalledInOrder.by(caller)
-    at = called.numbers.get(id(operator), -1)
+    at = called.numbers.get(operator.identity, -1)
     maker = "internal_new_from_data"
     if called.is_pair(at):
         return TensorMaker(maker, VALUES, PLAIN, InMakerOfPlain)

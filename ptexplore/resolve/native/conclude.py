@@ -36,7 +36,7 @@ from ptexplore.model.reasons import (
     ThereTwice,
     within,
 )
-from ptexplore.model.trace import CallNotTaken, Dispatch, Finding, Hop, walk
+from ptexplore.model.trace import CallNotTaken, Dispatch, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
 from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, is_nameless, registration_of
@@ -275,7 +275,7 @@ def _is_autograds(key: str) -> bool:
 
 @dataclass
 class Conclusions:
-    """The join of one stepped part: `matched` are the frames of claims by the claim's `id()`.
+    """The join of one stepped part: `matched` are the frames of claims by the claim's identity.
 
     `elsewhere` has the operators, without overloads, that a run before called inside of what the stepped run did not.
     """
@@ -285,9 +285,10 @@ class Conclusions:
     growth: Growth
     matched: dict[int, NativeFrame]
     elsewhere: frozenset[str] = frozenset()
-    findings: list[tuple[Finding, Branch | None]] = field(default_factory=list)
+    found: list[tuple[str, Reason, Branch | None]] = field(
+        default_factory=list
+    )  # of findings what `Context.tell` takes
     _taken: set[NativeFrame] = field(default_factory=set)
-    _left: list[Claim] = field(default_factory=list)  # held, so that no other claim gets the `id()` of one of them
 
     def join(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         """The one tree of these claims and all frames."""
@@ -304,7 +305,7 @@ class Conclusions:
 
     def _draft(self, claim: Claim, region: NativeFrame | None) -> Unrolling[Draft]:
         """What a claim and all below it come to; `region` is the frame that it must have run in, where one is known."""
-        frame = self.matched.get(id(claim))
+        frame = self.matched.get(claim.identity)
         if frame is not None and claim.hop.kind == "op":
             return (yield from self._call(claim, frame))
         if frame is None and region is not None and claim.hop.kind in PREDICTED and claim.event is UNSEEN:
@@ -354,10 +355,10 @@ class Conclusions:
         if region is None or not told or not self.seen.is_whole(region):
             return claim
         called = self.seen.stubs_called(region)
-        idle = {id(child): child for child in told if not self._ran(child, region, called)}
+        idle = {child.identity: child for child in told if not self._ran(child, region, called)}
         stubs = [(child.hop.name, child.hop.stub) for child in idle.values() if child.hop.kind == "stub"]
         not_taken = tuple(CallNotTaken(n, ref.called_at, ref.condition, ref.through) for n, ref in stubs if ref)
-        left = tuple(child for child in claim.children if id(child) not in idle)
+        left = tuple(child for child in claim.children if child.identity not in idle)
         return replace(claim, hop=replace(claim.hop, not_taken=not_taken), children=left) if idle else claim
 
     def _ran(self, claim: Claim, region: NativeFrame, called: frozenset[str] | None) -> bool:
@@ -372,7 +373,7 @@ class Conclusions:
     def _missed(self, claims: tuple[Claim, ...]) -> Counter[str]:
         """How often the profiler recorded each operator and node in this thread that no frame is known to be."""
         calls = (claim for claim in walk(claims) if claim.hop.kind == claim.event.type and claim.event.thread == 0)
-        missed = [claim for claim in calls if claim.hop.kind in ("op", "node") and id(claim) not in self.matched]
+        missed = [claim for claim in calls if claim.hop.kind in ("op", "node") and claim.identity not in self.matched]
         return Counter(class_of_node(c) if c.hop.kind == "node" else c.hop.op or c.hop.name for c in missed)
 
     def _unprofiled(self, missed: Counter[str]) -> list[Draft]:
@@ -398,7 +399,7 @@ class Conclusions:
                 unseen = operators.known(self.context, Claim(hop), name, self._unseen(frame, name))
                 drafts.append(unrolled(self._call(unseen, frame)))
         if twice:
-            self.findings.append((Finding("cut", ThereTwice(tuple(twice))), None))
+            self.found.append(("cut", ThereTwice(tuple(twice)), None))
         return drafts
 
     def _unseen(self, frame: NativeFrame, operator: str) -> Reason:
@@ -410,10 +411,7 @@ class Conclusions:
     # --- operator calls ---
 
     def _without_keys(self, claims: Iterable[Claim]) -> tuple[Claim, ...]:
-        """Claims without an operator call's further keys, which have places of their own in its chain.
-
-        What is left of a claim has the claim's own frame.
-        """
+        """Claims without an operator call's further keys, which have places of their own in its chain."""
         return unrolled(self._beside_keys(claims))[0]
 
     def _beside_keys(self, claims: Iterable[Claim]) -> Unrolling[tuple[tuple[Claim, ...], bool]]:
@@ -429,11 +427,7 @@ class Conclusions:
                 kept.append(claim)
                 continue
             had_keys = True
-            left = replace(claim, children=inside)
-            self._left.append(left)
-            if id(claim) in self.matched:
-                self.matched[id(left)] = self.matched[id(claim)]
-            kept.append(left)
+            kept.append(replace(claim, children=inside))
         return tuple(kept), had_keys
 
     def _call(self, claim: Claim, frame: NativeFrame) -> Unrolling[Draft]:
@@ -451,7 +445,7 @@ class Conclusions:
         if not self.seen.part.calls.cut:
             self._compare(draft, frame, expected, list(walk(walked)))
         left = list(expected)
-        before = {id(key): id(earlier) for (earlier, _), (key, _) in pairwise(expected)}
+        before = {key.identity: earlier.identity for (earlier, _), (key, _) in pairwise(expected)}
         steps_taken = yield each(self._step(claim, step, expected, left, before, None) for step in walked)
         rest = [*self._without_keys(claim.children)]
         rest += [c for _, kernel in left for c in without_predicted(self._without_keys(kernel.children))]
@@ -465,7 +459,7 @@ class Conclusions:
             if ran and [*skipped, *ran] == keys and all(map(_is_autograds, skipped)) and _is_in_extension(frame):
                 return  # a guard in an extension's own C++ excludes them, as in torch's variable_factories.h
             other = OtherKeys(draft.claim.hop.name, tuple(keys), tuple(ran))
-            self.findings.append((Finding("prediction-differs", other), draft.branch))
+            self.found.append(("prediction-differs", other, draft.branch))
 
     def _step(
         self,
@@ -478,8 +472,9 @@ class Conclusions:
     ) -> Unrolling[Draft]:
         """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`.
 
-        `before` has, by the `id()` of a predicted key, that of the key predicted before it. `around` is the prediction
-        of the step that sent the call on to this one. Where these differ, the predicted reason is not this key's.
+        `before` has, by the identity of a predicted key, that of the key predicted before it. `around` is the
+        prediction of the step that sent the call on to this one. Where these differ, the predicted reason is not this
+        key's.
         """
         op = (self.seen.operator_named(step.entry) if step.entry else None) or call.hop.op or ""
         at = next((n for n, (key, _) in enumerate(expected) if key.hop.name == step.key), None)
@@ -489,7 +484,7 @@ class Conclusions:
             left.remove(predicted)
         key, kernel = predicted or self._fresh(call, op, step)
         kernel = self._without_idle(_answered(kernel), step.frame)
-        if predicted is not None and before.get(id(key)) != (id(around) if around is not None else None):
+        if predicted is not None and before.get(key.identity) != (around.identity if around is not None else None):
             key, _ = self._fresh(call, op, step)
         key = self._key(key, step)
         draft = Draft(key, wrap([self.growth.of[step.frame]], key))
@@ -570,7 +565,7 @@ class Conclusions:
         was, hop = kernel.hop.source, kernel.hop
         if was.tree == "runtime" and was.precision in ("located", "registered"):
             other = OtherKernel(hop.op or "", step.key, hop.name, name)
-            self.findings.append((Finding("prediction-differs", other), self.growth.of.get(step.frame)))
+            self.found.append(("prediction-differs", other, self.growth.of.get(step.frame)))
         kept = was if source.precision == "unknown" and was.precision == "unknown" else source
         others = tuple(without_predicted(kernel.children))
         return replace(kernel, hop=replace(hop, name=name, source=kept, not_taken=()), children=others)

@@ -33,9 +33,9 @@ from ptexplore.model.reasons import (
     TooDeep,
     TreeEnds,
 )
-from ptexplore.model.trace import Finding, Phase, walk
+from ptexplore.model.trace import Phase, walk
 from ptexplore.resolve.autograd import EVALUATE
-from ptexplore.resolve.claims import Claim, Context, numbers, replaced, rewrite
+from ptexplore.resolve.claims import Claim, Context, replaced, rewrite
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below, part
 from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
@@ -47,29 +47,24 @@ MAKES_NODE = "at::sequence_number::get_and_increment"  # what a node's construct
 # The passes of TorchScript's executor over a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
 COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
 NAMED = 6  # of what ran otherwise, in a finding
-FindingOf = tuple[Finding, Claim | None]  # a finding and the claim that it is about
 
 
 def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Lay the claims over the frames of every stepped part. Must be the last pass: its findings name hops by number."""
+    """Lay the claims over the frames of every stepped part."""
     sites = Sites(context.lookup)
-    findings: list[FindingOf] = []
     for calls in records(context.session.observations, "calls", SteppedCalls):
         stepped = part(calls)
         if not stepped.frames:
             continue
         if stepped.calls.part == "operator":
-            claims = _operator(context, sites, stepped, claims, findings)
+            claims = _operator(context, sites, stepped, claims)
         else:
-            claims = _phase(context, sites, stepped, stepped.calls.part, claims, findings)
+            claims = _phase(context, sites, stepped, stepped.calls.part, claims)
         if any(frame.function.name.plain.startswith(COMPILES) for frame in stepped.frames):
-            findings.append((Finding("compiles", CompilesScript()), None))
+            context.tell("compiles", CompilesScript())
         if stepped.calls.cut:
             whose = stepped.calls.op or "" if context.session.program is not None else ""
-            findings.append((Finding("cut", TreeEnds(stepped.calls.cut, whose)), None))
-    numbered = numbers(claims) if findings else {}
-    for finding, claim in findings:
-        context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))
+            context.tell("cut", TreeEnds(stepped.calls.cut, whose))
     return claims
 
 
@@ -79,18 +74,15 @@ def _phase(
     stepped: SteppedPart,
     phase: Phase,
     claims: tuple[Claim, ...],
-    findings: list[FindingOf],
 ) -> tuple[Claim, ...]:
     """A part that ran a whole phase takes the place of that phase's claims."""
     mine = tuple(claim for claim in claims if claim.hop.phase == phase)
     others = tuple(claim for claim in claims if claim.hop.phase != phase)
-    joined = _joined(context, Seen(context, sites, stepped, phase), mine, findings)
+    joined = _joined(context, Seen(context, sites, stepped, phase), mine)
     return (*joined, *others) if phase == "forward" else (*others, *joined)
 
 
-def _operator(
-    context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...], findings: list[FindingOf]
-) -> tuple[Claim, ...]:
+def _operator(context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """A part that is one operator call takes that call's place."""
     if context.session.program is not None:  # of calls of a kind one is shown: their numbers tell nothing
         wanted = next((claim for claim in walk(claims) if claim.event.observation == stepped.calls.event), None)
@@ -100,9 +92,9 @@ def _operator(
     if wanted is None:
         is_program = context.session.program is not None
         why = NotAmongShown() if is_program else _why_not_placed(stepped, claims)
-        findings.append((Finding("cut", NotPlaced(str(stepped.calls.op), why)), None))
+        context.tell("cut", NotPlaced(str(stepped.calls.op), why))
         return claims
-    joined = _joined(context, Seen(context, sites, stepped, wanted.hop.phase), (wanted,), findings)
+    joined = _joined(context, Seen(context, sites, stepped, wanted.hop.phase), (wanted,))
     return _replaced(claims, wanted, joined)
 
 
@@ -167,7 +159,7 @@ def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> 
     return replaced(claims, lambda claim: new if claim is old else None)
 
 
-def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
+def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     aligned = align(claims, seen.part.frames, seen.operator_named)
     missed = _missed(seen, claims, aligned)
     ran = _operators_run(seen) if missed else Counter[str]()
@@ -175,27 +167,28 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     elsewhere = _other_python(seen, claims, aligned)
     yours = [claim for claim in elsewhere if _is_yours(context, claim)]
     if absent or yours:
-        findings.append((Finding("other-run", _ran_otherwise(seen, claims, absent or yours, ran)), None))
+        context.tell("other-run", _ran_otherwise(seen, claims, absent or yours, ran))
     if absent or elsewhere:
-        claims = _without_others(claims, {id(claim) for claim in absent}, {id(claim) for claim in elsewhere})
+        claims = _without_others(claims, {claim.identity for claim in absent}, {claim.identity for claim in elsewhere})
         aligned = align(claims, seen.part.frames, seen.operator_named)
         missed = _missed(seen, claims, aligned)
     unmade = _unmade(seen, claims, aligned)
     if unmade:
-        findings.append((Finding("other-run", _made_otherwise(seen, unmade)), None))
+        context.tell("other-run", _made_otherwise(seen, unmade))
         claims = _without_nodes(claims, unmade)
         aligned = align(claims, seen.part.frames, seen.operator_named)
         missed = _missed(seen, claims, aligned)
-    findings += _elsewhere(claims, missed, ran)
+    _tell_elsewhere(context, claims, missed, ran)
     growth = grow(seen.part, seen.python | set(aligned.values()))
     matched = {key: frame for key, frame in aligned.items() if frame in growth.of}
     work = Conclusions(context, seen, growth, matched, frozenset(_name(c) for c in walk(absent) if c.hop.kind == "op"))
     joined = work.join(claims)
-    findings += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
+    for kind, told, branch in work.found:
+        context.tell(kind, told, branch.done if branch is not None else None)
     if seen.part.calls.unordered:
-        findings.append((Finding("cut", FramesUnordered(seen.part.calls.unordered)), None))
+        context.tell("cut", FramesUnordered(seen.part.calls.unordered))
     if growth.cut:
-        findings.append((Finding("cut", TooDeep(DEEPEST)), None))
+        context.tell("cut", TooDeep(DEEPEST))
     return joined
 
 
@@ -225,8 +218,8 @@ def _absent(seen: Seen, claims: tuple[Claim, ...], missed: Sequence[Claim], ran:
         is_other = not ran[name] and kernels and kernels.isdisjoint(functions)
         if not ran[UNNAMED] and (is_other or left[name] == called[name] - ran[name] < called[name]):
             absent.append(claim)
-    inside = {id(inner) for claim in absent for inner in claim.walk() if inner is not claim}
-    return [claim for claim in absent if id(claim) not in inside]
+    inside = {inner.identity for claim in absent for inner in claim.walk() if inner is not claim}
+    return [claim for claim in absent if claim.identity not in inside]
 
 
 def _other_python(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
@@ -242,7 +235,7 @@ def _other_python(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, N
     called = Counter(mark for _, mark in marked)
     run = (frame_mark(frame, seen.operator_named, bindings, {}) for frame in seen.part.frames)
     ran = Counter(mark for mark in run if mark is not None and mark.kind in ("python", "builtin"))
-    return [claim for claim, mark in marked if id(claim) not in aligned and ran[mark] < called[mark]]
+    return [claim for claim, mark in marked if claim.identity not in aligned and ran[mark] < called[mark]]
 
 
 def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere: Container[int]) -> tuple[Claim, ...]:
@@ -252,10 +245,10 @@ def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere
     """
 
     def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
-        if id(claim) in absent:
+        if claim.identity in absent:
             return ()
         inner = [part for held in (yield each(map(kept, claim.children))) for part in held]
-        if id(claim) in elsewhere:
+        if claim.identity in elsewhere:
             return tuple(inner)
         is_same = len(inner) == len(claim.children) and all(map(operator.is_, inner, claim.children))
         return (claim if is_same else replace(claim, children=tuple(inner)),)
@@ -315,7 +308,7 @@ def _unmade(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeF
         return []
     made = []
     for claim in walk(claims):
-        frame = aligned.get(id(claim)) if claim.hop.kind == "op" else None
+        frame = aligned.get(claim.identity) if claim.hop.kind == "op" else None
         if frame is None or any(inner.function.name.plain == MAKES_NODE for inner in frame.descendants()):
             continue
         nodes = (c for key in claim.children for kernel in key.children for c in kernel.children)
@@ -330,18 +323,18 @@ def _made_otherwise(seen: Seen, unmade: Sequence[tuple[Claim, Claim]]) -> Record
 
 def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Claim]]) -> tuple[Claim, ...]:
     """The claims without these nodes, and without what they keep for backward."""
-    calls = {id(call.event) for call, _ in unmade}
+    calls = {call.identity for call, _ in unmade}
 
     def change(claim: Claim) -> Claim:
-        is_one = claim.hop.saved is not None and id(claim.event) in calls
+        is_one = claim.hop.saved is not None and claim.identity in calls
         return replace(claim, hop=replace(claim.hop, saved=None)) if is_one else claim
 
-    return rewrite(_without(claims, {id(node) for _, node in unmade}), change)
+    return rewrite(_without(claims, {node.identity for _, node in unmade}), change)
 
 
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
     """The claims without some, and without all that is in those."""
-    return replaced(claims, lambda claim: () if id(claim) in taken else None)
+    return replaced(claims, lambda claim: () if claim.identity in taken else None)
 
 
 def _operators_seen(claims: tuple[Claim, ...]) -> Iterator[Claim]:
@@ -355,7 +348,7 @@ def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeF
     if seen.part.calls.cut or seen.part.calls.part == "operator":
         return []
     calls = (claim for claim in walk(claims) if claim.event.type == claim.hop.kind and claim.hop.kind in ("op", "node"))
-    return [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
+    return [claim for claim in calls if claim.event.thread == 0 and claim.identity not in aligned]
 
 
 def _operators_run(seen: Seen) -> Counter[str]:
@@ -369,8 +362,8 @@ def _name(claim: Claim) -> str:
     return _base(claim.hop.op or claim.hop.name)
 
 
-def _elsewhere(claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[str]) -> Iterator[FindingOf]:
-    """What a whole phase that was stepped did not call, and the profiler saw: a function that changes as it warms up.
+def _tell_elsewhere(context: Context, claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[str]) -> None:
+    """Tell what a whole phase that was stepped did not call, and the profiler saw: a function changes as it warms up.
 
     TorchScript's interpreter does: its first call records what later ones leave to one node.
     """
@@ -381,7 +374,7 @@ def _elsewhere(claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[
     missed = [c for c in missed if c.hop.kind == "op" and ran[name := _name(c)] + ran[UNNAMED] < called[name]]
     if missed:
         names = tuple(dict.fromkeys(claim.hop.name for claim in missed))
-        yield Finding("nondeterministic", NotCalledAgain(names)), None
+        context.tell("nondeterministic", NotCalledAgain(names))
 
 
 def _base(name: str) -> str:
@@ -493,7 +486,7 @@ def handles(frames: Iterable[NativeFrame], op_of: OpOf) -> dict[int, str]:
 
 
 def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -> dict[int, NativeFrame]:
-    """The frame of each claim that has one, by the claim's `id()`. `claims` are trees, `frames` in order of entry.
+    """The frame of each claim that has one, by the claim's identity. `claims` are trees, `frames` in order of entry.
 
     Names must be equal (an overload that the claim does not know is told by the frame), order and nesting too.
     """
@@ -524,18 +517,18 @@ def _launches(
     aligned: Mapping[int, NativeFrame],
     calls: Container[int],
 ) -> dict[int, NativeFrame]:
-    """The frames of launches, by the launch's `id()`: in order, of each operator call or node that has a frame.
+    """The frames of launches, by the launch's identity: in order, of each operator call or node that has a frame.
 
     Only where that called a function of the device's runtime as often as the profiler tells of launches by it: else
     which is which is not known. `calls` are the numbers of the frames of operators and nodes.
     """
-    around = {id(child): claim for claim in walk(claims) for child in claim.children}
+    around = {child.identity: claim for claim in walk(claims) for child in claim.children}
     mine: dict[tuple[int | None, Matchable], list[Claim]] = {}
     for launch, mark in launched:
-        outer = around.get(id(launch))
+        outer = around.get(launch.identity)
         while outer is not None and outer.hop.kind not in _LAUNCHERS:
-            outer = around.get(id(outer))
-        frame = aligned.get(id(outer)) if outer is not None else None
+            outer = around.get(outer.identity)
+        frame = aligned.get(outer.identity) if outer is not None else None
         if frame is not None or (outer is None and launch.event.thread == 0):
             mine.setdefault((frame.number if frame is not None else None, mark), []).append(launch)
     theirs: dict[tuple[int | None, Matchable], list[NativeFrame]] = {}
@@ -545,7 +538,7 @@ def _launches(
             holder = holder.parent
         theirs.setdefault((holder.number if holder is not None else None, mark), []).append(frame)
     both = ((mine[key], theirs[key]) for key in mine if len(mine[key]) == len(theirs.get(key, ())))
-    return {id(launch): frame for pair in both for launch, frame in zip(*pair, strict=True)}
+    return {launch.identity: frame for pair in both for launch, frame in zip(*pair, strict=True)}
 
 
 def _loose(mark: Matchable, vague: bool) -> Matchable:
@@ -639,16 +632,16 @@ def _unnamed(mine: list[Matchable], theirs: list[Matchable], left: range, right:
 
 def _nested(claims: Sequence[Claim], pairs: list[tuple[Claim, NativeFrame]]) -> dict[int, NativeFrame]:
     """The pairs that nest alike on both sides; a claim whose frame lies elsewhere stays unmatched."""
-    matched = {id(claim): frame for claim, frame in pairs}
+    matched = {claim.identity: frame for claim, frame in pairs}
     pending: list[tuple[Claim, NativeFrame | None]] = [(claim, None) for claim in claims]
     while pending:
         claim, around = pending.pop()
-        frame = matched.get(id(claim))
+        frame = matched.get(claim.identity)
         if frame is not None and around is not None and (frame is around or not around.holds(frame)):
-            del matched[id(claim)]
+            del matched[claim.identity]
             frame = None
         pending += [(child, frame or around) for child in claim.children]
-    return _inside_alike(claims, [(claim, frame) for claim, frame in pairs if id(claim) in matched])
+    return _inside_alike(claims, [(claim, frame) for claim, frame in pairs if claim.identity in matched])
 
 
 def _inside_alike(claims: Sequence[Claim], pairs: Sequence[tuple[Claim, NativeFrame]]) -> dict[int, NativeFrame]:
@@ -656,7 +649,7 @@ def _inside_alike(claims: Sequence[Claim], pairs: Sequence[tuple[Claim, NativeFr
 
     Two calls alike call functions alike; where the run was cut, those of the later one were not seen.
     """
-    parents = {id(child): claim for claim in walk(claims) for child in claim.children}
+    parents = {child.identity: claim for claim in walk(claims) for child in claim.children}
     matched: dict[int, NativeFrame] = {}
     around: list[tuple[Claim, NativeFrame]] = []  # the operator calls that the frame at hand may be inside of
     for claim, frame in sorted(pairs, key=lambda pair: pair[1].number):
@@ -664,10 +657,10 @@ def _inside_alike(claims: Sequence[Claim], pairs: Sequence[tuple[Claim, NativeFr
             around.pop()
         above: Claim | None = claim
         while around and above is not None and above is not around[-1][0]:
-            above = parents.get(id(above))
+            above = parents.get(above.identity)
         if above is None:
             continue
-        matched[id(claim)] = frame
+        matched[claim.identity] = frame
         if claim.hop.kind == "op":
             around.append((claim, frame))
     return matched

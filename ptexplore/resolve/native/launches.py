@@ -12,7 +12,7 @@ from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import IdleDevices, LaunchesTold, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import LaunchesNotTold
-from ptexplore.model.trace import Finding, is_move, walk
+from ptexplore.model.trace import is_move, walk
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.native.linkage import Linkage
 from ptexplore.resolve.native.sites import Sites
@@ -32,7 +32,7 @@ def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     idle = {name for seen in records(context.session.observations, "idle", IdleDevices) for name in seen.devices}
     devices = sorted(context.devices - told - idle - {"cpu", "meta"})
     if devices:
-        context.findings.append(Finding("launches", LaunchesNotTold(tuple(devices))))
+        context.tell("launches", LaunchesNotTold(tuple(devices)))
     is_needed = any(claim.hop.kind == "launch" for claim in walk(claims))
     return _placed(Sites(context.lookup), claims) if is_needed else claims
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ptexplore.model.nesting import folded
 from ptexplore.model.observed import LibraryCall, LibraryCalls, SteppedCalls, records
 from ptexplore.model.reasons import Said
-from ptexplore.model.trace import Finding, LibraryEntry, walk
+from ptexplore.model.trace import LibraryEntry, walk
 from ptexplore.resolve.claims import Claim, Context
 
 _PRIMITIVE = "dnnl_primitive_execute"  # the one C function through which every primitive of oneDNN runs
@@ -52,7 +52,9 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         calls = [call for seen in told for call in seen.calls if _is_of(part, seen, call, phase)]
         entries |= _entries(context, part, mine, calls)
         if part.event is not None and part.cut is not None and calls and mine:
-            sentences[id(mine[0])] = f"of one such call, in a fork of its own, the libraries told: {_listed(calls)}"
+            sentences[mine[0].identity] = (
+                f"of one such call, in a fork of its own, the libraries told: {_listed(calls)}"
+            )
         elif part.event is None and (part.cut is not None or not mine):
             _tell_whole(context, told, mine if part.part == OPERATOR else (), sentences)
     return _with(claims, entries, sentences) if entries or sentences else claims
@@ -80,10 +82,10 @@ def _tell_whole(
     """Say what the libraries told of all of an expression: at its one call, or of it as a whole."""
     calls = [call for seen in told for call in seen.calls if not mine or call.phase == mine[0].hop.phase]
     if calls and mine:
-        sentences[id(mine[0])] = f"of this call, in a run of its own, the libraries told: {_listed(calls)}"
+        sentences[mine[0].identity] = f"of this call, in a run of its own, the libraries told: {_listed(calls)}"
     elif calls:
         text = f"of the whole expression, in a run of its own, the libraries told: {_listed(calls)}"
-        context.findings.append(Finding("libraries", Said(text)))
+        context.tell("libraries", Said(text))
 
 
 def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str) -> bool:
@@ -96,7 +98,7 @@ def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str
 def _entries(
     context: Context, part: SteppedCalls, claims: tuple[Claim, ...], told: list[LibraryCall]
 ) -> dict[int, LibraryEntry]:
-    """What was told of each call in a part, by the claim's `id()`; {} and a finding where the orders do not agree."""
+    """What was told of each call in a part, by the claim's identity; {} and a finding where the orders do not agree."""
     entries: dict[int, LibraryEntry] = {}
     for library, entered in (("oneDNN", _primitives(claims)), ("MKL", _functions(claims))):
         frames = list(entered)
@@ -105,13 +107,13 @@ def _entries(
         if part.cut is not None:  # the first of them
             calls = calls[: len(frames)]
         if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
-            entries |= {id(claim): _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
+            entries |= {claim.identity: _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
         elif calls:
             whose = f"{part.op}: " if part.event is not None else ""
             known = f"in the tree are {len(frames)} that may be these by their names"
             counted = f"{len(calls)} call{'s' if len(calls) > 1 else ''}"
             text = f"{whose}{library} tells of {counted}, in a run of its own; {known}"
-            context.findings.append(Finding("libraries", Said(f"{text}: which is which is not known")))
+            context.tell("libraries", Said(f"{text}: which is which is not known"))
     return entries
 
 
@@ -167,7 +169,7 @@ def _with(
     """The claims with these entries and sentences; what holds none stays as it is."""
 
     def changed(claim: Claim, children: tuple[Claim, ...]) -> Claim:
-        entry, sentence = entries.get(id(claim)), sentences.get(id(claim))
+        entry, sentence = entries.get(claim.identity), sentences.get(claim.identity)
         hop = replace(claim.hop, library=entry) if entry is not None else claim.hop
         hop = replace(hop, why=(*hop.why, Said(sentence))) if sentence is not None else hop
         return replace(claim, hop=hop, children=children)

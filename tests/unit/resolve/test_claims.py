@@ -24,16 +24,16 @@ def test_hops_are_numbered_in_reading_order_and_mere_frames_come_last() -> None:
         claim("op", "aten::b"),
     )  # fmt: skip
     found = numbers(tree)
-    named = {found[id(one)]: one.hop.name for top in tree for one in top.walk()}
+    named = {found[one.identity]: one.hop.name for top in tree for one in top.walk()}
     assert [named[n] for n in sorted(named)] == ["f", "aten::a", "stub kernel", "aten::b", "helper", "malloc"]
-    (first, second) = number(tree)
+    (first, second) = number(tree, numbers(tree))
     assert [first.id, *(one.id for one in first.children), second.id] == [1, 6, 5, 3, 4]
 
 
 def test_a_native_hop_that_text_concluded_is_no_mere_frame() -> None:
     """It has no instructions: nobody stepped it."""
     tree = (claim("native", "stepped", instructions=0), claim("native", "predicted"))
-    assert [numbers(tree)[id(one)] for one in tree] == [2, 1]
+    assert [numbers(tree)[one.identity] for one in tree] == [2, 1]
 
 
 def test_changes_reach_every_claim_and_children_first() -> None:

@@ -350,11 +350,11 @@ def test_without_cpps_stack_nothing_is_taken_out(small: Small) -> None:
 def test_an_ending_says_where_and_in_which_step(small: Small) -> None:
     whole = (chain(),)
     context, claims = raising(small, whole, *STACK)
-    numbers = {id(one): number for number, one in enumerate(walk(claims), 1)}
+    numbers = {one.identity: number for number, one in enumerate(walk(claims), 1)}
     ending = conclude(context, claims, numbers)
     assert ending is not None
     kernel = [one for one in walk(claims) if one.hop.kind == "op"][0]
-    assert ending.hop == numbers[id(kernel)]
+    assert ending.hop == numbers[kernel.identity]
     assert (ending.source.path, ending.source.line, ending.source.precision) == ("aten/src/ATen/x.cpp", 3, "unknown")
     assert conclude(small.context(), claims, numbers) is None
 

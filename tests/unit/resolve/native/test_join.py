@@ -6,6 +6,7 @@ Each test gives the claims as the passes before leave them, and the calls of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from ptexplore.model import reasons
 from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Finding, StubRef
-from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.claims import Claim, numbers
 from ptexplore.resolve.native import conclude
 from ptexplore.resolve.native import join as join_module
 from ptexplore.resolve.native.join import Matchable, join, same_calls
@@ -78,7 +79,8 @@ def stepped(
     """Every claim after the join, and the findings."""
     context = small.context(session(native=[calls(text, **part)]), rows, small.source())
     joined = join(context, claims)
-    return walk(joined), context.findings
+    numbered = numbers(tuple(joined))
+    return walk(joined), [replace(finding, hop=numbered.get(about or 0)) for finding, about in context.found]
 
 
 BOTH = (("AutogradCPU", VARIABLE, ()), ("CPU", WRAPPER, ()))

@@ -34,7 +34,7 @@ def matched(claims: list[Claim], text: str) -> list[int | None]:
     """By claim, in order, the number of its frame."""
     one = part(1, calls(text))
     found = align(claims, one.frames, named)
-    return [found[id(c)].number if id(c) in found else None for top in claims for c in top.walk()]
+    return [found[c.identity].number if c.identity in found else None for top in claims for c in top.walk()]
 
 
 ADD, MUL, BOXED = "at::_ops::add_T::call(int)", "at::_ops::mul_T::call(int)", "c10::Dispatcher::callBoxed(int) const"
@@ -150,7 +150,7 @@ def test_a_boxed_call_is_no_operators_but_the_one_that_has_the_kernel_which_ran(
     one = part(1, calls(f"{BOXED}\n {boundary}\n  ns::add_kernel(int)\n"))
     for name, frame in (("sub.T", None), ("add.T", one.frames[0])):
         claim = op(name)
-        assert align([claim], one.frames, told).get(id(claim)) is frame
+        assert align([claim], one.frames, told).get(claim.identity) is frame
     both = part(1, calls(f"{BOXED}\n {boundary}\n{MUL}\n"))
     claim = op("mul.T")
-    assert align([claim], both.frames, told) == {id(claim): both.frames[2]}, "the profiler records no boxed call"
+    assert align([claim], both.frames, told) == {claim.identity: both.frames[2]}, "the profiler records no boxed call"
