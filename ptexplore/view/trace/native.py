@@ -460,7 +460,9 @@ def beyond(part: SteppedCalls) -> str:
     if part.beyond is None:
         return ""
     count = f"all of it runs more than {part.beyond.count:,} instructions"
-    return f"{count} that must be stepped one by one" if part.beyond.singly else count
+    # The limit is of all that is stepped; the expression's own instructions may be half of it.
+    kind = " that must be stepped one by one" if part.beyond.singly else ", with those by which Python's calls are seen"
+    return f"{count}{kind}"
 
 
 def frames(hops: Iterable[Hop]) -> int:

@@ -361,7 +361,7 @@ ENGLISH: Catalogue = {
     why.KindsNotStepped: "of {count} kinds of calls: {because}",
     why.NativeSilent: "the native pass said nothing",
     why.NothingToStep: "{beyond}, and {instead}",
-    why.AllBeyond: "all of it runs more than {most} instructions",
+    why.AllBeyond: "all of it runs more than {most} instructions, with those by which Python's calls are seen",
     why.AllBeyondSingly: "all of it runs more than {most} instructions that must be stepped one by one",
     why.NoOperatorEnters: "no operator that it calls has an entry point of its own",
     why.CallsNoOperator: "it calls no operator",
