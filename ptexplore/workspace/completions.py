@@ -11,6 +11,8 @@ _ID = re.compile(r"^id: *([a-z0-9-]+) *$", re.MULTILINE)
 _TITLE = re.compile(r"^title: *(.{1,120})$", re.MULTILINE)
 _STOP = re.compile(r"^## (.{1,120}?) *\{#([a-z0-9-]+)\} *$", re.MULTILINE)
 
+_LONGEST = 400  # characters of a line: a title has 120, and what stands around it is short
+
 if TYPE_CHECKING:
     from ptexplore.model.places import Checkout, Runtime
     from ptexplore.store.index.reader import IndexStore
@@ -52,18 +54,22 @@ def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts() -> Iterator[str]:
+    """Notes and tours by their lines, but for lines that no title is in; of each set as much as `tour` reads."""
     from ptexplore.annotations.files import names_in, read_bytes
-    from ptexplore.annotations.format import LARGEST
+    from ptexplore.annotations.format import LARGEST, LARGEST_FOLDER
     from ptexplore.annotations.layers import layers
 
     for layer in layers():
+        left = LARGEST_FOLDER
         for folder in (layer.root, layer.root / "notes", layer.root / "tours"):
             with suppress(OSError):  # also of a folder that is a link out of the notes
                 for name in names_in(folder, layer.root):
                     with suppress(OSError):
-                        data = read_bytes(folder / name, LARGEST) if name.endswith(".md") else b""
+                        data = read_bytes(folder / name, min(LARGEST, left)) if name.endswith(".md") else b""
+                        left -= len(data)
                         if data.startswith(b"---"):
-                            yield data.decode("utf-8", "replace")
+                            lines = data.decode("utf-8", "replace").split("\n")
+                            yield "\n".join(line for line in lines if len(line) <= _LONGEST)
 
 
 def _operators(known: Sequence[str], typed: str) -> list[str]:

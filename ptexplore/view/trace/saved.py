@@ -285,12 +285,16 @@ _FORMAT_1_OPTIONAL_RECORDS = {
 }
 
 
+_WRONG = (KeyError, TypeError, AttributeError, ValueError, RecursionError)  # what a wrong value of an old format gives
+_LONGEST_COMMAND = 10_000  # characters: an older ptexplore wrote no longer one, and it is taken apart by characters
+
+
 def _upgraded(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A Trail of format 1 as one of format 2. Raises PtexploreError (USAGE) where its hops are no tree."""
     try:
         bound = [{"name": key, "description": text} for key, text in document["bound"].items()]
         return {**document, "format": TRAIL_FORMAT, "bound": bound, "hops": _rows_of_format_1(document["hops"])}
-    except (KeyError, TypeError, AttributeError) as error:
+    except _WRONG as error:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
 
 
@@ -331,7 +335,7 @@ def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
             "findings": [{**finding, "told": _told_of(finding["text"])} for finding in document["findings"]],
             "ending": {**ending, "why": list(map(_reason_of, ending.get("why", ())))} if ending is not None else None,
         }
-    except (KeyError, TypeError, AttributeError) as error:
+    except _WRONG as error:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
 
 
@@ -393,7 +397,7 @@ def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
             "program": _program_of_format_3(program) if program is not None else None,
             "session": _session_of_format_3(session) if session is not None else None,
         }
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except _WRONG as error:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
 
 
@@ -436,7 +440,10 @@ def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
     if made.get("left"):
         made["left"] = list(map(_without_sentences, made["left"]))
     if made.get("command"):
-        words = shlex.split(made.pop("command"))
+        command = made.pop("command")
+        if len(command) > _LONGEST_COMMAND:
+            raise ValueError(f"a command has more than {_LONGEST_COMMAND:,} characters")
+        words = shlex.split(command)
         script, op = (words[words.index(option) + 1] for option in ("--script", "--native-op"))
         made["then"] = {"verb": "step-operator", "script": script, "op": op}
     return made
