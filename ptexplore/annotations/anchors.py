@@ -135,7 +135,9 @@ def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known:
     if not symbols and known is None:
         symbols = [symbol for symbol in outline if symbol.qualified.endswith(_endings(anchor.symbol))]
     if anchor.inside is not None:
-        symbols = [symbol for symbol in symbols if _is_inside(symbol, anchor.inside, outline)]
+        ending = _endings(anchor.inside)
+        around = [other for other in outline if other.qualified == anchor.inside or other.qualified.endswith(ending)]
+        symbols = [symbol for symbol in symbols if _is_inside(symbol, around)]
     if symbols:
         return _best(symbols, anchor.signature)
     rows = [row for row in store.dialect_in(anchor.path) if row.kind in _NAMED]
@@ -187,13 +189,13 @@ def _is_block(row: Dialect, wanted: str) -> bool:
     return given == wanted or given.startswith(f"{wanted.removesuffix(')')},")
 
 
-def _is_inside(symbol: Symbol, inside: str, outline: Sequence[Symbol]) -> bool:
-    """Whether a symbol is a member of `inside`, or lies within the lines of it."""
-    for other in outline:
-        if other is symbol or not (other.qualified == inside or other.qualified.endswith(_endings(inside))):
-            continue
+def _is_inside(symbol: Symbol, around: Sequence[Symbol]) -> bool:
+    """Whether a symbol is a member of one of these, or lies within its lines."""
+    for other in around:
         holds = other.begin <= symbol.begin and symbol.end_line <= other.end_line
-        if holds or symbol.qualified.startswith((f"{other.qualified}::", f"{other.qualified}.")):
+        if other is not symbol and (
+            holds or symbol.qualified.startswith((f"{other.qualified}::", f"{other.qualified}."))
+        ):
             return True
     return False
 
