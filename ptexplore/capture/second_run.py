@@ -25,7 +25,7 @@ LONG = 60  # characters of a line that is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ComparedRun:
     """What is compared of a run: what it printed, and what it left behind, as the probe tells it.
 
     `left["uncompared"]`, where it is there, says why its operators cannot be compared.
@@ -36,7 +36,7 @@ class Run:
     left: Mapping[str, Any]
 
 
-def compared(program: Program, recorded: Run, second: Run) -> dict[str, Any]:
+def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> dict[str, Any]:
     """The data of an observation of kind `twice`."""
     equal: list[Reason] = []
     different: list[Reason] = []
@@ -82,7 +82,7 @@ def _names(told: Mapping[str, Any]) -> Iterator[str]:
     return (names[number] for (number,) in struct.iter_unpack("<I", packed))
 
 
-def _compare_output(recorded: Run, second: Run, equal: list[Reason], different: list[Reason]) -> None:
+def _compare_output(recorded: ComparedRun, second: ComparedRun, equal: list[Reason], different: list[Reason]) -> None:
     lines = zip_longest(recorded.printed.splitlines(), second.printed.splitlines())
     for number, (line, other) in enumerate(lines, 1):
         if line != other:

@@ -336,7 +336,7 @@ class _Heard:
 
     def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
         """Keep how the second run of a program compares with the recorded one."""
-        from ptexplore.capture.second_run import Run, compared
+        from ptexplore.capture.second_run import ComparedRun, compared
 
         if kind == "output":
             self.printed[TWICE] = str(message["text"]), bool(message.get("cut"))
@@ -345,8 +345,8 @@ class _Heard:
         if kind != "pass" or first is None or self.program is None:
             self.add(TWICE, TWICE, {"equal": False, "told": to_builtins(why.SecondUnanswered())})
             return
-        recorded = Run(*self.printed.get(PROGRAM, ("", False)), first["left"])
-        second = Run(*self.printed.get(TWICE, ("", False)), message["second"])
+        recorded = ComparedRun(*self.printed.get(PROGRAM, ("", False)), first["left"])
+        second = ComparedRun(*self.printed.get(TWICE, ("", False)), message["second"])
         self.add(TWICE, TWICE, compared(self.program, recorded, second))
 
     def _program(self, message: dict[str, Any]) -> None:

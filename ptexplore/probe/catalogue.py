@@ -101,14 +101,14 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
 
 def beneath(function: Callable[..., Any]) -> Any:
     """The innermost callable with code of Python's, beneath decorators and partials; else the callable itself."""
-    found: Any = function
+    innermost: Any = function
     inner: Any = function
     seen = set[int]()
     while inner is not None and id(inner) not in seen:
         seen.add(id(inner))
-        found = inner if hasattr(inner, "__code__") else found
+        innermost = inner if hasattr(inner, "__code__") else innermost
         inner = inner.func if isinstance(inner, partial) else getattr(inner, "__wrapped__", None)
-    return found
+    return innermost
 
 
 def qualname_of(function: Any) -> str:

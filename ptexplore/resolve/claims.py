@@ -92,12 +92,12 @@ class Context:
     keys: KeySets
     lookup: Lookup
     stubs: Stubs
-    found: list[tuple[Finding, int | None]] = field(default_factory=list)  # each with the claim it is about
+    findings: list[tuple[Finding, int | None]] = field(default_factory=list)  # each with the claim it is about
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
 
     def tell(self, kind: str, told: Reason, about: Claim | None = None) -> None:
         """Add a finding, which may be about a claim: its hop has a number when all passes are over."""
-        self.found.append((Finding(kind, told), about.identity if about is not None else None))
+        self.findings.append((Finding(kind, told), about.identity if about is not None else None))
 
     @remembered
     def events(self, recorder: str) -> tuple[Event, ...]:

@@ -203,8 +203,8 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
 
 def _findings(context: Context, numbered: Mapping[int, int]) -> tuple[Finding, ...]:
     """What the passes told, each once, with the number of the hop it is about; none where that hop is gone."""
-    found = (replace(finding, hop=numbered.get(about or 0)) for finding, about in context.found)
-    return tuple(dict.fromkeys(found))
+    told = (replace(finding, hop=numbered.get(about or 0)) for finding, about in context.findings)
+    return tuple(dict.fromkeys(told))
 
 
 def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:

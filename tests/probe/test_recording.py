@@ -28,7 +28,7 @@ from ptexplore.model.reasons import (
     ThreadsInsideAtEnd,
     reason_of,
 )
-from ptexplore.view.trace.program_parts import parts_of
+from ptexplore.view.trace.program_parts import run_of
 from ptexplore.view.trace.stacks import _threads
 
 torch = pytest.importorskip("torch")
@@ -244,7 +244,7 @@ def test_an_operator_that_calls_python_keeps_what_it_calls_after_it(name: str, m
 
 def test_an_operator_stands_before_the_python_that_it_called() -> None:
     program = recorded(packed_by_syntax)
-    whole = parts_of(program, "x")
+    whole = run_of(program, "x").whole
     (packer,) = (part for part in whole.walk() if part.name == "small")
     (outer,) = (part for part in whole.walk() if packer in part.parts)
     rows = sorted([*((own.first, own.name) for own in outer.own), *((part.first, part.name) for part in outer.parts)])
@@ -857,7 +857,7 @@ def test_operators_are_those_that_python_nodes_and_the_engine_called() -> None:
         run()
     seen = list(profile.function_events)
     outermost = [event for event in seen if event.name.startswith("aten::") and not _inside_operator(event)]
-    whole = parts_of(program, "run")
+    whole = run_of(program, "run").whole
     assert whole.operators == len(outermost)
     own = {own.name: own for part in whole.walk() for own in part.own}
     assert own["AccumulateGrad"].calls == sum(event.name == "torch::autograd::AccumulateGrad" for event in seen) == 1
@@ -1072,7 +1072,7 @@ def test_a_count_that_misses_calls_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     assert is_least
     assert count == 3 < _counted_by_python(_through_torch)["_small_step"]
     assert _calls_of(program, "_through_torch") == (1, False)
-    (part,) = (part for part in parts_of(program, "x").walk() if part.name.endswith("_small_step"))
+    (part,) = (part for part in run_of(program, "x").whole.walk() if part.name.endswith("_small_step"))
     assert (part.calls, part.at_least) == (3, True)
 
 
@@ -1107,7 +1107,7 @@ def test_functions_that_call_each_other_are_one_row_each_and_rows_add_up() -> No
 
     right = _counted_by_python(run)
     program = recorded(run)
-    root = parts_of(program, "x")
+    root = run_of(program, "x").whole
     rows = {part.name: part for part in root.walk()}
     assert len(rows) == len(list(root.walk())), "a function has one row"
     for name in ("_even", "_odd", "_helper"):
@@ -1116,7 +1116,7 @@ def test_functions_that_call_each_other_are_one_row_each_and_rows_add_up() -> No
     assert rows["_even"].operators == right["_even"] + right["_helper"]
     assert rows["_odd"].operators == rows["_helper"].operators == right["_helper"]
     for part in root.walk():
-        assert sum(inner.time for inner in part.parts) <= part.time <= root.time
+        assert sum(inner.cost for inner in part.parts) <= part.cost <= root.cost
 
 
 class Interrupted:

@@ -16,7 +16,7 @@ from ptexplore.capture.program import flaw_of, program_of, units
 from ptexplore.errors import PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.resolve.times import with_times
-from ptexplore.view.trace.program_parts import parts_of, times_elsewhere
+from ptexplore.view.trace.program_parts import run_of, times_elsewhere
 from ptexplore.view.trace.stacks import _threads
 
 torch = pytest.importorskip("torch")
@@ -110,8 +110,8 @@ def test_every_call_is_matched_and_its_time_counted_once(which: int, files: tupl
     assert timed.wall == sum(times.values())
     assert next(_threads(timed, "run")).total == timed.wall
     assert flaw_of(timed) is None
-    part = parts_of(timed, "train.py")
-    assert part.time == timed.wall
+    part = run_of(timed, "train.py").whole
+    assert part.cost == timed.wall
     assert f"{count:,} of its {count:,}" in " ".join(times_elsewhere(timed))
 
 

@@ -164,17 +164,17 @@ class _Columns:
             self._under_it(row)
         else:
             self._print(out)
-            self._rest(row, self._margin(row, self.hanging), below=True)
+            self._rest(row, self._margin(row, self.hanging), is_further=True)
 
     def _least(self, row: ScreenRow) -> int:
         """The columns that what stands behind a name needs at least."""
         place = min(cell_len(_file(row)), self.shortest) if row.place is not None else 0
         return min(30, cell_len(row.what)) + 2 + place
 
-    def _rest(self, row: ScreenRow, out: Text, *, below: bool = False) -> None:
+    def _rest(self, row: ScreenRow, out: Text, *, is_further: bool = False) -> None:
         """What the row is, and its place at the right edge: beside each other where both fit, else below.
 
-        `below`: whether the row's name stands on a line above, so that `out` has nothing to read yet.
+        `is_further`: whether the row's name stands on a line above, so that `out` has nothing to read yet.
         """
         room = self.width - out.cell_len
         what = Text(clean(row.what))
@@ -200,7 +200,7 @@ class _Columns:
             self._print(Text.assemble(out, what, "  ", place))
             return
         if what.plain and room < cell_len(short):
-            if not below:
+            if not is_further:
                 self._print(out)
             out, room = self._margin(row, self.hanging), self.width - self.hanging
         self._print(self._right(out, self._place(row, room), room))

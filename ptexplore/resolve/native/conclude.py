@@ -285,7 +285,7 @@ class Conclusions:
     growth: Growth
     matched: dict[int, NativeFrame]
     elsewhere: frozenset[str] = frozenset()
-    found: list[tuple[str, Reason, Branch | None]] = field(
+    findings: list[tuple[str, Reason, Branch | None]] = field(
         default_factory=list
     )  # of findings what `Context.tell` takes
     _taken: set[NativeFrame] = field(default_factory=set)
@@ -399,7 +399,7 @@ class Conclusions:
                 unseen = operators.known(self.context, Claim(hop), name, self._unseen(frame, name))
                 drafts.append(unrolled(self._call(unseen, frame)))
         if twice:
-            self.found.append(("cut", ThereTwice(tuple(twice)), None))
+            self.findings.append(("cut", ThereTwice(tuple(twice)), None))
         return drafts
 
     def _unseen(self, frame: NativeFrame, operator: str) -> Reason:
@@ -459,7 +459,7 @@ class Conclusions:
             if ran and [*skipped, *ran] == keys and all(map(_is_autograds, skipped)) and _is_in_extension(frame):
                 return  # a guard in an extension's own C++ excludes them, as in torch's variable_factories.h
             other = OtherKeys(draft.claim.hop.name, tuple(keys), tuple(ran))
-            self.found.append(("prediction-differs", other, draft.branch))
+            self.findings.append(("prediction-differs", other, draft.branch))
 
     def _step(
         self,
@@ -565,7 +565,7 @@ class Conclusions:
         was, hop = kernel.hop.source, kernel.hop
         if was.tree == "runtime" and was.precision in ("located", "registered"):
             other = OtherKernel(hop.op or "", step.key, hop.name, name)
-            self.found.append(("prediction-differs", other, self.growth.of.get(step.frame)))
+            self.findings.append(("prediction-differs", other, self.growth.of.get(step.frame)))
         kept = was if source.precision == "unknown" and was.precision == "unknown" else source
         others = tuple(without_predicted(kernel.children))
         return replace(kernel, hop=replace(hop, name=name, source=kept, not_taken=()), children=others)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.model.observed import GraphNode, KeptForBackward, SteppedCalls, UncountedSaved, records
+from ptexplore.model.run import Part, Unit
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
-from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.ending import COPY_SLICES, ending_lines
-from ptexplore.view.trace.expression_parts import Unit, expression_parts, how_timed, unit_of
+from ptexplore.view.trace.expression_parts import expression_run, how_timed
 from ptexplore.view.trace.modules import (
-    COLUMNS,
     IN_SLICES,
     Shown,
     backward_and_saved,
@@ -28,7 +28,6 @@ from ptexplore.view.trace.modules import (
     uncounted,
 )
 from ptexplore.view.trace.page import OWN, NextStep, Options, ScreenRow, TrailView, in_words
-from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
@@ -41,22 +40,22 @@ def expression_modules(trail: Trail, options: Options, session: Session | None) 
 
     Raises PtexploreError (usage) where `options.opened` names none.
     """
-    whole, unit = expression_parts(trail, session), unit_of(trail, session)
+    run = expression_run(trail, session)
+    whole, unit = run.whole, run.unit
     root = whole if options.opened is None else opened(whole, options.opened)
-    told = "{:,}".format if unit == "instructions" else seconds
-    shown = Shown(max(whole.time, 1), opened=options.opened is not None, of_expression=True, told=told)
+    shown = Shown(run, columns_of(run), opened=options.opened is not None, of_expression=True)
     rows, hidden = fitting(root, shown, ROWS)
     if len(rows) <= FEW and not hidden:
         listed, _ = fitting(root, replace(shown, lists=True), ROWS)
         rows = listed if len(listed) <= LISTED else rows
-    columns, rows = _used(("instr" if unit == "instructions" else "time", *COLUMNS[1:]), rows)
+    columns, rows = _used(tuple(column.heading for column in shown.columns), rows)
     return TrailView(
         title=trail.expression,
         facts=tuple(_facts(trail, session, whole, unit)),
         findings=findings(trail),
         left_out=tuple(_left_out(trail, session, root, whole, unit, hidden, rows)),
         ending=ending_lines(trail, None),
-        counted=whole.time > 0,
+        counted=whole.cost > 0,
         next_steps=tuple(_next_steps(options, root, unit)),
         view="modules",
         table=in_words(rows),
@@ -162,7 +161,7 @@ def _left_out(
 def _next_steps(options: Options, root: Part, unit: Unit) -> Iterator[NextStep]:
     leaves = [part for part in root.walk() if part.kind == "module" and part.name and part.own]
     times = Counter(part.name for part in leaves)
-    costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_time, default=None)
+    costly = max((part for part in leaves if times[part.name] == 1), key=lambda part: part.own_cost, default=None)
     if costly is not None:
         yield typed(options, f"inside {costly.name}", "--open", costly.name)
     yield typed(options, "operators by cost" if unit else "operators by count", "--view", "operators")

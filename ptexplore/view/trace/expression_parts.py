@@ -8,28 +8,19 @@ nodes alone; else none is known. A function of yours has parts as the expression
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.observed import Event, OperatorTimes, record_of, records
 from ptexplore.model.places import SourceRef
+from ptexplore.model.run import OwnOperators, PartKind, Run, Unit
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import COPY_SLICES
-from ptexplore.view.trace.program_parts import (
-    OwnOperators,
-    Part,
-    PartKind,
-    Signature,
-    Signatures,
-    sum_of_own,
-    with_inside,
-)
+from ptexplore.view.trace.gathering import Finished, PartInMaking, Signatures, finished
 from ptexplore.view.trace.screen import bare, counted_parts, is_yours, place_of
 
-Unit = Literal["instructions", "nanoseconds", ""]
 MADE_INSIDE = ".<locals>."  # in the qualified name of a function that another one made
 CALLS_MODULES = "torch/nn/modules/module.py"  # whose functions call a module's forward, and its hooks
 FORWARD = "forward"
@@ -60,48 +51,21 @@ def modules_in(trail: Trail) -> int:
     return sum(1 for hop in walk(trail.hops) if hop.module is not None)
 
 
-@dataclass(eq=False)
-class _Gathered:
-    """A part while it is gathered; `inside`: its parts by what tells them apart, in the order of their first calls."""
-
-    kind: PartKind
-    name: str
-    type: str | None = None
-    source: SourceRef | None = None
-    outer: _Gathered | None = None
-    calls: int = 0
-    cost: int = 0
-    backward: int = 0
-    operators: int = 0
-    saved: int = 0
-    inside: dict[object, _Gathered] = field(default_factory=dict)
-    own: dict[str, list[OwnOperators]] = field(default_factory=dict)
-    first: int = 0  # the number of its first hop: the order of the calls
-    ran: list[object] = field(default_factory=list)  # operators with the sizes that they were given, in order
-
-    def outwards(self) -> Iterator[_Gathered]:
-        """The part and those around it."""
-        part: _Gathered | None = self
-        while part is not None:
-            yield part
-            part = part.outer
-
-
 # The part that a call recorded a node in, and of an operator its name and which call of that name in the part it is.
-_Recorder = tuple[_Gathered, str | None, int]
+_Recorder = tuple[PartInMaking, str | None, int]
 
 
-def expression_parts(trail: Trail, session: Session | None) -> Part:
-    """The parts of an expression, itself outermost, in the order in which they were first called."""
+def expression_run(trail: Trail, session: Session | None) -> Run:
+    """What an expression ran: its parts, in the order in which they were first called."""
     gathering = _Gathering(trail, session)
-    return unrolled(gathering.finished(gathering.root))[0]
+    return Run(unrolled(gathering.finished(gathering.root))[0], gathering.unit)
 
 
 class _Gathering:
     def __init__(self, trail: Trail, session: Session | None) -> None:
         self.unit = unit_of(trail, session)
         self.counted = counted_parts(session)
-        self.root = _Gathered("program", trail.expression, calls=1)
+        self.root = PartInMaking("program", trail.expression, calls=1, first=0)
         self.signatures: Signatures = {}
         self.met = 0  # parts and operator calls, in order
         # By sequence number: the part that called what has it last, and which of its calls that is.
@@ -127,11 +91,11 @@ class _Gathering:
             told = sum(n for part, n in self.counted.items() if part != "operator")
             self.root.cost = max(told, self.root.cost)
 
-    def backward(self) -> _Gathered:
+    def backward(self) -> PartInMaking:
         """The part that is backward, made on first sight."""
         part = self.root.inside.get("backward")
         if part is None:
-            part = self.root.inside["backward"] = _Gathered(
+            part = self.root.inside["backward"] = PartInMaking(
                 "backward", "backward", outer=self.root, calls=1, first=self.met
             )
             if self.unit == "instructions":
@@ -170,7 +134,7 @@ class _Gathering:
             self.running.add(_identity(hop))
         return True
 
-    def take(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool, by_module: bool = False) -> Unrolling[None]:
+    def take(self, hop: Hop, owner: PartInMaking, *, inside_of_torch: bool, by_module: bool = False) -> Unrolling[None]:
         """Count a hop, and all inside of it, for its owner, or for the part that it is.
 
         `by_module`: what calls a module's forward called it, too: a hook.
@@ -192,12 +156,11 @@ class _Gathering:
             return
         if hop.kind == "native" and hop.sequence is not None:  # the range of a torch.autograd.Function
             self.recorders[hop.sequence] = owner, None, 0
-            for part in owner.outwards():
-                part.saved += hop.saved or 0
+            owner.saved += hop.saved or 0
         inside_of_torch = not is_mine and (inside_of_torch or hop.kind in ("python", "binding", "op"))
         yield self.body(hop, owner, inside_of_torch=inside_of_torch)
 
-    def body(self, hop: Hop, owner: _Gathered, *, inside_of_torch: bool) -> Unrolling[None]:
+    def body(self, hop: Hop, owner: PartInMaking, *, inside_of_torch: bool) -> Unrolling[None]:
         """Count what a hop did itself, and all inside of it, for its owner."""
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
@@ -205,7 +168,7 @@ class _Gathering:
             is_hook = owner.kind == "module" and hop.source.path == CALLS_MODULES and child.name != FORWARD
             yield self.take(child, owner, inside_of_torch=inside_of_torch, by_module=is_hook)
 
-    def call(self, hop: Hop, outer: _Gathered) -> _Gathered:
+    def call(self, hop: Hop, outer: PartInMaking) -> PartInMaking:
         """The part of a call; what is inside of a call of the same function belongs to that one."""
         meant = self.decorated(hop)
         name, source = _identity(meant)
@@ -230,18 +193,18 @@ class _Gathering:
         return hop
 
     def part(
-        self, outer: _Gathered, kind: PartKind, name: str, type_: str | None, source: SourceRef | None, *more: object
-    ) -> _Gathered:
+        self, outer: PartInMaking, kind: PartKind, name: str, type_: str | None, source: SourceRef | None, *more: object
+    ) -> PartInMaking:
         """The part of that name inside of another one, with one call more."""
         key = (kind, name, type_, source, *more)
         part = outer.inside.get(key)
         if part is None:
             self.met += 1
-            part = outer.inside[key] = _Gathered(kind, name, type_, source, outer, first=self.met)
+            part = outer.inside[key] = PartInMaking(kind, name, type_, source, outer, first=self.met)
         part.calls += 1
         return part
 
-    def module(self, hop: Hop, outer: _Gathered) -> _Gathered:
+    def module(self, hop: Hop, outer: PartInMaking) -> PartInMaking:
         """The part of a module's call."""
         module = hop.module
         assert module is not None
@@ -250,28 +213,29 @@ class _Gathering:
         name = module.name if module.name else module.bound or ""
         return self.part(outer, "module", name, module.type, source, module.root, module.name)
 
-    def add(self, owner: _Gathered, cost: int) -> None:
+    def add(self, owner: PartInMaking, cost: int) -> None:
         """Count a cost for a part and those around it."""
         for part in owner.outwards():
             # The instructions of the whole phase are counted already.
             part.cost += 0 if part.kind == "backward" and self.unit == "instructions" else cost
 
-    def operator(self, hop: Hop, owner: _Gathered) -> None:
+    def operator(self, hop: Hop, owner: PartInMaking) -> None:
         """Count a call of an operator, with all inside of it; a module in there (of a subclass, a mode) has no row."""
         cost = self.cost(hop)
         saved = self.kept[hop.id]
         self.met += 1
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
-        calls.append(OwnOperators(name, hop.calls, cost, (), hop.calls, saved, 0, self.met))
+        calls.append(
+            OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
+        )
         self.add(owner, cost)
-        for part in owner.outwards():
-            part.operators += hop.calls
-            part.saved += saved
+        owner.operators += hop.calls
+        owner.saved += saved
         self.records(hop, owner, name)
         owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
 
-    def records(self, hop: Hop, owner: _Gathered, name: str) -> None:
+    def records(self, hop: Hop, owner: PartInMaking, name: str) -> None:
         """Remember the numbers of what a call ran: nodes that these record are those of the last call of that name."""
         for inner in walk([hop]):
             if inner.kind in ("op", "native") and inner.sequence is not None:
@@ -284,7 +248,7 @@ class _Gathering:
             return object()
         return tuple(_sizes(value) for value in event.inputs)
 
-    def of_backward(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
+    def of_backward(self, hop: Hop, owner: PartInMaking) -> Unrolling[None]:
         """Count what backward ran: nodes, each for the part whose call recorded it too, operators, your functions."""
         for inner in outermost([hop], lambda inner: inner.kind in ("node", "op") or self.is_called_back(inner)):
             if inner.kind in ("node", "op"):
@@ -299,13 +263,13 @@ class _Gathering:
         """
         return hop.module is not None or (is_yours(hop) and _identity(hop) in self.running)
 
-    def called_back(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
+    def called_back(self, hop: Hop, owner: PartInMaking) -> Unrolling[None]:
         """Count a call of Python that backward made, with all inside of it."""
         is_module = hop.module is not None
         part = self.module(hop, owner) if is_module else self.call(hop, owner)
         yield self.body(hop, part, inside_of_torch=is_module)
 
-    def one_of_backward(self, hop: Hop, owner: _Gathered) -> Unrolling[None]:
+    def one_of_backward(self, hop: Hop, owner: PartInMaking) -> Unrolling[None]:
         """Count a node, or an operator beside nodes; what a node called back is counted for itself."""
         # What an operator calls back (a subclass's Python, a mode's) is in that operator's own figures.
         inside = outermost(
@@ -320,21 +284,20 @@ class _Gathering:
         called -= sum(self.called[inner.id] for inner in called_back)
         saved = self.kept[hop.id] - sum(self.kept[inner.id] for inner in called_back)
         self.met += 1
-        owner.own.setdefault(name, []).append(OwnOperators(name, hop.calls, own_cost, (), called, saved, 0, self.met))
+        told = OwnOperators(name=name, calls=hop.calls, cost=own_cost, operators=called, saved=saved, first=self.met)
+        owner.own.setdefault(name, []).append(told)
         if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
             self.records(hop, owner, name)
         self.add(owner, own_cost)
-        for part in owner.outwards():
-            part.operators += called
-            part.saved += saved
+        owner.operators += called
+        owner.saved += saved
         recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder
             if of is not None:
                 calls = recording.own[of]
                 calls[number] = replace(calls[number], backward=calls[number].backward + cost)
-            for part in recording.outwards():
-                part.backward += cost
+            recording.backward += cost
         for inner in called_back:
             yield self.called_back(inner, owner)
 
@@ -352,24 +315,10 @@ class _Gathering:
             recorder = next((self.recorders[n.sequence] for n in nodes if n.sequence in self.recorders), None)
         return recorder
 
-    def finished(self, part: _Gathered) -> Unrolling[tuple[Part, Signature]]:
+    def finished(self, part: PartInMaking) -> Unrolling[Finished]:
         """A part with its parts, alike ones joined; and its signature."""
         inside = yield each(self.finished(inner) for inner in part.inside.values())
-        finished = Part(
-            kind=part.kind,
-            name=part.name,
-            type=part.type,
-            calls=part.calls,
-            time=part.cost,
-            backward=part.backward,
-            operators=part.operators,
-            saved=part.saved,
-            source=part.source,
-            own=tuple(sum_of_own(part.own.values())),
-            parts=(),
-            first=part.first,
-        )
-        return with_inside(finished, inside, tuple(part.ran), self.signatures)
+        return finished(part, inside, tuple(part.ran), self.signatures)
 
 
 def _sizes(value: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
@@ -12,22 +12,16 @@ from ptexplore.model import details as says
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
+from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
 from ptexplore.model.trace import Trail, walk
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.columns import Column, cells, columns_of, of_part
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
-from ptexplore.view.trace.program_parts import (
-    OwnOperators,
-    Part,
-    calls_python,
-    kernels,
-    operator_kinds,
-    parts_of,
-    times_elsewhere,
-)
+from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, run_of, times_elsewhere
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 
@@ -44,8 +38,6 @@ LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares belo
 ORDER = "rows: by the first operator that ran in each"
 REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
-COLUMNS = ("time", "backward", "calls", "ops", "saved")
-DEVICE = "device"  # the column that stands behind these, where something was launched on one
 AT_LEAST = "≥"
 MORE_CALLS = f"{AT_LEAST}: further calls, with all that they did, are counted for what called them"
 TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
@@ -57,13 +49,14 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
     What `options.opened` names may be no part, but an operator: None then, unless this view was asked for by name,
     which raises PtexploreError (usage).
     """
-    whole = parts_of(program, script_name(trail))
+    run = run_of(program, script_name(trail))
+    whole = run.whole
     root = whole if options.opened is None else _part(whole, options.opened)
     if root is None:
         if options.view is None:
             return None
         raise _no_part(whole, options.opened or "")
-    shown = Shown(max(whole.time, 1), opened=options.opened is not None, saved=whole.saved, device=whole.device > 0)
+    shown = Shown(run, columns_of(run), opened=options.opened is not None)
     rows, hidden = fitting(root, shown, ROWS)
     few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
     left_out = [f"{hidden} more {few} not shown"] if hidden else []
@@ -85,7 +78,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         ending=ending_lines(trail, None),
         view="modules",
         table=in_words(rows),
-        columns=(*COLUMNS, *((DEVICE,) if shown.device else ())),
+        columns=tuple(column.heading for column in shown.columns),
         legend=legend(trail, rows),
     )
 
@@ -138,7 +131,7 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
         apart += [f"about {seconds(program.overhead)} of recording"] if is_off else []
         beside = f"; not in it: {' and '.join(apart)}" if apart else ""
         beside += "" if is_off else f"; about {seconds(max(program.overhead - program.folding, 0))} of it recording"
-        yield f"one run of {seconds(whole.time)}{threads}{beside}"
+        yield f"one run of {seconds(whole.cost)}{threads}{beside}"
         waited = program.wall - program.processor
         if program.processor and waited > NOTICED * program.wall:
             of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
@@ -159,33 +152,29 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is the same for all rows of a table of parts: the cost of the whole, the least share that has a row.
+    """What is the same for all rows of a table of parts: the run, the columns, the least share that has a row.
 
-    `opened`: every operator has a row. `of_expression`: costs are told by `told`, what is in no row below is a row of
-    its own, and operators are named. `device`: there is a column for what was launched on one.
+    `opened`: every operator has a row. `of_expression`: what is in no row below is a row of its own, and operators are
+    named.
     """
 
-    wall: int
+    run: Run
+    columns: tuple[Column, ...]
     least: float = 0.0
     opened: bool = False
     of_expression: bool = False
-    saved: int = 0
-    device: bool = False
-    told: Callable[[int], str] = seconds
     lists: bool = False  # each operator that an innermost part called has a row, if these are more than its row names
     deepest: int | None = None  # the last level that has rows, where no cost tells which parts to leave out
 
+    @property
+    def wall(self) -> int:
+        """The cost of the whole, of which shares are."""
+        return max(self.run.whole.cost, 1)
+
     def has(self, part: Part) -> bool:
         """Whether a part has a row: it took enough time, and called an operator or took more than nothing."""
-        share = part.time / self.wall
+        share = part.cost / self.wall
         return share >= self.least and (part.operators > 0 or share >= NOTHING)
-
-    def sums(self, given: Sequence[OwnOperators | Part]) -> tuple[str, ...]:
-        """The last cells of a row: how many operators these called, what they saved, how long a device ran for them."""
-        operators, saved = sum(own.operators for own in given), sum(own.saved for own in given)
-        cells = (f"{operators:,}" if operators else "", size(saved) if saved else "")
-        device = sum(own.device for own in given)
-        return (*cells, *((seconds(device) if device else "",) if self.device else ()))
 
     def goes_below(self, level: int) -> bool:
         """Whether what is inside of a part on this level may have rows."""
@@ -210,7 +199,7 @@ def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...],
 
 def _ever_less(root: Part, shown: Shown) -> Iterator[Shown]:
     """Ways to show ever less of a part: without what cost least; where no cost is known, without what is deepest."""
-    if root.time:
+    if root.cost:
         yield from (replace(shown, least=least) for least in LEAST)
         return
     yield shown
@@ -236,21 +225,14 @@ def _rows(parts: Iterable[Part], shown: Shown) -> list[ScreenRow]:
 
 def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, level: int) -> Unrolling[None]:
     """Add the rows of a part and all inside of it. `module` is the name of the innermost module around it."""
-    cells = (
-        shown.told(part.time) if part.time else "",
-        shown.told(part.backward) if part.backward and not _runs_backward(part) else "",
-        f"{part.calls:,}" if part.kind != "imports" else "",
-        *shown.sums([part]),
-    )
-    cells = tuple(f"{AT_LEAST}{cell}" if cell and part.at_least else cell for cell in cells)
     inside = [inner for inner in part.parts if inner.kind != "imports"] if shown.goes_below(level) else []
     own = _with_rows(part, shown) if shown.goes_below(level) else {}
     told = shown.of_expression and not (inside or own or shown.opened or part.kind == "backward")
     row = ScreenRow(
         name=_names(part, module),
         level=level,
-        share=shown.share(part.time) if part.kind != "imports" else None,
-        cells=cells,
+        share=shown.share(part.cost) if part.kind != "imports" else None,
+        cells=of_part(shown.columns, part, AT_LEAST),
         details=(_operators(part.own or part.parts),) if told and _says_more(part) else (),
         place=part.source,
         times=max(len(part.names), 1),
@@ -276,21 +258,22 @@ def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
     """
     if shown.opened or part.kind == "backward":
         own = part.own if shown.opened else part.own[:NODES]
-        return {operators.name: operators for operators in own if operators.time / shown.wall >= shown.least}
+        return {operators.name: operators for operators in own if operators.cost / shown.wall >= shown.least}
     if shown.lists and not part.parts and len(part.own) >= NODES:
         return {own.name: own for own in part.own}
     if not part.parts or _overlap(part):
         return {}
     if shown.of_expression:
-        return {own.name: own for own in part.own if own.time / shown.wall >= shown.least}
+        return {own.name: own for own in part.own if own.cost / shown.wall >= shown.least}
     least = max(shown.least, OWN_ROW)
-    named = (own for own in part.own if own.time / shown.wall >= least or own.saved > LEAST_NAMED * shown.saved > 0)
+    most = LEAST_NAMED * shown.run.whole.saved
+    named = (own for own in part.own if own.cost / shown.wall >= least or own.saved > most > 0)
     return {own.name: own for own in named}
 
 
 def _overlap(part: Part) -> bool:
     """Whether the times of a part's own operators add up to more than its own: one called another by way of Python."""
-    return sum(own.time for own in part.own) > part.time
+    return total(part.own).cost > part.cost
 
 
 def _rest_of_backward(
@@ -299,15 +282,18 @@ def _rest_of_backward(
     """What backward did beside the nodes that have rows, and the parts inside of it."""
     rest = [own for own in part.own if own.name not in shown_own]
     if rest:
-        time = sum(own.time for own in rest)
-        calls = "" if shown.of_expression else f"{sum(own.calls for own in rest):,}"
-        cells = (shown.told(time) if time else "", "", calls, *shown.sums(rest))
+        told = cells(shown.columns, total(rest), "backward", *_without_calls(shown))
         what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
-        yield ScreenRow(f"{len(rest)} more {what}", level, cells=cells, share=shown.share(time))
-    between = part.time - sum(own.time for own in part.own) - sum(inner.time for inner in part.parts)
+        yield ScreenRow(f"{len(rest)} more {what}", level, cells=told, share=shown.share(total(rest).cost))
+    between = part.cost - total(part.own).cost - total(part.parts).cost
     if between >= NOTHING * shown.wall:
-        cells = (shown.told(between), "", "", *shown.sums([]))
-        yield ScreenRow("the rest: the engine, Python", level, cells=cells, share=shown.share(between), is_rest=True)
+        told = cells(shown.columns, Weighed(cost=between), "calls")
+        yield ScreenRow("the rest: the engine, Python", level, cells=told, share=shown.share(between), is_rest=True)
+
+
+def _without_calls(shown: Shown) -> tuple[str, ...]:
+    """What a row of operators does not tell: of an expression how often it was called stands at its name."""
+    return ("calls",) if shown.of_expression else ()
 
 
 def _hidden(part: Part, shown: Shown) -> int:
@@ -323,28 +309,21 @@ def _hidden(part: Part, shown: Shown) -> int:
     return hidden
 
 
-def _runs_backward(part: Part) -> bool:
-    """Whether backward ran inside of a part: its time has that of the nodes already."""
-    return any(inner.kind == "backward" for inner in part.walk())
-
-
 def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:
     """What a part did and no row inside of it: the operators that it called itself and have no row, and Python."""
     inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
     own = [own for own in part.own if own.name not in shown_own]
-    with_rows = sum(inner.time for inner in inside) + sum(own.time for own in shown_own.values())
-    time = max(part.time - with_rows, 0 if _overlap(part) else sum(own.time for own in own))
-    backward = sum(own.backward for own in own)
+    with_rows = total(inside).cost + total(shown_own.values()).cost
+    time = max(part.cost - with_rows, 0 if _overlap(part) else total(own).cost)
     if not own and time < NOTHING * shown.wall:
         return
-    calls = f"{sum(own.calls for own in own):,}" if own and not shown.of_expression else ""
-    cells = (shown.told(time) if time else "", shown.told(backward) if backward else "", calls, *shown.sums(own))
-    python = time - sum(own.time for own in own)
+    told = cells(shown.columns, replace(total(own), cost=time), *(_without_calls(shown) if own else ("calls",)))
+    python = time - total(own).cost
     names = [described((_operators(own),))] if own else []
     if python > time * NOTICED or not names:  # it is named where it took most, or much
         names.insert(0 if 2 * python > time else len(names), "Python")
     name = f"the rest: {', '.join(names)}"
-    yield ScreenRow(name=name, level=level, share=shown.share(time), cells=cells, opens=part.name, is_rest=True)
+    yield ScreenRow(name=name, level=level, share=shown.share(time), cells=told, opens=part.name, is_rest=True)
 
 
 def _operators(given: Sequence[OwnOperators | Part]) -> says.Names:
@@ -359,11 +338,10 @@ def _says_more(part: Part) -> bool:
 
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
-    calls, times = ("", own.calls) if shown.of_expression else (f"{own.calls:,}", 1)
-    time = shown.told(own.time) if own.time else ""
-    cells = (time, shown.told(own.backward) if own.backward else "", calls, *shown.sums([own]))
-    share = shown.share(own.time) if own.time else None  # else its time is in that of what is around it
-    return ScreenRow(own.name, level, share=share, cells=cells, times=times, opens=own.name)
+    told = cells(shown.columns, own, *_without_calls(shown))
+    share = shown.share(own.cost) if own.cost else None  # else its time is in that of what is around it
+    times = own.calls if shown.of_expression else 1
+    return ScreenRow(own.name, level, share=share, cells=told, times=times, opens=own.name)
 
 
 def _names(part: Part, module: str) -> str:
@@ -384,14 +362,14 @@ def order(rows: Sequence[ScreenRow]) -> str:
 
 def costliest(root: Part, of: str = "time", *, with_nodes: bool = False) -> Iterator[str]:
     """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
-    total: dict[str, int] = {}
+    costs: dict[str, int] = {}
     for part in root.walk():
         for own in part.own:
-            total[own.name] = total.get(own.name, 0) + own.time
-    within = [item for item in total.items() if item[1] <= root.time]  # else runs of it were inside of one another
+            costs[own.name] = costs.get(own.name, 0) + own.cost
+    within = [item for item in costs.items() if item[1] <= root.cost]  # else runs of it were inside of one another
     first = sorted(within, key=lambda item: -item[1])[:COSTLIEST]
     nodes = " and nodes" if with_nodes or any(part.kind == "backward" for part in root.walk()) else ""
-    shares = [f"{name} {time / root.time:.0%}" for name, time in first if time >= LEAST_NAMED * max(root.time, 1)]
+    shares = [f"{name} {cost / root.cost:.0%}" for name, cost in first if cost >= LEAST_NAMED * max(root.cost, 1)]
     if shares:
         yield f"operators{nodes} by {of}: {', '.join(shares)}"
 
@@ -499,11 +477,11 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
     parts = [part for inner in root.parts for part in inner.walk() if part.kind != "imports" and part.operators]
     times = Counter(part.name for part in parts)
-    widest = max((part for part in parts if times[part.name] == 1 and part.name), key=_own_time, default=None)
+    widest = max((part for part in parts if times[part.name] == 1 and part.name), key=_own_cost, default=None)
     if widest is not None:
         yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
     yield typed(options, "operators by cost, with keys and kernels", "--view", "operators")
 
 
-def _own_time(part: Part) -> int:
-    return part.own_time
+def _own_cost(part: Part) -> int:
+    return part.own_cost

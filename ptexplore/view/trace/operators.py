@@ -9,13 +9,14 @@ from pathlib import PurePosixPath
 
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
+from ptexplore.model.run import Unit
 from ptexplore.model.trace import Hop, Session, Trail
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.ending import ending_lines
-from ptexplore.view.trace.expression_parts import Unit, how_timed, outermost_timed, unit_of
+from ptexplore.view.trace.expression_parts import how_timed, outermost_timed, unit_of
 from ptexplore.view.trace.lines import formulas_of, lines_of
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words

@@ -10,13 +10,15 @@ from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import OperatorCalls, OperatorKind, Program
+from ptexplore.model.run import Weighed
 from ptexplore.model.trace import Hop, Trail, walk
-from ptexplore.view.trace.amounts import seconds, size
+from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.columns import Column, cells, columns_of
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.lines import run_formulas
-from ptexplore.view.trace.modules import DEVICE, script_name, uncounted_of
 from ptexplore.view.trace.modules import on_device as told_of_device
+from ptexplore.view.trace.modules import script_name, uncounted_of
 from ptexplore.view.trace.operators import kernel_of, of_launches, way_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.program_parts import (
@@ -28,14 +30,14 @@ from ptexplore.view.trace.program_parts import (
     is_function,
     launches,
     operator_name,
-    parts_of,
+    run_of,
     time_without_python,
 )
 from ptexplore.view.trace.screen import place_of
 
 ROWS = 30  # of operators: those that took longest
 PLACES = 2  # of yours that a row names
-COLUMNS = ("time", "calls", "saved")
+SHOWN = ("cost", "calls", "saved", "device")  # the weights that have a column
 
 
 @dataclass(eq=False)
@@ -60,9 +62,10 @@ class _Operator:
 def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
     """The operators that took longest, as many as fit."""
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
-    whole = max(parts_of(program, script_name(trail)).time, 1)
-    on_device = any(operator.launched for operator in operators)
-    rows = tuple(_row(operator, whole, on_device=on_device) for operator in operators[:ROWS])
+    run = run_of(program, script_name(trail))
+    whole = max(run.whole.cost, 1)
+    columns = tuple(column for column in columns_of(run) if column.weight in SHOWN)
+    rows = tuple(_row(operator, whole, columns) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
     more = [f"{hidden} more that took less time are not shown"] if hidden > 0 else []
     opens = next((row.opens for row in rows), "")
@@ -79,7 +82,7 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
         next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
         view="operators",
         table=in_words(rows),
-        columns=(*COLUMNS, *((DEVICE,) if on_device else ())),
+        columns=tuple(column.heading for column in columns),
         legend=legend(trail, rows),
         ending=ending_lines(trail, None),
     )
@@ -163,26 +166,22 @@ def _users_place(program: Program, calls: OperatorCalls) -> str | None:
     return None
 
 
-def _row(operator: _Operator, wall: int, *, on_device: bool) -> ScreenRow:
-    """One operator or node: its way, what it launched, and the places of yours that came to it.
-
-    `on_device`: whether there is a column for what was launched.
-    """
+def _row(operator: _Operator, wall: int, columns: tuple[Column, ...]) -> ScreenRow:
+    """One operator or node: its way, what it launched, and the places of yours that came to it."""
     places = sorted(operator.places, key=lambda place: -operator.places[place])
     told = (says.CalledFrom(places=tuple(places[:PLACES]), more=max(len(places) - PLACES, 0)),) if places else ()
     ran = of_launches([name for name, _ in operator.launched.most_common()])
     device = operator.launched.total()
-    cells = (
-        seconds(operator.time) if operator.time else "",
-        f"{operator.calls:,}",
-        size(operator.saved) if operator.saved else "",
-        *((seconds(device) if device else "",) if on_device else ()),
-    )
+    weighed = Weighed(calls=operator.calls, cost=operator.time, saved=operator.saved, device=device)
     return ScreenRow(
-        name=operator.name, share=operator.time / wall if operator.time else None, cells=cells, place=operator.place,
+        name=operator.name,
+        share=operator.time / wall if operator.time else None,
+        cells=cells(columns, weighed),
+        place=operator.place,
         opens=operator.name,
-        details=(*operator.way, *ran, *told), hop=operator.hop,
-    )  # fmt: skip
+        details=(*operator.way, *ran, *told),
+        hop=operator.hop,
+    )
 
 
 def _formulas(node: Hop) -> tuple[Detail, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptexplore.capture.program import units_by_thread
-from ptexplore.capture.second_run import Run, compared
+from ptexplore.capture.second_run import ComparedRun, compared
 from ptexplore.model.program import CallPath, Program
 from ptexplore.model.reasons import (
     BothToTheEnd,
@@ -26,7 +26,7 @@ def test_runs_whose_operators_cannot_be_compared_say_why() -> None:
     program = Program((CallPath("program", "x", 1, 1),), (), (), (), (), "", 0, 1, 0)
     of_clock = {"uncompared": {"code": "clock-set-meanwhile"}}
     for lefts in ((LEFT | of_clock, LEFT), (LEFT, LEFT | of_clock)):
-        recorded, second = (Run("", False, left) for left in lefts)
+        recorded, second = (ComparedRun("", False, left) for left in lefts)
         told = compared(program, recorded, second)
         assert told["equal"]
         assert reason_of(told["told"]) == RanAlike(

@@ -37,13 +37,13 @@ def test_what_a_recorder_reports(
     context = small.context(session(more=[("native", kind, data)]), Rows(operators=[operator("aten::a() -> ()")]))
     claims = (claim("op", "aten::a"),)
     assert report(context, claims) == claims, "claims pass through"
-    assert [(one.kind, one.told) for one, _ in context.found] == ([expected] if expected else [])
+    assert [(one.kind, one.told) for one, _ in context.findings] == ([expected] if expected else [])
 
 
 def test_an_operator_that_the_catalogue_never_had_has_no_changed_registrations(small: Small) -> None:
     context = small.context(session(more=[("ops", "table", {**TABLE, "op": "my::foo"})]))
     report(context, ())
-    assert context.found == []
+    assert context.findings == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_where_one_run_tells_all_a_copied_gradient_may_be_the_recorders_doing(
     context = small.context(seen)
     inside = claim("op", called, event={"type": "op", "name": called})
     copied(context, (claim("node", "torch::autograd::AccumulateGrad", inside), claim("node", "torch::a::B", inside)))
-    assert [one.told for one, _ in context.found] == [reasons.GradientCopied()] * told
+    assert [one.told for one, _ in context.findings] == [reasons.GradientCopied()] * told
 
 
 # --- the whole Trail ---

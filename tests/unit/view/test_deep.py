@@ -18,7 +18,7 @@ from ptexplore.model.trace import Captured, Hop, PythonCall, ResultInfo, TorchIn
 from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.render.terminal.trace import print_trail
 from ptexplore.view.trace.explain import explain
-from ptexplore.view.trace.expression_parts import expression_parts
+from ptexplore.view.trace.expression_parts import expression_run
 from ptexplore.view.trace.page import Options, TraceRow, ViewName
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
@@ -205,7 +205,7 @@ def test_few_levels_other_functions_and_two_calls_of_itself_stay() -> None:
 
 
 def test_levels_count_in_no_figure_twice() -> None:
-    part = expression_parts(trail(nested(300, one_function)), None)
+    part = expression_run(trail(nested(300, one_function)), None).whole
     assert part.operators == 1
 
 

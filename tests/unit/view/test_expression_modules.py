@@ -9,6 +9,7 @@ import pytest
 from ptexplore.errors import PtexploreError
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef
+from ptexplore.model.run import Part
 from ptexplore.model.trace import (
     Captured,
     Ending,
@@ -21,9 +22,8 @@ from ptexplore.model.trace import (
     TorchInfo,
     Trail,
 )
-from ptexplore.view.trace.expression_parts import expression_parts, unit_of
+from ptexplore.view.trace.expression_parts import expression_run, unit_of
 from ptexplore.view.trace.page import Options, ScreenRow
-from ptexplore.view.trace.program_parts import Part
 from ptexplore.view.trace.views import suited, to_step, view
 
 PLACE = SourceRef("torch/nn/modules/linear.py", 130, "wheel", "located")
@@ -86,13 +86,13 @@ def stepped() -> Trail:
 
 def test_instructions_of_rows_add_up_to_the_row_that_they_are_in() -> None:
     told = session({13: [2], 23: [3]}, forward=400, backward=100)
-    whole = expression_parts(stepped(), told)
+    whole = expression_run(stepped(), told).whole
     assert unit_of(stepped(), told) == "instructions"
-    assert whole.time == 500, "all that was stepped"
+    assert whole.cost == 500, "all that was stepped"
     (net, backward) = whole.parts
-    assert (net.name, net.type, net.time, net.saved, net.backward) == ("m", "Net", 330, 8, 60)
-    assert [(part.name, part.time, part.operators) for part in net.parts] == [("a", 100, 1), ("b", 230, 1)]
-    assert (backward.time, [(own.name, own.time) for own in backward.own]) == (100, [("LinearBackward0", 60)])
+    assert (net.name, net.type, net.cost, net.saved, net.backward) == ("m", "Net", 330, 8, 60)
+    assert [(part.name, part.cost, part.operators) for part in net.parts] == [("a", 100, 1), ("b", 230, 1)]
+    assert (backward.cost, [(own.name, own.cost) for own in backward.own]) == (100, [("LinearBackward0", 60)])
     rows = view(stepped(), Options(), told).table
     for level in (0, 1):  # what no part of a row did is a row of its own
         below = [row for row in rows if row.level == level + 1]
@@ -156,15 +156,15 @@ def test_a_module_is_opened_by_its_name_alone_and_its_costliest_call_is_stepped(
 def test_times_are_those_of_outermost_operators() -> None:
     nested = Hop(60, "op", "aten::addmm", "observed", PLACE, op="aten::addmm", time=8)
     outer = operator(13, time=10, children=(nested,))
-    whole = expression_parts(a_trail(module(1, "", module(10, "a", outer), type_="Net")), None)
-    assert (whole.time, whole.operators, _leaf(whole).time) == (10, 1, 10)
+    whole = expression_run(a_trail(module(1, "", module(10, "a", outer), type_="Net")), None).whole
+    assert (whole.cost, whole.operators, _leaf(whole).cost) == (10, 1, 10)
 
 
 def test_a_range_that_is_marked_for_the_profiler_is_no_operators_time() -> None:
     """Of a Function's forward, which is Python: the operators in it alone were timed as operators."""
     marked = Hop(60, "native", "BackwardHookFunction", "observed", PLACE, time=100, children=(operator(13, time=5),))
-    whole = expression_parts(a_trail(module(1, "", marked, type_="Net")), None)
-    assert whole.time == 5
+    whole = expression_run(a_trail(module(1, "", marked, type_="Net")), None).whole
+    assert whole.cost == 5
     rows = view(a_trail(marked, operator(23, time=5)), Options(view="operators")).table
     assert sum(row.share or 0 for row in rows) == pytest.approx(1)
 
@@ -176,10 +176,10 @@ def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_w
                sequence=12, time=3)  # fmt: skip
     copied = Hop(50, "node", "torch::autograd::CopySlices::apply", "observed", PLACE, phase="backward", sequence=13,
                  time=40, children=(fill,))  # fmt: skip
-    whole = expression_parts(a_trail(wrote, copied), None)
+    whole = expression_run(a_trail(wrote, copied), None).whole
     assert (whole.backward, whole.parts[0].backward) == (40, 40)
     other = replace(copied, children=(replace(fill, sequence=7),))
-    assert expression_parts(a_trail(wrote, other), None).backward == 0, "which call made it is not known"
+    assert expression_run(a_trail(wrote, other), None).whole.backward == 0, "which call made it is not known"
 
 
 def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_them() -> None:
@@ -188,8 +188,10 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     node = Hop(42, "node", "AddmmBackward0::apply", "observed", PLACE, sequence=12, time=9, children=(again,))
     grad = Hop(41, "python", "grad", "observed", PLACE, children=(node,))
     late = Hop(50, "node", "MmBackward0::apply", "observed", PLACE, phase="backward", sequence=20, time=4)
-    whole = expression_parts(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad, late), None)
-    assert [(part.name, part.time, part.backward, part.operators, part.saved) for part in whole.parts] == [
+    whole = expression_run(
+        a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad, late), None
+    ).whole
+    assert [(part.name, part.cost, part.backward, part.operators, part.saved) for part in whole.parts] == [
         ("", 5, 9, 1, 0), ("grad()", 9, 4, 1, 8), ("backward", 4, 0, 0, 0),
     ]  # fmt: skip
     assert whole.saved == whole.parts[1].own[0].saved == 8, "the node's operator recorded what keeps it"
@@ -204,7 +206,7 @@ def test_a_node_beside_which_no_python_is_known_has_its_own_name() -> None:
     inner = Hop(3, "op", "aten::expand", "observed", PLACE, op="aten::expand", evidence=(3,))
     node = Hop(2, "node", "SumBackward0::apply", "observed", PLACE, op="aten::sum", children=(inner,))
     call = Hop(1, "op", "aten::sum", "observed", PLACE, op="aten::sum", evidence=(1,))
-    parts = expression_parts(a_trail(call, node, native=False), None).parts
+    parts = expression_run(a_trail(call, node, native=False), None).whole.parts
     assert [(part.name, part.calls, part.operators) for part in parts] == [("aten::sum", 1, 1), ("SumBackward0", 1, 1)]
 
 
@@ -212,15 +214,15 @@ def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> N
     # The backward of scaled_dot_product_attention makes a tensor in its parallel region, in another thread.
     beside = replace(operator(60, time=3), thread=1, phase="backward")
     trail = a_trail(module(1, "", operator(13, time=5), type_="Net"), beside)
-    whole = expression_parts(trail, session({}))
-    assert (whole.operators, whole.time) == (1, 5)
+    whole = expression_run(trail, session({})).whole
+    assert (whole.operators, whole.cost) == (1, 5)
     # In a thread of Python's nothing else called it: `list(executor.map(lambda t: t * t, [x]))`.
     sets = {"event": 2, "parent": None, "type": "sets", "thread": 1, "phase": "forward",
             "tls_include": "0x0", "tls_exclude": "0x0"}  # fmt: skip
     told = session({})
     told = replace(told, observations=(*told.observations, Observation(70, "frames", "event", sets)))
-    whole = expression_parts(trail, told)
-    assert (whole.operators, whole.time) == (2, 8)
+    whole = expression_run(trail, told).whole
+    assert (whole.operators, whole.cost) == (2, 8)
 
 
 def test_what_was_raised_stands_above_the_modules() -> None:
@@ -257,7 +259,7 @@ def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_opera
 def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
     ran, idle = (Hop(number, "python", "__next__", "observed", PLACE, children=inside)
                  for number, inside in ((10, (operator(13, time=5),)), (20, ())))  # fmt: skip
-    whole = expression_parts(a_trail(ran, idle), None)
+    whole = expression_run(a_trail(ran, idle), None).whole
     assert [(part.name, part.calls) for part in whole.parts] == [("__next__()", 2)]
 
 
@@ -295,13 +297,13 @@ def levels(trail: Trail) -> list[tuple[int, str]]:
 
 def test_what_a_decorator_made_has_the_name_of_what_it_calls() -> None:
     trail = a_trail(an_optimizer(named_operator(40, "_foreach_add_")))
-    (part,) = expression_parts(trail, None).parts
+    (part,) = expression_run(trail, None).whole.parts
     assert (part.name, part.source) == ("Adam.step()", SourceRef("torch/optim/adam.py", 30, "wheel", "located"))
     called = [function(10 * n, name, named_operator(10 * n + 1, name)) for n, name in enumerate("fg", 2)]
     two = function(10, "wrapper", *called, qualname="twice.<locals>.wrapper")
-    assert [part.name for part in expression_parts(a_trail(two), None).parts] == ["twice.<locals>.wrapper()"]
+    assert [part.name for part in expression_run(a_trail(two), None).whole.parts] == ["twice.<locals>.wrapper()"]
     none = function(10, "wrapper", named_operator(21, "f"), qualname="once.<locals>.wrapper")
-    assert [part.name for part in expression_parts(a_trail(none), None).parts] == ["once.<locals>.wrapper()"]
+    assert [part.name for part in expression_run(a_trail(none), None).whole.parts] == ["once.<locals>.wrapper()"]
 
 
 def test_a_function_of_yours_has_parts_as_the_expression_has_also_where_torch_calls_it() -> None:
@@ -312,7 +314,7 @@ def test_a_function_of_yours_has_parts_as_the_expression_has_also_where_torch_ca
         (0, "m(x)"), (1, "train()"), (2, "Adam.step()"), (3, "closure()"), (4, "aten::mul"), (4, "aten::sum"),
         (3, "add_"),
     ]  # fmt: skip
-    (train,) = expression_parts(a_trail(mine), None).parts
+    (train,) = expression_run(a_trail(mine), None).whole.parts
     assert [(part.name, part.operators) for part in train.walk()] == [
         ("train()", 3), ("Adam.step()", 3), ("closure()", 2), ("aten::mul", 1), ("aten::sum", 1),
     ]  # fmt: skip
@@ -321,14 +323,14 @@ def test_a_function_of_yours_has_parts_as_the_expression_has_also_where_torch_ca
 def test_a_function_of_yours_that_calls_itself_is_one_part() -> None:
     inner = function(3, "f", named_operator(4, "mul"), yours=True)
     deep = function(1, "f", named_operator(2, "add"), inner, yours=True)
-    (part,) = expression_parts(a_trail(deep), None).parts
+    (part,) = expression_run(a_trail(deep), None).whole.parts
     assert (part.name, part.calls, part.operators) == ("f()", 1, 2)
     assert [below.name for below in part.parts] == ["aten::add", "aten::mul"]
 
 
 def test_what_a_module_calls_has_no_row_of_its_own() -> None:
     helper = function(50, "helper", named_operator(51, "mul"), yours=True)
-    (net,) = expression_parts(a_trail(module(1, "", helper, type_="Net")), None).parts
+    (net,) = expression_run(a_trail(module(1, "", helper, type_="Net")), None).whole.parts
     assert [own.name for own in net.own] == ["mul"]
     assert not net.parts
 

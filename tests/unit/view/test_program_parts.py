@@ -9,10 +9,12 @@ from msgspec import structs
 
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
+from ptexplore.model.run import OwnOperators, Part, Run
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
+from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.modules import Shown, fitting
 from ptexplore.view.trace.page import Options, ScreenRow
-from ptexplore.view.trace.program_parts import OwnOperators, Part, kernels, parts_of
+from ptexplore.view.trace.program_parts import kernels, run_of
 from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trace.views import view
 from tests.hanging import ends
@@ -46,8 +48,8 @@ def program() -> Program:
 
 
 def test_what_recording_took_is_in_no_row_and_no_row_has_less_than_what_is_inside_it() -> None:
-    whole = parts_of(program(), "net.py")
-    times = {part.name: part.time for part in whole.walk()}
+    whole = run_of(program(), "net.py").whole
+    times = {part.name: part.cost for part in whole.walk()}
     assert times["net.a"] == 2_500
     assert times["net.b"] == 600, "its operator's own time: what recording took is sampled"
     assert times["compiled"] == 300, "what its operators called in Python counts once"
@@ -87,9 +89,11 @@ def test_a_script_of_straight_code_has_the_rest_of_it_in_a_row() -> None:
 
 
 def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
-    own = tuple(OwnOperators(f"n{n}", 1, time, (n,)) for n, time in enumerate((600, 300, 1, 1, 1, 1)))
-    part = Part("backward", "backward", None, 1, 1_000, 0, 0, 0, None, own)
-    rows, _ = fitting(part, Shown(1_000), 5)
+    costs = enumerate((600, 300, 1, 1, 1, 1))
+    own = tuple(OwnOperators(name=f"n{n}", calls=1, cost=cost, routes=(n,)) for n, cost in costs)
+    part = Part(kind="backward", name="backward", calls=1, cost=1_000, own=own)
+    run = Run(part, "nanoseconds")
+    rows, _ = fitting(part, Shown(run, columns_of(run)), 5)
     assert [row.name for row in rows] == [
         "backward",
         "n0",
@@ -126,7 +130,7 @@ def test_what_a_device_was_given_counts_where_it_was_launched_and_is_no_operator
     routes = (OperatorRoute(0, 0), OperatorRoute(2, 0))
     calls = (OperatorCalls(1, 0, 0, 2, 3_000, device=(700,)), OperatorCalls(2, 1, 0, 5, 400, device=(50,)))
     made = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 10_000, 0)
-    whole = parts_of(made, "net.py")
+    whole = run_of(made, "net.py").whole
     assert {part.name: part.device for part in whole.walk()} == {"net.py": 750, "net": 700, "replay": 50}
     assert whole.operators == 2
     assert kernels(made) == [("void at::native::vectorized<4>(int)", 2, 700), ("sm80_gemm", 5, 50)]
@@ -145,5 +149,5 @@ def test_modules_within_one_another_cost_what_their_number_does() -> None:
     path = CallPath("module", "m", 1, 1, recording=1, parent=0)
     deep = [structs.replace(path, name=f"m{n}", parent=number + n - 1 if n else 0) for n in range(15_000)]
     with ends(10):
-        root = parts_of(structs.replace(program, paths=(*program.paths, *deep)), "x.py")
+        root = run_of(structs.replace(program, paths=(*program.paths, *deep)), "x.py").whole
     assert root.kind == "program"

@@ -80,7 +80,7 @@ def stepped(
     context = small.context(session(native=[calls(text, **part)]), rows, small.source())
     joined = join(context, claims)
     numbered = numbers(tuple(joined))
-    return walk(joined), [replace(finding, hop=numbered.get(about or 0)) for finding, about in context.found]
+    return walk(joined), [replace(finding, hop=numbered.get(about or 0)) for finding, about in context.findings]
 
 
 BOTH = (("AutogradCPU", VARIABLE, ()), ("CPU", WRAPPER, ()))

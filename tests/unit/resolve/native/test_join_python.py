@@ -34,7 +34,7 @@ def stepped(small: Small, text: str, *claims: Claim, **part: Any) -> tuple[str, 
     """The tree after the join, and the findings. Torch is where `TORCH` says."""
     rows = Rows(operators=[operator("aten::mul.T(int x) -> Tensor", cpp_name="mul_T")])
     context = small.context(session(native=[calls(text, **part)], torch_dir=TORCH), rows, small.source())
-    return shape(list(join(context, claims))), [finding for finding, _ in context.found]
+    return shape(list(join(context, claims))), [finding for finding, _ in context.findings]
 
 
 APPLY, FORWARD, OTHER = (f"${TORCH}/function.py:10 apply", f"${TORCH}/function.py:20 forward", "$/lib/abc.py:1 call")

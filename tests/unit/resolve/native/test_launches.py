@@ -27,4 +27,4 @@ def test_a_device_that_was_never_used_launched_nothing(
     made = session(more=[("ops", kind, data)] if kind is not None else [])
     context = small.context(replace(made, result=ResultInfo("FakeTensor", "FakeTensor[2] float32 cuda:0")))
     launches.place(context, ())
-    assert [finding.kind for finding, _ in context.found] == ["launches"] * is_said
+    assert [finding.kind for finding, _ in context.findings] == ["launches"] * is_said

@@ -1,0 +1,62 @@
+"""The columns of a table of parts: which weight (`model/run.py`) each shows, under which heading, in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ptexplore.model.run import Part, Run, Unit, Weighed
+from ptexplore.view.trace.amounts import seconds, size
+
+
+class Column(NamedTuple):
+    """A weight with its heading. `told` says it in words; None: as costs are said."""
+
+    weight: str
+    heading: str
+    told: Callable[[int], str] | None = None
+    wanted: bool = True  # else the column is there only where something has that weight
+
+
+COLUMNS = (
+    Column("cost", "time"),
+    Column("backward", "backward"),
+    Column("calls", "calls", "{:,}".format),
+    Column("operators", "ops", "{:,}".format),
+    Column("saved", "saved", size),
+    Column("device", "device", seconds, wanted=False),
+)
+OF_COST: dict[Unit, tuple[str, Callable[[int], str]]] = {
+    "instructions": ("instr", "{:,}".format),
+    "nanoseconds": ("time", seconds),
+    "": ("time", seconds),
+}
+
+
+def columns_of(run: Run) -> tuple[Column, ...]:
+    """The columns of a run's parts, that of costs with the heading and the words of its unit."""
+    heading, told = OF_COST[run.unit]
+    used = (column for column in COLUMNS if column.wanted or getattr(run.whole, column.weight))
+    return tuple(
+        column._replace(told=column.told or told, heading=heading if column.weight == "cost" else column.heading)
+        for column in used
+    )
+
+
+def cells(columns: tuple[Column, ...], weighed: Weighed, *without: str) -> tuple[str, ...]:
+    """The cells of a row, but for the weights `without`: of calls how many, of all others what is not nothing."""
+    return tuple(_cell(column, getattr(weighed, column.weight)) if column.weight not in without else ""
+                 for column in columns)  # fmt: skip
+
+
+def _cell(column: Column, value: int) -> str:
+    return column.told(value) if column.told is not None and (value or column.weight == "calls") else ""
+
+
+def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ...]:
+    """The cells of a part's row; `sign` stands before the figures of one that has more than is told."""
+    # Where backward ran inside of it, its cost has that of the nodes already.
+    runs_backward = any(inner.kind == "backward" for inner in part.walk())
+    without = (*(("backward",) if runs_backward else ()), *(("calls",) if part.kind == "imports" else ()))
+    told = cells(columns, part, *without)
+    return tuple(f"{sign}{cell}" if cell and part.at_least else cell for cell in told)
