@@ -419,7 +419,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
     if not left:
         return claims
     plan = {number: told for claim in left for number, told in _certain((claim,)).items()}
-    failed = set(map(id, left))
+    failed = {claim.identity for claim in left}
 
     def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         made = replace(claim, children=children)
@@ -436,7 +436,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
 
 def _around(claims: Sequence[Claim], step: Claim | None) -> frozenset[int]:
     """A step and the claims that it is in, by identity; of no step none."""
-    return frozenset(map(id, _path_to(claims, step))) if step is not None else frozenset()
+    return frozenset(claim.identity for claim in _path_to(claims, step)) if step is not None else frozenset()
 
 
 def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
