@@ -12,6 +12,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, print_command
 from ptexplore.safe_text import clean
 from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, percent
+from ptexplore.view.trace.screen import MADE_INSIDE
 
 WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
@@ -110,12 +111,20 @@ class _Columns:
         self.step = columns_of_a_level(view.table, width)
         self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
         self.guides = dict(zip(map(id, view.table), guides(view.table, self.step), strict=True))
+        self.left = left
         longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
         self.name = min(longest, max(24, (width - left) * (40 if self.has_own else 44) // 100))
         self.hanging = left + self.name + 2
 
     def _named(self, row: ScreenRow) -> str:
-        return self.guides[id(row)] + _name(row)
+        return self.guides[id(row)] + self._shown(row)
+
+    def _shown(self, row: ScreenRow) -> str:
+        """A row's name. Of one that is longer than a line and made within functions of Python the last of it counts."""
+        name, room = _name(row), self.width - self.left - cell_len(self.guides[id(row)])
+        while cell_len(name) > room and MADE_INSIDE in name.removeprefix(f"…{MADE_INSIDE}"):
+            name = f"…{MADE_INSIDE}{name.removeprefix(f'…{MADE_INSIDE}').partition(MADE_INSIDE)[2]}"
+        return name
 
     def draw(self) -> None:
         """The headings, then each row on one line, or on as many as it needs."""
@@ -139,7 +148,7 @@ class _Columns:
         for number, size in enumerate(self.cells):
             out.append(f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}")
         style = "bold" if row.heading or row.is_operator else ""
-        name = Text.assemble((self.guides[id(row)], "dim"), (_name(row), style))
+        name = Text.assemble((self.guides[id(row)], "dim"), (self._shown(row), style))
         if cell_len(name.plain) > self.name:
             out.append_text(name)
             self._behind_a_long_name(row, out)

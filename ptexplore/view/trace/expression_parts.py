@@ -19,9 +19,8 @@ from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import COPY_SLICES
 from ptexplore.view.trace.gathering import Finished, PartInMaking, Signatures, finished
-from ptexplore.view.trace.screen import bare, counted_parts, is_yours, place_of
+from ptexplore.view.trace.screen import MADE_INSIDE, bare, counted_parts, is_yours, place_of
 
-MADE_INSIDE = ".<locals>."  # in the qualified name of a function that another one made
 CALLS_MODULES = "torch/nn/modules/module.py"  # whose functions call a module's forward, and its hooks
 FORWARD = "forward"
 PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module

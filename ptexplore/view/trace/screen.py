@@ -18,6 +18,7 @@ from ptexplore.view.trace.page import NextStep, Options
 from ptexplore.view.trace.rows import facts_of, stops_to_read
 from ptexplore.view.words.reasons import sentence
 
+MADE_INSIDE = ".<locals>."  # in the qualified name of a function of Python that another one made
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 
 

@@ -91,6 +91,16 @@ def test_a_name_and_a_place_that_fit_no_line_have_one_each() -> None:
     assert lines[at + 2].strip() == "derived: a key"
 
 
+def test_of_a_function_made_within_others_its_own_name_is_shown() -> None:
+    name = f"{'Scheduler.__init__'}.<locals>.{'patch_' * 9}step.<locals>.{'wrap_' * 4}step.<locals>.wrapper()"
+    rows = (ScreenRow("Python"), ScreenRow(name, 1, what="Python", place=SourceRef("a.py", 3, "wheel", "located")))
+    (shown,) = (line for line in drawn(TrailView("a", (), view="path", table=rows), 80).splitlines() if "wrap" in line)
+    assert shown.strip().startswith("└….<locals>.wrap_")
+    assert "step.<locals>.wrapper()" in shown
+    wide = drawn(TrailView("a", (), view="path", table=rows), 200)
+    assert name in wide, "where it fits it is whole"
+
+
 def a_trail(*hops: Hop) -> Trail:
     trees = (TreeInfo("runtime", "2.99.0", ("wheel",)), TreeInfo("old", "2.98.1", ("atlas",), None, "version-skew"))
     bound = (BoundName("a", "Tensor[3] float32 cpu", "seeded"),)
