@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.cpp.text import Text
+from ptexplore.facts.key_sets import LAYERS
 from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import ChangedTable, records
 from ptexplore.model.operators import Operator
@@ -33,7 +34,6 @@ from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch.kernel_bodies import caller, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import device_of
 from ptexplore.resolve.dispatch.schema import arguments, fits, own_inputs
-from ptexplore.resolve.dispatch.starting_sets import LAYERS
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
 BOXED_CALL = "c10::Dispatcher::callBoxed"

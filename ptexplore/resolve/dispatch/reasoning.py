@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from msgspec import structs
 
+from ptexplore.facts.key_sets import EMPTY, LAYERS
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.reasons import (
@@ -55,8 +56,6 @@ from ptexplore.resolve.dispatch.redispatch import (
     saves_results,
 )
 from ptexplore.resolve.dispatch.starting_sets import (
-    EMPTY,
-    LAYERS,
     Arguments,
     CalledInOrder,
     KnownTensors,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import takewhile
 
+from ptexplore.facts.key_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.reasons import (
     AutogradFallback,
@@ -19,7 +20,6 @@ from ptexplore.model.reasons import (
     Reason,
 )
 from ptexplore.resolve.dispatch.schema import is_aliasing
-from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.source.tree import SourceTree
 
 # Names of c10/core/DispatchKeySet.h: each is the set after one key.

@@ -24,6 +24,35 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
 
+from ptexplore.facts.key_sets import (
+    ASSIGNED,
+    AUTOCAST,
+    AUTOGRAD,
+    BELOW,
+    DISPATCHING,
+    EAGER,
+    EMPTY,
+    FACTORIES,
+    FROM_VALUES,
+    GUARDS,
+    HAND_WRITTEN,
+    LAYERS,
+    LIFTED,
+    MAKERS,
+    NAMED,
+    PARAMETER,
+    PLAIN,
+    PUT_AWAY,
+    PUTS_AWAY,
+    PYTHON,
+    SUBCLASS,
+    SUBCLASS_MAKERS,
+    TO_TENSOR,
+    TRACED,
+    TRACER,
+    UNTRACED,
+    VALUES,
+)
 from ptexplore.model.observed import Event, operators
 from ptexplore.model.program import LocalSets
 from ptexplore.model.reasons import (
@@ -72,17 +101,10 @@ from ptexplore.resolve.keyset import BACKENDS, KeySets, intersection, union
 
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
-PYTHON = ("Python", "PythonTLSSnapshot")
-# The ranges that torch 2.13 marks around a call of __torch_dispatch__: of a tensor's class, or of a mode.
-DISPATCHING = ("PythonSubclass", "PythonDispatchMode")
-# Builtins of torch.Tensor that make a tensor of a class: of one that must dispatch in Python, and of any one
-# (torch/csrc/autograd/python_variable.cpp).
-WRAPPER_MAKERS = ("_make_wrapper_subclass", "_make_dtensor", "_dtensor__new__")
-SUBCLASS_MAKERS = ("_make_subclass", "as_subclass")
-PARAMETER = "torch/nn/parameter.py"
-EAGER = "torch/_functorch/eager_transforms.py"  # torch.func's grad, vjp and jvp
-MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
-NAMED = "Named"  # the key of a tensor with names, which what is made of it has too
+_MAKERS = {row.operator: row.key for row in MAKERS}
+_CHANGING = frozenset(row.key for row in HAND_WRITTEN)
+_SUBCLASSES = frozenset(row.method for row in SUBCLASS_MAKERS if not row.dispatches)
+_WRAPPERS = frozenset(row.method for row in SUBCLASS_MAKERS if row.dispatches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +513,7 @@ def _over_kept_graph(base: Sequence[Event]) -> set[int]:
     """
     inside: set[int] = set()
     for event in base:
-        is_it = event.function == "_autograd_grad" and (event.file or "").endswith(EAGER)
+        is_it = event.function == "_autograd_grad" and (event.file or "").endswith(EAGER.file)
         if is_it or event.parent in inside:
             inside.add(event.event)
     return inside
@@ -516,15 +538,15 @@ def _starts(events: Sequence[Event]) -> dict[int | None, int]:
 def _made(context: Context) -> dict[str, int]:
     """For each such key the position of the first operator that makes a tensor with it; -1 if your tensors have it."""
     names = [event.name for event in operators(context.base)]
-    first = {key: names.index(maker) for maker, key in MAKERS.items() if maker in names}
+    first = {key: names.index(maker) for maker, key in _MAKERS.items() if maker in names}
     for call in context.calls:
         for argument in call.arguments:
             if argument.impl is not None:
-                first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
+                first |= {key: -1 for key in _MAKERS.values() if argument.raw & context.keys.functionality(key)}
     for raw in {tensor.raw for held in context.held for tensor in held.tensors}:
-        first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
+        first |= {key: -1 for key in _MAKERS.values() if raw & context.keys.functionality(key)}
     for raw in _read_of_program(context.base):
-        first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
+        first |= {key: -1 for key in _MAKERS.values() if raw & context.keys.functionality(key)}
     program = context.session.program
     if program is not None:  # its calls are not told in their order
         first = dict.fromkeys(first, -1)
@@ -557,7 +579,7 @@ def _dispatched_in_python(context: Context) -> int | None:
             return min(position if place is None else place for place in (outermost, made)) - 1
         read = [layer.raw for layers in event.tensors for layer in layers]
         read += [event.owner.raw] if event.owner is not None else []
-        is_wrapper = event.type == "builtin" and event.method in WRAPPER_MAKERS
+        is_wrapper = event.type == "builtin" and event.method in _WRAPPERS
         if is_wrapper or any(raw & python for raw in read):
             return (position if made is None else made) - 1
         if outermost is None and event.is_operator:
@@ -569,8 +591,8 @@ def _dispatched_in_python(context: Context) -> int | None:
 
 def _makes_subclass(event: Event, caller: Event | None) -> bool:
     """Whether a builtin makes a tensor of a class that it is given, and that may dispatch: nn.Parameter does not."""
-    is_parameter = caller is not None and (caller.file or "").endswith(PARAMETER)
-    return event.type == "builtin" and event.method in SUBCLASS_MAKERS and not is_parameter
+    is_parameter = caller is not None and (caller.file or "").endswith(PARAMETER.file)
+    return event.type == "builtin" and event.method in _SUBCLASSES and not is_parameter
 
 
 def _tensors(names: Sequence[str], inputs: Sequence[RecordedInput]) -> Iterator[tuple[str, RecordedTensor]]:
@@ -590,46 +612,6 @@ def _of_device(inputs: Sequence[RecordedInput]) -> RecordedTensor:
 # --- the thread-local sets ---
 
 
-# TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
-AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
-BELOW = "AutoDispatchBelowADInplaceOrView"
-BELOW_AUTOGRAD = "AutoDispatchBelowAutograd"
-GUARDS = {
-    BELOW: (*AUTOGRAD, "ADInplaceOrView"),
-    BELOW_AUTOGRAD: AUTOGRAD,
-    "NoTracerDispatchMode": ("Tracer", "VmapMode"),
-}
-# What a Tracer kernel's text writes: the tracing state goes, and with it Tracer out of the include set, until it is put
-# back (setTracingState of torch/csrc/jit/frontend/tracer.cpp).
-CLEARS = {"setTracingState(nullptr)": ("Tracer",)}
-# Each kernel of autocast excludes its own key while it runs (WrapFunction_ of aten/src/ATen/autocast_mode.h).
-AUTOCAST = "aten/src/ATen/autocast_mode.h"
-NO_AUTOCAST = "ExcludeDispatchKeyGuard no_autocast("
-# Hand-written kernels of these keys change the thread-local sets, by a text that no wheel has.
-CHANGING = ("Tracer", "Python", "PythonTLSSnapshot", "PythonDispatcher", "Functionalize", "FuncTorchBatched",
-            "FuncTorchVmapMode", "Batched", "VmapMode", "Named")  # fmt: skip
-# THPVariable_make_subclass of the file below puts away modes and the Python dispatcher (StashTorchDispatchStackGuard,
-# DisablePythonDispatcher).
-SUBCLASS = ("Tensor", "_make_subclass")
-PUT_AWAY = ("PythonDispatcher", *PYTHON)
-VARIABLE = "torch/csrc/autograd/python_variable.cpp"
-# The builtins of torch._C that call the function which they trace, by what their names have. setTracingState of the
-# file below puts Tracer into the include set meanwhile.
-TRACED = "_from_trace"
-TRACER = "torch/csrc/jit/frontend/tracer.cpp"
-# The boxed kernels of function transforms, which set both sets anew by what each layer wants
-# (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
-LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
-VALUES = "torch/csrc/utils/tensor_new.cpp"
-ASSIGNED = "torch/csrc/autograd/python_variable_indexing.cpp"
-# Where a mode or a transform lifts tensors of the CPU alone (only_lift_cpu_tensors), to() gets no device.
-LIFTED = (("aten::to.device", "aten::to.dtype"), "aten::lift_fresh")
-EMPTY = "aten::empty.memory_format"
-# What internal_new_from_data excludes while it makes the plain tensor, so that no mode and no transform sees that; and
-# NoTracerDispatchMode (torch/csrc/jit/frontend/tracer.h by way of aten/src/ATen/TracerMode.h).
-PLAIN = (*PYTHON, *LAYERS, "Functionalize", "Fake", "DeferredInit")
-UNTRACED = ("Tracer",)
-FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
 # In a binding: the comment that names the operator a branch calls, and the call of a factory.
 _BRANCH = re.compile(r"// (aten::[\w.]+)\(|\breturn torch::(\w+)\(")
 
@@ -722,8 +704,8 @@ def beside_names(context: Context, state: LocalState) -> LocalState:
 
 def guard_of(context: Context, key: str) -> str | None:
     """The guard that a key's hand-written kernels hold, where a header of the wheel has their text."""
-    if key.startswith("Autocast") and any(NO_AUTOCAST in line for line in context.tree.lines(AUTOCAST)):
-        return f"{NO_AUTOCAST}{key})"
+    if key.startswith("Autocast") and any(AUTOCAST.words in line for line in context.tree.lines(AUTOCAST.file)):
+        return f"{AUTOCAST.words}{key})"
     return None
 
 
@@ -732,9 +714,9 @@ def changed_by_hand(state: LocalState, key: str, named: bool = False) -> LocalSt
 
     Where a tensor has names (`named`) many kernels hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h).
     """
-    if key not in CHANGING and not named:
+    if key not in _CHANGING and not named:
         return state
-    why = ChangedByHandWritten(key) if key in CHANGING else NamesMayBeOff(key)
+    why = ChangedByHandWritten(key) if key in _CHANGING else NamesMayBeOff(key)
     return replace(state, observed=False, certain=False, known=False, why=why)
 
 
@@ -748,16 +730,14 @@ def changed_by_others(state: LocalState) -> LocalState:
 
 def cleared(keys: KeySets, guard: str | None) -> int:
     """The bits that a kernel takes out of the thread-local include set."""
-    return union(
-        keys.functionality(name) for text, names in CLEARS.items() if guard and text in guard for name in names
-    )
+    return union(keys.functionality(name) for row in GUARDS if guard and row.text in guard for name in row.clears)
 
 
 def excluded(keys: KeySets, guard: str | None) -> int:
     """The bits that a kernel's guard adds to the thread-local exclude set."""
-    held = [names for name, names in GUARDS.items() if guard and re.search(rf"\b{name}\b", guard)]
-    if guard is not None and guard.startswith(NO_AUTOCAST):
-        held.append((guard.removeprefix(NO_AUTOCAST).rstrip(")"),))
+    held = [row.excludes for row in GUARDS if guard and re.search(rf"\b{re.escape(row.text)}(?!\w)", guard)]
+    if guard is not None and guard.startswith(AUTOCAST.words):
+        held.append((guard.removeprefix(AUTOCAST.words).rstrip(")"),))
     return union(keys.functionality(name) for names in held for name in names)
 
 
@@ -821,13 +801,13 @@ def inside_caller(
 
 def _inside_written(context: Context, binding: Claim, state: LocalState) -> LocalState:
     """The sets inside a hand-written binding, as far as what it does to them is known."""
-    if binding.event.table == "torch._C" and TRACED in (binding.event.method or ""):
-        tracing = WhileTracing(binding.event.qualname or "", TRACER)
+    if binding.event.table == "torch._C" and TRACED.words in (binding.event.method or ""):
+        tracing = WhileTracing(binding.event.qualname or "", TRACER.file)
         include = state.include | context.keys.functionality("Tracer")
         return replace(state, include=include, observed=False, why=tracing, certain=False)
     if (binding.event.table, binding.event.method) == SUBCLASS:
         away = union(context.keys.functionality(name) for name in PUT_AWAY)
-        why = MakingSubclass(VARIABLE, PUT_AWAY)
+        why = MakingSubclass(PUTS_AWAY.file, PUT_AWAY)
         return replace(state, include=state.include & ~away, observed=False, why=why, certain=False)
     return replace(state, observed=False, why=InHandWrittenBinding(), certain=False)
 
@@ -852,21 +832,20 @@ def lifted(caller: Claim, operator: Claim, called: CalledInOrder | None = None) 
     """What makes a tensor of Python's values, if an operator is one of those that it calls; None if it is not."""
     called = called if called is not None else CalledInOrder.by(caller)
     at = called.numbers.get(operator.identity, -1)
-    maker = "internal_new_from_data"
     if called.is_pair(at):
-        return TensorMaker(maker, VALUES, PLAIN, InMakerOfPlain)
+        return TensorMaker(FROM_VALUES, VALUES.file, PLAIN, InMakerOfPlain)
     before = called.next_pair(at)  # between empty() and to() it reads the tensors among the values
     place = bisect_right(called.empties, before)
     since = called.empties[place - 1] if place else before
     if since <= at < before and not 0 <= called.next_pair(since - 2) <= at - 1:
-        return TensorMaker(maker, VALUES, (*PLAIN, *UNTRACED), InMakerOfPlain)
+        return TensorMaker(FROM_VALUES, VALUES.file, (*PLAIN, *UNTRACED), InMakerOfPlain)
     if called.is_pair(at - 1):
-        return TensorMaker(maker, VALUES, UNTRACED, InMakerAtLift)
+        return TensorMaker(FROM_VALUES, VALUES.file, UNTRACED, InMakerAtLift)
     # A slot leaves no builtin. What is made of a NumPy array is lifted by its own builtin, which holds no guard.
     slot = caller.event.type == "frame" and not (caller.event.file or "").endswith("torch/_ops.py")
     assigned = slot or caller.event.method == "__setitem__"
     is_assigned = operator.hop.op == LIFTED[1] and assigned
-    return TensorMaker("valueToTensor", ASSIGNED, UNTRACED) if is_assigned else None
+    return TensorMaker(TO_TENSOR, ASSIGNED.file, UNTRACED) if is_assigned else None
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
+from ptexplore.facts.key_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.model import reasons
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch import operator_calls
 from ptexplore.resolve.dispatch.reasoning import reason, why_unread
-from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, Arguments, excluded
+from ptexplore.resolve.dispatch.starting_sets import Arguments, excluded
 from ptexplore.resolve.merge import build
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import (

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from ptexplore.facts.key_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.model.operators import TableEntry
 from ptexplore.resolve.dispatch.redispatch import AUTOGRAD_FALLBACK, MANUAL, calls_unguarded, computes_tangent, onward
-from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, excluded
+from ptexplore.resolve.dispatch.starting_sets import excluded
 from tests.unit.conftest import AUTOGRAD
 from tests.unit.resolve.making import KEYS, Small, registration
 

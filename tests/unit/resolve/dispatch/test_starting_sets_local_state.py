@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
+from ptexplore.facts.key_sets import AUTOCAST, BELOW, BELOW_AUTOGRAD, LAYERS
 from ptexplore.model import reasons
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.starting_sets import (
-    BELOW,
-    BELOW_AUTOGRAD,
-    LAYERS,
-    NO_AUTOCAST,
     LocalState,
     changed_by_hand,
     excluded,
@@ -123,7 +120,7 @@ def test_a_tracer_kernel_takes_its_key_out_of_the_include_set(small: Small) -> N
 
 
 def test_an_autocast_kernel_excludes_its_own_key(small: Small) -> None:
-    found = inside_kernel(small.context(), READ, [f"{NO_AUTOCAST}AutocastCPU)"], "AutocastCPU")
+    found = inside_kernel(small.context(), READ, [f"{AUTOCAST.words}AutocastCPU)"], "AutocastCPU")
     assert found.exclude == READ.exclude | KEYS.functionality("AutocastCPU")
 
 

@@ -1,0 +1,154 @@
+"""What of PyTorch changes key sets, of tensors and of threads: guards, kernels written by hand, what makes tensors.
+
+A row is a fact with where it was read. Which of them decides of a call is `resolve/dispatch/starting_sets.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ptexplore.facts.source import FactSource
+
+PYTHON = ("Python", "PythonTLSSnapshot")
+NAMED = "Named"  # the key of a tensor with names, which what is made of it has too
+# The boxed kernels of function transforms, which set both sets anew by what each layer wants.
+LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
+AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
+BELOW = "AutoDispatchBelowADInplaceOrView"
+BELOW_AUTOGRAD = "AutoDispatchBelowAutograd"
+
+_LEGACY = "aten/src/ATen/core/LegacyTypeDispatch.h"
+_VARIABLE = "torch/csrc/autograd/python_variable.cpp"
+_TRACER = "torch/csrc/jit/frontend/tracer.cpp"
+_PYTHON_KERNELS = "aten/src/ATen/core/PythonFallbackKernel.cpp"
+_YAML = "aten/src/ATen/native/native_functions.yaml"
+_LAYER_KERNELS = "aten/src/ATen/functorch/DynamicLayer.cpp"
+
+
+class Guard(NamedTuple):
+    """What a kernel's text names while it runs: the keys that the thread excludes meanwhile, or no longer includes."""
+
+    text: str
+    source: FactSource
+    excludes: tuple[str, ...] = ()
+    clears: tuple[str, ...] = ()
+
+
+GUARDS = (
+    Guard(BELOW, FactSource(_LEGACY, BELOW), excludes=(*AUTOGRAD, "ADInplaceOrView")),
+    Guard(BELOW_AUTOGRAD, FactSource(_LEGACY, BELOW_AUTOGRAD), excludes=AUTOGRAD),
+    Guard(
+        "NoTracerDispatchMode", FactSource("aten/src/ATen/TracerMode.h", "NoTracerDispatchMode"),
+        excludes=("Tracer", "VmapMode"),
+    ),
+    # The tracing state goes, and with it Tracer out of the include set, until it is put back.
+    Guard("setTracingState(nullptr)", FactSource(_TRACER, "setTracingState"), clears=("Tracer",)),
+)  # fmt: skip
+
+
+class HandWritten(NamedTuple):
+    """A key whose hand-written kernels change the thread-local sets, by a text that no wheel has."""
+
+    key: str
+    source: FactSource
+
+
+HAND_WRITTEN = (
+    HandWritten("Tracer", FactSource("torch/csrc/autograd/TraceTypeManual.cpp", "TraceType")),
+    HandWritten("Python", FactSource(_PYTHON_KERNELS, "pythonFallback")),
+    HandWritten("PythonTLSSnapshot", FactSource(_PYTHON_KERNELS, "pythonTLSSnapshotFallback")),
+    HandWritten("PythonDispatcher", FactSource(_PYTHON_KERNELS, "pythonDispatcherFallback")),
+    HandWritten(
+        "Functionalize", FactSource("aten/src/ATen/FunctionalizeFallbackKernel.cpp", "functionalizeFallback")
+    ),
+    HandWritten(
+        "FuncTorchBatched", FactSource("aten/src/ATen/functorch/BatchedFallback.cpp", "batchedTensorForLoopFallback")
+    ),
+    HandWritten("FuncTorchVmapMode", FactSource("aten/src/ATen/functorch/BatchRulesRandomness.cpp", "VmapMode")),
+    HandWritten("Batched", FactSource("aten/src/ATen/LegacyBatchingRegistrations.cpp", "Batched")),
+    HandWritten("VmapMode", FactSource("aten/src/ATen/VmapModeRegistrations.cpp", "VmapMode")),
+    HandWritten("Named", FactSource("aten/src/ATen/NamedTensorUtils.h", "NoNamesGuard", until="2.12")),
+)  # fmt: skip
+
+# Each kernel of autocast excludes its own key while it runs (WrapFunction_ of this header): behind this text it stands.
+AUTOCAST = FactSource("aten/src/ATen/autocast_mode.h", "ExcludeDispatchKeyGuard no_autocast(")
+
+
+class Makes(NamedTuple):
+    """An operator whose result has a key that its inputs need not have."""
+
+    operator: str
+    key: str
+    source: FactSource
+
+
+MAKERS = (
+    Makes("aten::_conj", "Conjugate", FactSource(_YAML, "_conj")),
+    Makes("aten::_neg_view", "Negative", FactSource(_YAML, "_neg_view")),
+    Makes("aten::_efficientzerotensor", "ZeroTensor", FactSource(_YAML, "_efficientzerotensor")),
+)
+
+
+class MakesSubclass(NamedTuple):
+    """A builtin of torch.Tensor that makes a tensor of a class; `dispatches`: of one that must dispatch in Python."""
+
+    method: str
+    dispatches: bool
+    source: FactSource
+
+
+SUBCLASS_MAKERS = (
+    MakesSubclass("_make_wrapper_subclass", True, FactSource(_VARIABLE, "_make_wrapper_subclass")),
+    MakesSubclass("_make_dtensor", True, FactSource(_VARIABLE, "_make_dtensor", since="2.9", until="2.12")),
+    MakesSubclass("_dtensor__new__", True, FactSource(_VARIABLE, "_dtensor__new__", since="2.13")),
+    MakesSubclass("_make_subclass", False, FactSource(_VARIABLE, "_make_subclass")),
+    MakesSubclass("as_subclass", False, FactSource(_VARIABLE, "as_subclass")),
+)
+# Whose class needs no dispatch in Python, though it is made by one of these.
+PARAMETER = FactSource("torch/nn/parameter.py", "_make_subclass")
+# `_make_subclass` puts away modes and the Python dispatcher (DisablePythonDispatcher) meanwhile.
+SUBCLASS = ("Tensor", "_make_subclass")
+PUT_AWAY = ("PythonDispatcher", *PYTHON)
+PUTS_AWAY = FactSource(_VARIABLE, "DisablePythonDispatcher")
+
+# The ranges that are marked around a call of __torch_dispatch__: of a tensor's class, or of a mode.
+DISPATCHING = ("PythonSubclass", "PythonDispatchMode")
+MARKS_DISPATCH = FactSource("torch/csrc/PyInterpreter.cpp", "PythonDispatchMode", since="2.13")
+# The function by which torch.func's grad, vjp and jvp run backward.
+EAGER = FactSource("torch/_functorch/eager_transforms.py", "_autograd_grad")
+
+# The builtins of torch._C that call the function which they trace, by what their names have; Tracer is included then.
+TRACED = FactSource("torch/csrc/jit/python/script_init.cpp", "_from_trace")
+TRACER = FactSource(_TRACER, "setTracingState")
+
+# What makes a tensor of Python's values (internal_new_from_data): the plain tensor without modes and transforms, then
+# it is lifted. Where a mode or a transform lifts tensors of the CPU alone (only_lift_cpu_tensors), to() gets no device.
+FROM_VALUES = "internal_new_from_data"
+VALUES = FactSource("torch/csrc/utils/tensor_new.cpp", FROM_VALUES)
+LIFTED = (("aten::to.device", "aten::to.dtype"), "aten::lift_fresh")
+LIFTS = FactSource("torch/csrc/utils/tensor_new.cpp", "only_lift_cpu_tensors")
+EMPTY = "aten::empty.memory_format"
+PLAIN = (*PYTHON, *LAYERS, "Functionalize", "Fake", "DeferredInit")
+UNTRACED = ("Tracer",)
+# What makes one of a value that is assigned to a part of a tensor.
+TO_TENSOR = "valueToTensor"
+ASSIGNED = FactSource("torch/csrc/autograd/python_variable_indexing.cpp", TO_TENSOR)
+FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"  # written by torchgen: no checkout has it
+
+
+def facts() -> Iterator[tuple[str, FactSource]]:
+    """Each of these with its name and where it was read."""
+    yield from ((f"guard {row.text}", row.source) for row in GUARDS)
+    yield from ((f"hand-written kernels of {row.key}", row.source) for row in HAND_WRITTEN)
+    yield from ((f"key made by {row.operator}", row.source) for row in MAKERS)
+    yield from ((f"subclass made by {row.method}", row.source) for row in SUBCLASS_MAKERS)
+    yield "guards of autocast", AUTOCAST
+    yield "parameters", PARAMETER
+    yield "modes put away", PUTS_AWAY
+    yield "ranges around __torch_dispatch__", MARKS_DISPATCH
+    yield "backward of torch.func", EAGER
+    yield from (("tracing", source) for source in (TRACED, TRACER))
+    yield from (("tensors of values", source) for source in (VALUES, LIFTS, ASSIGNED))
+    yield from (("function transforms", FactSource(_LAYER_KERNELS, name)) for name in ("dynamicLayerFrontFallback",
+                                                                                      "dynamicLayerBack"))  # fmt: skip
