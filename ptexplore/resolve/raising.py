@@ -13,6 +13,7 @@ from functools import partial
 from itertools import pairwise
 
 from ptexplore.cpp.symbol_names import parse
+from ptexplore.facts.cpp_frames import BOXED, HANDS_OVER, LEADS_ON, LOOKUP, PY_NODE, RUNS_NODE, UNPACK
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.observed import (
     CppFunction,
@@ -89,16 +90,8 @@ from ptexplore.resolve.places.precision import in_runtime, of_yours, outside, un
 from ptexplore.resolve.python_places import EXPRESSION, is_torchs_or_yours
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
-LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has nothing
-BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
-RUNS_NODE = "torch::autograd::Node::operator()("  # which calls the apply of its class (torch/csrc/autograd/function.h)
-PY_NODE = "torch::autograd::PyNode::apply("
-# What a binding calls with an error of C++ that it caught (END_HANDLE_TH_ERRORS of torch/csrc/Exceptions.h).
-HANDS_OVER = "torch::translate_exception_to_python("
-UNPACK = "torch::autograd::SavedVariable::unpack("
+BOXED_NAME = re.compile(rf"\b(?:{'|'.join(BOXED)})\b")
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
-# What is between an operator and its kernel, and between Python and a function that it calls.
-LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::", "pybind11::")
 NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
 LIST_NOT_TOLD = "not told (a list of optional tensors)"
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
@@ -226,7 +219,7 @@ def innermost(
             continue
         is_of = _is_called_boxed if _is_boxed_call(function.name) else partial(_is_of, entries=entries)
         named = _last(left, claims, partial(is_of, function.name))
-        is_node = named is left and outer is not None and outer.name.startswith(RUNS_NODE)
+        is_node = named is left and outer is not None and outer.name.startswith(RUNS_NODE.begins)
         left = _last(left, claims, _is_running) if is_node else named
     # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
     for function in reversed(stack):
@@ -288,7 +281,8 @@ def _is_of(name: str, claim: Claim, entries: Callable[[Claim], frozenset[str]] |
         return entry is not None and entries is not None and entry[0] in entries(claim)
     if hop.kind == "op":
         return entry is not None and hop.operator is not None and hop.operator.entry == entry[0]
-    if hop.kind == "node" and name.startswith(PY_NODE):  # the node of a torch.autograd.Function has its name alone
+    # The node of a torch.autograd.Function has its name alone.
+    if hop.kind == "node" and name.startswith(PY_NODE.begins):
         return hop.name.count("::") == 1
     return hop.kind in ("binding", "kernel", "node") and hop.name in _functions_in(name)
 
@@ -379,7 +373,7 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     claims = _without_caught(context, claims, step)
     step = innermost(claims, thrown.stack, raised[0].frames, partial(_entries, context))
     left = _operators_left(claims, step)
-    if step is not None and step.hop.kind == "node" and any(f.name.startswith(UNPACK) for f in thrown.stack):
+    if step is not None and step.hop.kind == "node" and any(f.name.startswith(UNPACK.begins) for f in thrown.stack):
         claims = _before_formulas(claims, step)
     plan: dict[int, tuple[int, frozenset[str] | None]] = {}
     for claim, entry, held in _segments(left, thrown):
@@ -387,8 +381,8 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         kernels = [inner.hop.name for inner in _chain(claim) if inner.hop.kind == "kernel"]
         plain = frozenset(function for name in names for function in _functions_in(name))
         entered = 1 + sum(name.startswith(f"{entry.partition('::call')[0]}::redispatch(") for name in names)
-        entered -= any(name.startswith(LOOKUP) for name in names)
-        if any(BOXED.search(name) for name in names) and not (kernels and kernels[-1] in plain):
+        entered -= any(name.startswith(LOOKUP.begins) for name in names)
+        if any(BOXED_NAME.search(name) for name in names) and not (kernels and kernels[-1] in plain):
             continue
         come_to = [number for number, kernel in enumerate(kernels, 1) if kernel in plain]
         plan[claim.event.event] = max(entered, *come_to, 0), plain if claim is left[-1] else None
@@ -453,7 +447,7 @@ def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...
     def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         symbols = (child.hop.native.symbol for child in children if child.hop.native is not None)
         is_binding = claim.hop.kind == "binding" or claim.hop.binding is not None
-        if is_binding and claim.identity not in last and any(s.startswith(HANDS_OVER) for s in symbols):
+        if is_binding and claim.identity not in last and any(s.startswith(HANDS_OVER.begins) for s in symbols):
             return replace(claim, hop=replace(claim.hop, caught=claim.hop.caught or HopError()), children=children)
         return replace(claim, children=children)
 

@@ -13,6 +13,7 @@ from itertools import takewhile
 from msgspec import structs
 
 from ptexplore.facts.key_sets import EMPTY, LAYERS
+from ptexplore.facts.redispatch import CUSTOM_AUTOGRAD, CUSTOM_OP, CUSTOM_WRITES, MANUAL
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.reasons import (
@@ -44,10 +45,6 @@ from ptexplore.resolve.dispatch.kernel_bodies import is_from_python, is_nameless
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
-    CUSTOM_AUTOGRAD,
-    CUSTOM_OP,
-    CUSTOM_WRITES,
-    MANUAL,
     Onward,
     calls_unguarded,
     computes_tangent,
@@ -271,7 +268,7 @@ def _caller(
 
 def _by_hand(step: TableLookup) -> bool:
     """Whether a step's kernel is one of VariableTypeManual.cpp."""
-    return step.registration is not None and step.registration.path == MANUAL
+    return step.registration is not None and step.registration.path == MANUAL.file
 
 
 def _saver(
@@ -363,7 +360,8 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         registration = registration_of(context.store, op, key, entry)
         kernel = CUSTOM_WRITES if key == "ADInplaceOrView" else CUSTOM_AUTOGRAD if key.startswith("Autograd") else None
         custom = registration is None and kernel is not None
-        custom = custom and (CUSTOM_OP in entry.raw or (kernel and _frame_inside(claim, *kernel)) is not None)
+        inside = _frame_inside(claim, kernel.file, kernel.function) if kernel is not None else None
+        custom = custom and (CUSTOM_OP in entry.raw or inside is not None)
         then = onward(registration, entry, key, schema, by_custom_op=custom)
         if then is not None and custom and kernel is CUSTOM_WRITES:
             then = replace(then, guard=guard_of_writes(context.tree))

@@ -7,6 +7,19 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from ptexplore.facts.key_sets import BELOW, BELOW_AUTOGRAD
+from ptexplore.facts.redispatch import (
+    AUTOGRAD_FALLBACK,
+    BELOW_IN_PYTHON,
+    CUSTOM_AUTOGRAD,
+    CUSTOM_OP,
+    CUSTOM_WRITES,
+    MANUAL,
+    MANUAL_KERNELS,
+    NOT_IMPLEMENTED,
+    SETS_AFTER,
+    LeftToHand,
+)
+from ptexplore.model import reasons
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.reasons import (
     AutogradFallback,
@@ -14,7 +27,6 @@ from ptexplore.model.reasons import (
     BodyRedispatches,
     ByCustomOp,
     ByCustomOpWrites,
-    ManualKernel,
     NotImplementedBelowAutograd,
     NotImplementedBelowViews,
     Reason,
@@ -22,40 +34,7 @@ from ptexplore.model.reasons import (
 from ptexplore.resolve.dispatch.schema import is_aliasing
 from ptexplore.source.tree import SourceTree
 
-# Names of c10/core/DispatchKeySet.h: each is the set after one key.
-AFTER = {
-    "after_autograd_keyset": "AutogradOther",
-    "after_ADInplaceOrView_keyset": "ADInplaceOrView",
-    "after_func_keyset": "Functionalize",
-}
 _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
-
-# A hand-written boxed kernel that many generated registrations name. Its autogradNotImplementedFallbackImpl
-# (torch/csrc/autograd/autograd_not_implemented_fallback.cpp) asks the schema: what writes an output or takes one
-# argument's alias goes on below autograd, all else below ADInplaceOrView as well; a guard is held either way.
-NOT_IMPLEMENTED = "autogradNotImplementedFallback"
-
-# What operators without an autograd kernel of their own have: it asks basicAutogradNotImplementedFallbackImpl of the
-# same file, which in each of its modes redispatches below autograd, and holds no guard meanwhile.
-AUTOGRAD_FALLBACK = "aten/src/ATen/core/VariableFallbackKernel.cpp"
-
-# What torch.library.custom_op registers under autograd keys, and the kernel in Python that it registers: that one
-# redispatches with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
-CUSTOM_OP = "torch/_library/custom_ops.py"
-CUSTOM_AUTOGRAD = ("torch/_library/autograd.py", "autograd_impl")
-# Under ADInplaceOrView, of what writes its arguments: it counts their versions, and redispatches below its own key; in
-# some versions inside of a guard.
-CUSTOM_WRITES = (CUSTOM_OP, "adinplaceorview_impl")
-_BELOW_IN_PYTHON = "_AutoDispatchBelowADInplaceOrView()"
-
-# The few autograd and ADInplaceOrView kernels that torchgen leaves to hand, and at which keys they redispatch below
-# it; read off the 2.6.0 source, so it stays a prediction for every other version (detach_ never redispatches).
-MANUAL = "torch/csrc/autograd/VariableTypeManual.cpp"
-MANUAL_REDISPATCH = {
-    "Autograd": {"_fw_primal", "_make_dual", "copy_", "resize_", "resize_as_", "detach"},
-    "ADInplaceOrView": {"copy_", "resize_", "resize_as_", "detach"},
-}
-
 _SAVES = re.compile(r"\bSavedVariable\(|\bmake_saved_variable_list\(")
 
 
@@ -81,12 +60,12 @@ def onward(
     `schema` is the operator's; `by_custom_op` says that torch.library.custom_op registered the operator.
     """
     if by_custom_op and key.startswith("Autograd"):
-        why = ByCustomOp(CUSTOM_OP, CUSTOM_AUTOGRAD[0])
+        why = ByCustomOp(CUSTOM_OP, CUSTOM_AUTOGRAD.file)
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     if by_custom_op and key == "ADInplaceOrView":
         return Onward("ADInplaceOrView", False, ByCustomOpWrites(CUSTOM_OP))
     if registration is None:
-        return _fallback() if key.startswith("Autograd") and entry.path == AUTOGRAD_FALLBACK else None
+        return _fallback() if key.startswith("Autograd") and entry.path == AUTOGRAD_FALLBACK.file else None
     if registration.redispatch:
         after = _after(registration.redispatch)
         if after:
@@ -96,7 +75,7 @@ def onward(
         return None
     if registration.callee and NOT_IMPLEMENTED in registration.callee:
         return _not_implemented(schema)
-    return _manual(registration, key) if registration.path == MANUAL else None
+    return _manual(registration, key) if registration.path == MANUAL.file else None
 
 
 def _not_implemented(schema: str) -> Onward:
@@ -109,27 +88,27 @@ def _not_implemented(schema: str) -> Onward:
 def guard_of_writes(tree: SourceTree) -> str | None:
     """The guard that a custom operator's kernel under ADInplaceOrView holds, as this torch's own text has it."""
     lines = tree.lines(CUSTOM_OP)
-    first = next((number for number, line in enumerate(lines) if f"def {CUSTOM_WRITES[1]}(" in line), len(lines))
+    first = next((number for number, line in enumerate(lines) if f"def {CUSTOM_WRITES.function}(" in line), len(lines))
     body = takewhile(lambda line: ".impl(" not in line, lines[first:])
-    return BELOW if any(_BELOW_IN_PYTHON in line for line in body) else None
+    return BELOW if any(BELOW_IN_PYTHON in line for line in body) else None
 
 
 def _fallback() -> Onward:
-    return Onward("AutogradOther", False, AutogradFallback(AUTOGRAD_FALLBACK))
+    return Onward("AutogradOther", False, AutogradFallback(AUTOGRAD_FALLBACK.file))
 
 
 def _manual(registration: Registration, key: str) -> Onward | None:
     family = "ADInplaceOrView" if key == "ADInplaceOrView" else "Autograd"
-    if registration.op.partition("::")[2].partition(".")[0] not in MANUAL_REDISPATCH[family]:
+    if LeftToHand(registration.op.partition("::")[2].partition(".")[0], family) not in MANUAL_KERNELS:
         return None
-    why = ManualKernel(MANUAL)
+    why = reasons.ManualKernel(MANUAL.file)
     if family == "Autograd":
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     return Onward("ADInplaceOrView", False, why, guard=BELOW)
 
 
 def _after(expression: str) -> str | None:
-    named = next((key for name, key in AFTER.items() if name in expression), None)
+    named = next((row.key for row in SETS_AFTER if row.name in expression), None)
     full_after = _FULL_AFTER.search(expression)
     return named or (full_after[1] if full_after else None)
 
@@ -140,7 +119,7 @@ def computes_tangent(tree: SourceTree, registration: Registration | None) -> boo
     So do generated autograd kernels where the operator has a formula for it, and some of the hand-written ones, whose
     text is not here.
     """
-    if registration is None or registration.path == MANUAL:
+    if registration is None or registration.path == MANUAL.file:
         return registration is not None
     if registration.body_path is None:
         return False

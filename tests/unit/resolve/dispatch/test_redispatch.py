@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from ptexplore.facts.key_sets import BELOW, BELOW_AUTOGRAD
+from ptexplore.facts.redispatch import AUTOGRAD_FALLBACK, MANUAL
 from ptexplore.model.operators import TableEntry
-from ptexplore.resolve.dispatch.redispatch import AUTOGRAD_FALLBACK, MANUAL, calls_unguarded, computes_tangent, onward
+from ptexplore.resolve.dispatch.redispatch import calls_unguarded, computes_tangent, onward
 from ptexplore.resolve.dispatch.starting_sets import excluded
 from tests.unit.conftest import AUTOGRAD
 from tests.unit.resolve.making import KEYS, Small, registration
@@ -86,14 +87,14 @@ def test_the_fallback_of_what_has_no_derivative_asks_the_schema(schema: str, key
     ],
 )
 def test_kernels_by_hand(op: str, key: str, expected: tuple[str, bool, str] | None) -> None:
-    then = onward(registration(op, key, at=(MANUAL, 7), origin="handwritten"), entry(key), key)
+    then = onward(registration(op, key, at=(MANUAL.file, 7), origin="handwritten"), entry(key), key)
     assert (then and (then.after, then.certain, then.guard)) == expected
 
 
 @pytest.mark.parametrize("key, path, goes_on", [
-    ("AutogradCPU", AUTOGRAD_FALLBACK, True),
+    ("AutogradCPU", AUTOGRAD_FALLBACK.file, True),
     ("AutogradCPU", "/a/program.py", False),  # somebody's own fallback
-    ("CPU", AUTOGRAD_FALLBACK, False),
+    ("CPU", AUTOGRAD_FALLBACK.file, False),
 ])  # fmt: skip
 def test_the_fallback_of_autograd_redispatches_without_a_guard(key: str, path: str, goes_on: bool) -> None:
     then = onward(None, entry(key, path, "backend fallback"), key)
@@ -157,5 +158,7 @@ def test_which_autograd_kernels_may_compute_a_tangent(small: Small) -> None:
     line = small.line(VARIABLE, "blend_(c10::DispatchKeySet")
     without = registration("aten::blend_", "Autograd", body_path=VARIABLE, body_line=line, body_end=line + 9)
     assert not computes_tangent(small.tree, without), "its text sets no forward gradient"
-    assert computes_tangent(small.tree, registration("aten::copy_", "Autograd", at=(MANUAL, 7), origin="handwritten"))
+    assert computes_tangent(
+        small.tree, registration("aten::copy_", "Autograd", at=(MANUAL.file, 7), origin="handwritten")
+    )
     assert not computes_tangent(small.tree, None)
