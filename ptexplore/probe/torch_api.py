@@ -516,12 +516,16 @@ def quiet_profiler() -> Iterator[None]:
     """The profiler tells standard error nothing, which it does at each start and end.
 
     By the variable of libkineto's logger; a torch that does not export it goes on telling. The very first start sets
-    that one anew, by a variable of the environment.
+    that one anew, by a variable of the environment. Nor does torch's own log warn meanwhile: where no memory is left a
+    profiler does not begin, and its end would be warned about.
     """
-    level = _message_level()
+    level, logged = _message_level(), _log_level()
     before = level.value if level is not None else SILENT
+    logged_before = logged.value if logged is not None else _ERRORS
     if level is not None:
         level.value = SILENT
+    if logged is not None and logged_before < _ERRORS:
+        logged.value = _ERRORS
     is_first = not _was_quiet and _LOG_LEVEL not in os.environ
     if is_first:
         os.environ[_LOG_LEVEL] = str(SILENT)
@@ -531,10 +535,13 @@ def quiet_profiler() -> Iterator[None]:
     finally:
         if is_first:
             os.environ.pop(_LOG_LEVEL, None)
+        if logged is not None and logged.value == _ERRORS:
+            logged.value = logged_before
         if level is not None and level.value == SILENT:
             level.value = _FIRST_LEVEL if is_first else before
 
 
+_ERRORS = 2  # of torch's own log: what is less is not written (c10/util/Logging.cpp)
 _FIRST_LEVEL = 4  # what the very first start sets where the environment says nothing
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
 _was_quiet: list[bool] = []  # not empty as soon as the very first start is over
@@ -561,6 +568,15 @@ def _message_level() -> ctypes.c_int | None:
     try:
         library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libtorch_cpu.so"))
         return ctypes.c_int.in_dll(library, "_ZN9libkineto6Logger14severityLevel_E")
+    except (OSError, ValueError):
+        return None
+
+
+@functools.cache
+def _log_level() -> ctypes.c_int | None:
+    try:
+        library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libc10.so"))
+        return ctypes.c_int.in_dll(library, "FLAGS_caffe2_log_level")
     except (OSError, ValueError):
         return None
 

@@ -75,3 +75,20 @@ def test_recorders_import_nothing_of_ours() -> None:
         text = file.read_text(encoding="utf-8")
         assert "import ptexplore" not in text
         assert "from ptexplore" not in text
+
+
+def test_a_profiler_that_never_began_is_ended_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    """As where no memory is left: torch's log would warn of it, on the program's own standard error."""
+    api = module("torch_api")
+    with api.profiler():
+        pass  # what the very first one says
+    capfd.readouterr()
+    torch.autograd._disable_profiler()
+    told = capfd.readouterr().err
+    if "disableProfiler" not in told:
+        pytest.skip("this torch does not warn")
+    with api.quiet_profiler():
+        torch.autograd._disable_profiler()
+    assert capfd.readouterr().err == ""
+    torch.autograd._disable_profiler()
+    assert "disableProfiler" in capfd.readouterr().err, "its level is as before"
