@@ -279,7 +279,7 @@ FAULTS = (
     ),
     Fault(
         "resolve/places/lookup.py",
-        "several(places, why) if places else None",
+        "several(places, lambda count: place_reasons.DeclaredTimes(qualified, count)) if places else None",
         "places[0] if places else None",
         "of overloads that nothing tells apart none is chosen",
     ),

@@ -1,4 +1,4 @@
-"""The sentences of reasons: why a key, a kernel, an overload, a place in the tree."""
+"""The sentences of reasons: why a key, a kernel, an overload. Those of places stand in `places.py`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from msgspec import structs
 
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import Action
+from ptexplore.model.place_reasons import PlaceReason
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import Ending, Finding
 from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.causes import worded_cause
+from ptexplore.view.words.places import place_sentence
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
@@ -136,9 +138,6 @@ ENGLISH: Catalogue = {
     why.WouldCallOthers: ("{overloads} would have called other operators than ran inside, by the text of its kernel"),
     why.BoxedStack: "called boxed: of {values} values on the stack the last {inputs} are its inputs",
     why.BoxedByTorchOps: "torch.ops calls operators boxed",
-    why.BoxedByInterpreter: (
-        "TorchScript's interpreter calls operators boxed; an operator of its own may have called this one unboxed"
-    ),
     # --- what was stepped ---
     why.RanInCaller: ("it left no frame of its own, and what it calls ran: the compiler put it into its caller"),
     why.CalledAsDispatcher: (
@@ -609,6 +608,8 @@ ENGLISH: Catalogue = {
 @lru_cache(maxsize=4096)
 def sentence(reason: Reason) -> str:
     """A reason in words."""
+    if isinstance(reason, PlaceReason):
+        return place_sentence(reason)
     return filled(ENGLISH[type(reason)], reason, _worded)
 
 

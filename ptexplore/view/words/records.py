@@ -1,16 +1,57 @@
-"""Records with each of their reasons changed: given its sentence for who reads JSON, or taken that again."""
+"""Records with each reason, or place, changed: a reason is given its sentence for who reads JSON, or loses it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Hashable
+from dataclasses import is_dataclass, replace
+from functools import cache
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from msgspec import structs, to_builtins
 
 from ptexplore.model.observed import reasons_of
+from ptexplore.model.places import SourceRef
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
 from ptexplore.model.trace import Captured, Observation, ResultInfo, Session
+
+Held = TypeVar("Held")
+
+
+def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
+    """A record with each place in it changed, and the candidates of each; the same record if none is."""
+    changes = {}
+    for part in parts_of(cast("type", record.__class__)):
+        held = getattr(record, part)
+        if isinstance(held, tuple):
+            made = tuple(with_places(inner, change) for inner in held)
+            if any(new is not old for new, old in zip(made, held, strict=True)):
+                changes[part] = made
+        elif held is not None:
+            new = with_places(held, change)
+            if new is not held:
+                changes[part] = new
+    made_anew = cast("Held", replace(cast("Any", record), **changes)) if changes else record
+    return cast("Held", change(made_anew)) if isinstance(made_anew, SourceRef) else made_anew
+
+
+@cache
+def parts_of(kind: Hashable) -> tuple[str, ...]:
+    """The fields of a record that hold records, so that a place in a new field is changed too."""
+    return tuple(name for name, hint in get_type_hints(kind).items() if _holds_record(hint))
+
+
+def _holds_record(hint: Any) -> bool:
+    return is_dataclass(hint) or any(map(_holds_record, get_args(hint)))
+
+
+def paths_with(program: Program, change: Callable[[SourceRef], SourceRef]) -> Program:
+    """A program with the place of each path changed."""
+    paths = tuple(
+        structs.replace(path, source=with_places(path.source, change)) if path.source is not None else path
+        for path in program.paths
+    )
+    return structs.replace(program, paths=paths)
 
 
 def captured_with(captured: Captured, change: Callable[[Reason], Reason]) -> Captured:
