@@ -157,18 +157,16 @@ class _Links:
 
     def __init__(self, trees: Iterable[TreeInfo], name: str) -> None:
         self._name = name
-        self._reasons: dict[Reason, Reason] = {}  # as they were read: without their sentences
+        self._known: dict[SourceRef, SourceRef] = {}  # most places are those of many hops
         self._commits = {tree.name: tree.commit for tree in trees if tree.commit and _COMMIT.fullmatch(tree.commit)}
 
     def trusted(self, ref: SourceRef) -> SourceRef:
         """The place with its link made anew, and without the sentence of its reason."""
-        url, reason = self.url(ref), self._code(ref.reason) if ref.reason is not None else None
-        return ref if (url, reason) == (ref.url, ref.reason) else replace(ref, url=url, reason=reason)
-
-    def _code(self, reason: Reason) -> Reason:
-        if reason not in self._reasons:
-            self._reasons[reason] = _code_alone(self._name, reason)
-        return self._reasons[reason]
+        if ref not in self._known:
+            reason = _code_alone(self._name, ref.reason) if ref.reason is not None else None
+            made = replace(ref, url=self.url(ref), reason=reason)
+            self._known[ref] = made if made != ref else ref
+        return self._known[ref]
 
     def url(self, ref: SourceRef) -> str | None:
         """Where the place can be read; None where the file has no link for it, or does not say which text that is."""
@@ -248,7 +246,7 @@ def _references(record: Any, depth: int) -> Iterator[tuple[SourceRef, int]]:
         yield record, depth
     for part in parts_of(record.__class__) if depth <= MAX_DEPTH else ():
         held = getattr(record, part)
-        if held is not None:
+        if held:
             for inner in held if isinstance(held, tuple) else (held,):
                 yield from _references(inner, depth + 1)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import is_dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from operator import is_not
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from msgspec import structs, to_builtins
@@ -20,19 +21,37 @@ Held = TypeVar("Held")
 
 def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
     """A record with each place in it changed, and the candidates of each; the same record if none is."""
-    changes = {}
-    for part in parts_of(cast("type", record.__class__)):
+    changes: dict[str, Any] = {}
+    for part in parts_of(cast("Hashable", record.__class__)):
         held = getattr(record, part)
+        if not held:
+            continue
         if isinstance(held, tuple):
-            made = tuple(with_places(inner, change) for inner in held)
-            if any(new is not old for new, old in zip(made, held, strict=True)):
+            made: Any = tuple([with_places(inner, change) for inner in held])
+            if any(map(is_not, made, held)):
                 changes[part] = made
-        elif held is not None:
-            new = with_places(held, change)
-            if new is not held:
-                changes[part] = new
-    made_anew = cast("Held", replace(cast("Any", record), **changes)) if changes else record
-    return cast("Held", change(made_anew)) if isinstance(made_anew, SourceRef) else made_anew
+        else:
+            made = with_places(held, change)
+            if made is not held:
+                changes[part] = made
+    if changes:
+        record = _changed(record, changes)
+    return cast("Held", change(record)) if isinstance(record, SourceRef) else record
+
+
+def _changed(record: Held, changes: Mapping[str, Any]) -> Held:
+    """As dataclasses.replace, in a third of its time: a trace may have 300,000 rows."""
+    names = _positional(cast("Hashable", record.__class__))
+    if names is None:
+        return cast("Held", replace(cast("Any", record), **changes))
+    return record.__class__(*[changes[name] if name in changes else getattr(record, name) for name in names])
+
+
+@cache
+def _positional(kind: Hashable) -> tuple[str, ...] | None:
+    """A record's fields, if it is made of all of them in their order."""
+    known = fields(cast("Any", kind))
+    return tuple(field.name for field in known) if all(f.init and not f.kw_only for f in known) else None
 
 
 @cache
