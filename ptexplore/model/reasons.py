@@ -631,6 +631,46 @@ class LaunchesNotTold(Reason, frozen=True):
     devices: tuple[str, ...]
 
 
+class LibraryTold(Reason, frozen=True):
+    """A call that a library told of."""
+
+    library: str
+    what: str
+    problem: str
+    implementation: str = ""
+    times: int = 0  # if it was made several times
+
+
+class ToldOfSuchCall(Reason, frozen=True):
+    """What the libraries told of one such call, in a fork."""
+
+    calls: tuple[LibraryTold, ...]
+    more: int = 0
+
+
+class ToldOfCall(Reason, frozen=True):
+    """What the libraries told of the call, in a run of its own."""
+
+    calls: tuple[LibraryTold, ...]
+    more: int = 0
+
+
+class ToldOfExpression(Reason, frozen=True):
+    """What the libraries told of the expression, in a run of its own."""
+
+    calls: tuple[LibraryTold, ...]
+    more: int = 0
+
+
+class LibraryUnordered(Reason, frozen=True):
+    """What a library told of, and the frames that enter it, are not as many."""
+
+    library: str
+    calls: int
+    frames: int
+    op: str = ""  # of which operator call, in a program
+
+
 class CompilesScript(Reason, frozen=True):
     """The stepped call compiles TorchScript."""
 

@@ -21,6 +21,7 @@ _COMPUTES = (
     "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; the"
     " profiler does not record the options, and CPU is assumed: every tensor that this trace saw is there, and strided"
 )
+_TOLD = "the libraries told: {calls}[ and {more} more]"
 ENGLISH: Catalogue = {
     why.Said: "{sentence}",
     # --- the key sets of arguments ---
@@ -192,6 +193,14 @@ ENGLISH: Catalogue = {
     why.KindsLeft: "of {count} others none: {because}",
     why.LaunchesNotTold: (
         "torch's profiler does not tell what is launched on {devices}: which kernels ran there is not known"
+    ),
+    why.LibraryTold: "{library}'s {what}[ by {implementation}] ({problem})[ ×{times}]",
+    why.ToldOfSuchCall: f"of one such call, in a fork of its own, {_TOLD}",
+    why.ToldOfCall: f"of this call, in a run of its own, {_TOLD}",
+    why.ToldOfExpression: f"of the whole expression, in a run of its own, {_TOLD}",
+    why.LibraryUnordered: (
+        "[{op}: ]{library} tells of {calls} call{calls#|s}, in a run of its own; in the tree are {frames} that may be "
+        "these by their names: which is which is not known"
     ),
     why.CompilesScript: (
         "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "

@@ -150,6 +150,18 @@ def test_what_was_stepped_is_one_sentence() -> None:
     assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
 
 
+@pytest.mark.words
+def test_what_libraries_told_is_one_list() -> None:
+    calls = (reasons.LibraryTold("oneDNN", "matmul", "2x2", "ref:any", 3), reasons.LibraryTold("MKL", "SGEMM", "N,N"))
+    told = "the libraries told: oneDNN's matmul by ref:any (2x2) ×3, MKL's SGEMM (N,N)"
+    assert sentence(reasons.ToldOfCall(calls)) == f"of this call, in a run of its own, {told}"
+    assert sentence(reasons.ToldOfExpression(calls, 2)).endswith(f"{told} and 2 more")
+    assert sentence(reasons.LibraryUnordered("MKL", 1, 2)).startswith(
+        "MKL tells of 1 call, in a run of its own; in the"
+    )
+    assert sentence(reasons.LibraryUnordered("MKL", 3, 2, "mm")).startswith("mm: MKL tells of 3 calls")
+
+
 @pytest.mark.parametrize("code", [*ALL, *details.ENGLISH], ids=lambda code: code.__name__)
 def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
     """As where a long text was wrapped."""
