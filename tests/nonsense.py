@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import cast
 
 from msgspec import Struct
 
-from ptexplore.view.words import causes, details, reasons
+from ptexplore.view.words import causes, details, places, reasons
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
 
@@ -20,9 +21,11 @@ def pytest_configure() -> None:
 
     What has no words of its own, as a sentence of an older file, stays.
     """
-    catalogues = (reasons.ENGLISH, details.ENGLISH, AS_COMMANDS, IN_PYTHON)
+    catalogues = (reasons.ENGLISH, places.ENGLISH, details.ENGLISH, AS_COMMANDS, IN_PYTHON)
+    numbers = count()
     for catalogue in (cast("dict[type[Struct], str]", given) for given in catalogues):
-        for number, (code, template) in enumerate(list(catalogue.items())):
+        for code, template in list(catalogue.items()):
+            number = next(numbers)
             if re.search(r"\w", re.sub(r"\{[^{}]*\}", "", template)):
                 catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))
     for number, code in enumerate(causes.ENGLISH):

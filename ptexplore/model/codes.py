@@ -1,4 +1,4 @@
-"""Codes and verbs: their names follow from their classes, and what a record holds of them."""
+"""Codes and verbs: their names follow from their classes, what a reason is, and what a record holds of them."""
 
 from __future__ import annotations
 
@@ -31,3 +31,20 @@ def with_held(record: Code, kind: type[Code]) -> Iterator[Code]:
         for inner in held if isinstance(held, tuple) else (held,):
             if isinstance(inner, kind):
                 yield from with_held(inner, kind)
+
+
+class Reason(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="code", tag=code_of):
+    """Why something is concluded."""
+
+    text: str = ""  # the sentence, where it was written as JSON; what is read back has none
+
+
+class Said(Reason, frozen=True):
+    """A sentence: of a saved trace whose reasons had no codes."""
+
+    sentence: str
+
+
+def within(reason: Reason) -> Iterator[Reason]:
+    """A reason with all that it follows from."""
+    return with_held(reason, Reason)

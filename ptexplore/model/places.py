@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from ptexplore.lazy import Deferred
+
+if TYPE_CHECKING:
+    from ptexplore.model import place_reasons as place_reasons  # noqa: PLC0414  (for all who make a place)
+else:  # a search makes many places and seldom a reason: it does not wait for them
+    place_reasons = Deferred("ptexplore.model.place_reasons")
 
 Layer = Literal["checkout", "generated", "wheel", "atlas"]
 Precision = Literal["registered", "located", "consistent", "version-skew", "ambiguous", "unknown"]
@@ -102,6 +109,6 @@ class SourceRef:
     end_line: int | None = None  # the last line
     tree: str = "runtime"  # the tree's name, as in `trees`
     url: str | None = None  # a permalink, where the text is certainly that of a commit of PyTorch's repository
-    reason: str | None = None  # why it is no better; always there for `unknown` and `ambiguous`
+    reason: place_reasons.AnyPlaceReason | None = None  # why it is no better; always there for `unknown`, `ambiguous`
     candidates: tuple[SourceRef, ...] = ()  # for `ambiguous`
     outside: str = ""  # of a line outside of torch, the file that Python names for it

@@ -1,31 +1,22 @@
 """Why something is concluded: codes with arguments. `view/words` makes sentences of them, and nothing reads those.
 
 A class is a code, its fields are the arguments. What a reason says stands with its template in `view/words/reasons.py`;
-here stands what it is said of. Where a reason follows from another one, a field holds that.
+here stands what it is said of. Where a reason follows from another one, a field holds that. Why a place is no better
+known is in `place_reasons.py`: a search, which asks for places alone, does not load the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from msgspec import Struct, convert
+from msgspec import convert
 
 from ptexplore.model.actions import AnyAction
-from ptexplore.model.codes import code_of, every, with_held
-
-
-class Reason(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="code", tag=code_of):
-    """Why something is concluded."""
-
-    text: str = ""  # the sentence, where it was written as JSON; what is read back has none
-
-
-class Said(Reason, frozen=True):
-    """A sentence: of a saved trace whose reasons had no codes."""
-
-    sentence: str
-
+from ptexplore.model.codes import Reason as Reason  # noqa: PLC0414  (here is where all reasons are asked for)
+from ptexplore.model.codes import Said as Said  # noqa: PLC0414
+from ptexplore.model.codes import every
+from ptexplore.model.codes import within as within  # noqa: PLC0414
+from ptexplore.model.place_reasons import KINDS
 
 # --- the key sets of arguments ---
 
@@ -446,10 +437,6 @@ class BoxedByTorchOps(Reason, frozen=True):
     """torch.ops called the operator."""
 
 
-class BoxedByInterpreter(Reason, frozen=True):
-    """TorchScript's interpreter called the operator."""
-
-
 # --- what was stepped ---
 
 
@@ -642,6 +629,46 @@ class LaunchesNotTold(Reason, frozen=True):
     """Torch's profiler does not tell what is launched on these devices."""
 
     devices: tuple[str, ...]
+
+
+class LibraryTold(Reason, frozen=True):
+    """A call that a library told of."""
+
+    library: str
+    what: str
+    problem: str
+    implementation: str = ""
+    times: int = 0  # if it was made several times
+
+
+class ToldOfSuchCall(Reason, frozen=True):
+    """What the libraries told of one such call, in a fork."""
+
+    calls: tuple[LibraryTold, ...]
+    more: int = 0
+
+
+class ToldOfCall(Reason, frozen=True):
+    """What the libraries told of the call, in a run of its own."""
+
+    calls: tuple[LibraryTold, ...]
+    more: int = 0
+
+
+class ToldOfExpression(Reason, frozen=True):
+    """What the libraries told of the expression, in a run of its own."""
+
+    calls: tuple[LibraryTold, ...]
+    more: int = 0
+
+
+class LibraryUnordered(Reason, frozen=True):
+    """What a library told of, and the frames that enter it, are not as many."""
+
+    library: str
+    calls: int
+    frames: int
+    op: str = ""  # of which operator call, in a program
 
 
 class CompilesScript(Reason, frozen=True):
@@ -2342,18 +2369,13 @@ class LeftByException(Reason, frozen=True):
     """An exception left the step, in a run without stepping."""
 
 
-# What JSON is read as: one of the codes above.
+# What JSON is read as: one of the codes above, or of those of places.
 if TYPE_CHECKING:
     AnyReason: TypeAlias = Reason
 else:
-    AnyReason = Union[tuple(every(Reason))]  # noqa: UP007  (it has no other form for classes in a tuple)
+    AnyReason = Union[tuple(code for code in every(Reason) if code not in KINDS)]  # noqa: UP007  (it has no other form for classes in a tuple)
 
 
 def reason_of(told: Any) -> Reason:
     """A reason that was said as plain JSON data. Raises msgspec.ValidationError if it is none of ours."""
     return convert(told, AnyReason)
-
-
-def within(reason: Reason) -> Iterator[Reason]:
-    """A reason with all that it follows from."""
-    return with_held(reason, Reason)

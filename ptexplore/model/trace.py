@@ -19,7 +19,7 @@ from ptexplore.model.reasons import AnyReason
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
-TRAIL_FORMAT = 4  # of saved sessions and Trails; within a format keys are only added
+TRAIL_FORMAT = 5  # of saved sessions and Trails; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class ResultInfo:
 class Session:
     """One capture: saved and reloaded as JSON, shown anywhere, never executed."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 4
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 5
     expression: str  # as typed
     torch: TorchInfo  # the torch that ran
     bound: tuple[BoundName, ...]  # what each name was bound to
@@ -558,7 +558,7 @@ class HopRow(HopFacts):
 class TrailFacts:
     """Everything that a Trail says, but for its steps."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 4
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 5
     expression: str  # as typed
     bound: tuple[BoundName, ...]  # what each name was bound to
     torch: TorchInfo  # the torch that ran

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ptexplore.model.observed import Event, GraphNode, KeptForBackward, RaisedError, records
 from ptexplore.model.operators import Derivative, Formula
+from ptexplore.model.place_reasons import NoGeneratedApply
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import (
     AccumulatesGradient,
@@ -28,7 +29,6 @@ from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.dispatch.schema import arguments
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
-OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function in Python"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 # What stands in the place of a formula that nobody wrote: it raises, so whatever else ran in its node ran before it.
 RAISES = ("not_implemented", "not_implemented_list")
@@ -196,7 +196,7 @@ def _engines_left(context: Context) -> frozenset[int]:
 def _other_node(context: Context, name: str) -> SourceRef:
     """The `apply` of a node in hand-written C++, if a source has it."""
     apply = context.lookup.function(f"{name if '::' in name else f'torch::autograd::{name}'}::apply")
-    return apply if apply.precision != "unknown" else unknown(f"no generated {name}::apply: {OTHER_NODE}")
+    return apply if apply.precision != "unknown" else unknown(NoGeneratedApply(name))
 
 
 def _derivatives(

@@ -24,6 +24,7 @@ from ptexplore.model.observed import (
     records,
 )
 from ptexplore.model.operators import TableEntry
+from ptexplore.model.place_reasons import NotLookedUp
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Reason
 from ptexplore.model.tensors import RecordedTensor
@@ -34,7 +35,7 @@ from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 
-NOT_YET = SourceRef(path=None, line=None, layer=None, precision="unknown", reason="not looked up")
+NOT_YET = SourceRef(path=None, line=None, layer=None, precision="unknown", reason=NotLookedUp())
 
 
 _IDENTITIES = count(1)

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from ptexplore.cpp.text import Text
+from ptexplore.model.codes import Reason
 from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
+from ptexplore.model.place_reasons import AsTracebackHas, ErrorNamesFile, NoTextOf, ThrowsNothing
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Cause, HandedError, LeftFunction, MissingKernel, ModifiedTensor
 from ptexplore.resolve.causes import cause_of
@@ -33,7 +35,6 @@ _THROWS = re.compile(
 )
 _CHECK = re.compile(r"\b((?:TORCH|AT|C10|CAFFE)_\w*(?:CHECK|ASSERT|ENFORCE)\w*)\s*\(")  # whose condition comes first
 _MACRO = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=\s*\()")
-_THROWS_NOTHING = "its text there throws nothing"
 STATEMENT = 30  # lines above a record's line in which its statement may begin
 # What turns a tensor of a layout into one that most operators have kernels for; by the key less its backend.
 CONVERSIONS = {
@@ -177,7 +178,7 @@ def _innermost_of_torch(lookup: Lookup, text: str) -> LeftFunction | None:
     if not frames or not _is_torchs(lookup, frames[-1].file):
         return None
     path = "torch/" + frames[-1].file.replace("\\", "/").rpartition("/torch/")[2]
-    return LeftFunction(frames[-1].function, unknown("as the traceback has it", path, frames[-1].line))
+    return LeftFunction(frames[-1].function, unknown(AsTracebackHas(), path, frames[-1].line))
 
 
 def _innermost_of_yours(lookup: Lookup, text: str) -> LeftFunction | None:
@@ -309,17 +310,17 @@ def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
     installed = lookup.tree.in_installed_header(file, line)  # of an extension, whose compiler read it there
     path, line = installed if installed is not None else (recorded_path(file), line)
     if path is None:
-        return unknown(f"the error names a file that is none of PyTorch's: {file}", None, line)
+        return unknown(ErrorNamesFile(file), None, line)
     if lookup.tree.exists(path):
         confirmed = throws(lookup.tree.lines(path), line)
-        return recorded(lookup.tree, path, line, confirmed, _THROWS_NOTHING)
-    why = f"no text of {version} that holds it is here to confirm it (ptexplore fetch)"
+        return recorded(lookup.tree, path, line, confirmed, ThrowsNothing())
+    why: Reason = NoTextOf(version)
     for source in lookup.sources:
         if source.related and source.checkout is not None and source.tree.exists(path):
             confirmed = throws(source.tree.lines(path), line)
             if confirmed:
                 return source.ref(path, line, confirmed=True)
-            why = _THROWS_NOTHING
+            why = ThrowsNothing()
     return recorded(lookup.tree, path, line, False, why)
 
 

@@ -27,6 +27,16 @@ from ptexplore.model.observed import (
     operators,
     records,
 )
+from ptexplore.model.place_reasons import (
+    BodyNotEntered,
+    FunctionUnseen,
+    InInterpreter,
+    NodeOnlyReached,
+    NotCallable,
+    NotLookedUp,
+    RangeBegun,
+    RangeMarked,
+)
 from ptexplore.model.reasons import MarksRange, OperatorSyntax, Reason, SlotByName, ThroughPython, WhichCall
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
@@ -46,14 +56,13 @@ KINDS: Mapping[str, HopKind] = {
     "launch": "launch",
 }
 
-NO_SOURCE = {
-    "op": "a range marked for the profiler, in C++ by RECORD_FUNCTION or in Python by _RecordFunctionFast",
-    "user": "a range marked for the profiler (record_function): it begins here, and its end is not told",
-    "script": "a function that TorchScript's interpreter runs",
-    "engine": "the engine reached a node and did not run it",
+NO_SOURCE: Mapping[str, Reason] = {
+    "op": RangeMarked(),
+    "user": RangeBegun(),
+    "script": InInterpreter(),
+    "engine": NodeOnlyReached(),
 }
 
-NOT_ENTERED = "its body did not begin: the error's traceback has no frame of it"
 TENSOR_SYNTAX = ("slot", "method", "attribute")
 
 
@@ -158,7 +167,7 @@ def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
         kind=kind,
         name=name.removeprefix(ENGINE_PREFIX),
         status="observed",
-        source=unknown(NO_SOURCE.get(event.type, "not looked up")),
+        source=unknown(NO_SOURCE.get(event.type, NotLookedUp())),
         why=(MarksRange(),) if event.type == "user" or (event.type == "op" and kind == "native") else (),
         phase=event.phase,
         thread=event.thread,
@@ -319,16 +328,13 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
 def _foreign(call: UserCall, children: tuple[Claim, ...], *, is_entered: bool = True) -> Claim:
     """A call of something that is not torch's and called what is inside in turn: Python's own sum, a class of yours."""
     is_called = call.callable.kind != "uncallable"
-    what_ran = ": what is below ran inside this call" if children else ""
-    why = f"no recorder saw its function{what_ran}" if is_entered else NOT_ENTERED
+    why: Reason = FunctionUnseen(bool(children)) if is_entered else BodyNotEntered()
     hop = Hop(
         id=0,
         kind="python",
         name=call.callable.qualname or call.source if is_called else call.source,
         status="observed",
-        source=unknown(
-            why if is_called else f"nothing was called: its class, {call.callable.qualname}, has no __call__"
-        ),
+        source=unknown(why if is_called else NotCallable(str(call.callable.qualname))),
         evidence=(call.observation,),
         python=None if is_called and is_entered else PythonCall(None, called=is_called, entered=is_entered),
     )

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from ptexplore.model.codes import Reason
 from ptexplore.model.operators import Binding
+from ptexplore.model.place_reasons import OfBuiltinClass, OfPackage, TableNamesUndefined
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath
 from ptexplore.model.reasons import RowOfTable, TableNames
@@ -152,16 +154,16 @@ def _getter(context: Context, name: str) -> tuple[str, SourceRef, SourceRef] | N
                 definition = source.refs(source.scoped(named, VARIABLE, entry.line or 1), named)
                 if definition.path is not None:
                     return row[1], entry, definition
-            return row[1], entry, unknown(f"the table names {row[1]}, and no definition of it was found")
+            return row[1], entry, unknown(TableNamesUndefined(row[1]))
     return None
 
 
-def _others(table: str) -> str:
-    """Why a builtin of this class has no place in PyTorch: it is Python's own, or another package's; "" for torch's."""
+def _others(table: str) -> Reason | None:
+    """Why a builtin of this class has no place in PyTorch: it is Python's, or another package's; None for torch's."""
     package = table.partition(".")[0] if "." in table else ""
     if hasattr(builtins, table) or package in sys.stdlib_module_names:
-        return f"no function of PyTorch's: Python's own class {table} has it"
-    return f"no function of PyTorch's: {table} has it, a class of {package}" if package not in ("", "torch") else ""
+        return OfBuiltinClass(table)
+    return OfPackage(table, package) if package not in ("", "torch") else None
 
 
 FUNCTIONAL = "torch/nn/functional.py"

@@ -28,6 +28,7 @@ from ptexplore.model.observed import (
     UserCall,
     records,
 )
+from ptexplore.model.place_reasons import NoLineOfYours, OtherLibrary, ThrowNotAsked, ThrowRunCut, ThrowUnseen
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import (
     AfterError,
@@ -98,9 +99,7 @@ OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone make
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 RUN_BY_ENGINE = ("engine", "node")  # the types of events of what the engine runs
-NOT_TORCHS = "a function of {}, which is not torch's"
 TORCHS = ("libtorch", "libc10")  # how the libraries' names begin
-UNSEEN = "not known: no function of torch's C++ was seen to raise it (Python itself, or a builtin, may have)"
 
 
 # Of a call, by its event's number: how many of its keys were come to, and which functions of the last one's kernel.
@@ -609,7 +608,7 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
     named = kernel or read
     linkage = UNLINKED if kernel else Linkage("", function.unit, False, function.library)
     if not is_torchs:
-        source = unknown(NOT_TORCHS.format(function.library))
+        source = unknown(OtherLibrary(function.library))
     else:
         source = sites.function(called) if alike else sites.named(named, linkage)
     hop = Hop(0, "native", named.qualified, "observed", source, inside.hop.phase, inside.hop.thread)
@@ -728,7 +727,7 @@ def _raised_at(context: Context, thrown: ThrownError) -> SourceRef:
         return _made_at(context, thrown.file, thrown.line)
     raiser = thrown.raiser
     if raiser is None or not raiser.library.startswith(TORCHS):
-        return unknown(NOT_TORCHS.format(raiser.library if raiser is not None else "a library"))
+        return unknown(OtherLibrary(raiser.library if raiser is not None else ""))
     definition = Sites(context.lookup).named(parse(raiser.name), Linkage("", raiser.unit, False, raiser.library))
     return raised_by(context.lookup, definition, thrown.by, thrown.message) or definition
 
@@ -746,10 +745,10 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
     if raised.frames and not raised.frames[-1].file.startswith("<"):
         return outside(raised.frames[-1].file, raised.frames[-1].line)
     if context.session.options.once:
-        return unknown("not known: --once, and no second run was asked where C++ threw it")
+        return unknown(ThrowNotAsked())
     if any(seen.kind == "stopped" and seen.recorder == "thrown" for seen in context.session.observations):
-        return unknown("not known: the run that looks for it was not made to its end")
-    return unknown(UNSEEN)
+        return unknown(ThrowRunCut())
+    return unknown(ThrowUnseen())
 
 
 def _is_told(context: Context, frame: LeftFrame) -> bool:
@@ -857,7 +856,7 @@ def _sizes(tensor: str) -> str:
 def _placed(context: Context, at: PythonPlace | None) -> SourceRef:
     """The line of a place in Python."""
     if at is None:
-        return unknown("no line of yours was at work")
+        return unknown(NoLineOfYours())
     return _left(context, LeftFrame(at.file, at.first, at.function, at.line)).source
 
 

@@ -10,6 +10,7 @@ from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
+from ptexplore.view.why_there import why_there
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ class Navigator:
         if candidate.kind == "operator":
             self._app.post_message(OpenOperator(candidate.name))
         elif ref.path is None:
-            self.show_reader().tell(f"{candidate.name}: {ref.reason or 'no place is known'}")
+            self.show_reader().tell(f"{candidate.name}: {why_there(ref.reason) or 'no place is known'}")
         else:
             line = candidate.first or ref.line or 1
             last = candidate.last if candidate.first else symbol.end_line if symbol is not None else None
@@ -75,14 +76,14 @@ class Navigator:
             place = self._library.at_name(place, symbol.name if symbol is not None else local)
             self.show_reader().go(place, lit=lit)
             uncertain = ref.precision in ("ambiguous", "unknown")
-            self._reader.tell(f"{ref.precision}: {ref.reason}" if uncertain else remark)
+            self._reader.tell(f"{ref.precision}: {why_there(ref.reason)}" if uncertain else remark)
 
 
 def _option(candidate: Candidate) -> Content:
     """What tells a candidate from the others: its name and signature; kind, place, tree and precision below."""
     ref = candidate.spot.ref
     line = candidate.first or ref.line
-    where = f"{ref.path}:{line}" if line else ref.path or ref.reason or "no place"
+    where = f"{ref.path}:{line}" if line else ref.path or why_there(ref.reason) or "no place"
     facts = [candidate.kind, where, candidate.spot.tree.label, ref.layer or "", ref.precision]
     if candidate.guards:
         facts.append(f"#if {' and '.join(candidate.guards)}")

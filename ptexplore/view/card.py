@@ -12,7 +12,7 @@ from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.query_length import check_length
 from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel, dispatcher_name
-from ptexplore.model.places import Runtime, SourceRef, TreeInfo
+from ptexplore.model.places import Runtime, SourceRef, TreeInfo, place_reasons
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
 from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
@@ -179,7 +179,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
         yaml=_yaml_entry(tree, operator),
         entry=in_runtime(tree, operator.call_path, operator.call_line)
         if operator.call_path
-        else unknown("no at::_ops entry point"),
+        else unknown(place_reasons.NoEntryFunction()),
         keys=keys,
         fallthrough=fallthrough,
         derivative=derivative,
@@ -189,7 +189,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
         else None,
         bindings=tuple(_bindings(store, tree, operator)),
         python=tuple(
-            (k, in_runtime(tree, k.path, k.line, k.end_line) if k.path else unknown("no file"))
+            (k, in_runtime(tree, k.path, k.line, k.end_line) if k.path else unknown(place_reasons.NoFileOfKernel()))
             for k in store.python_kernels(operator.name)
         ),
         siblings=tuple(siblings),
@@ -201,7 +201,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
 def _yaml_entry(tree: SourceTree, operator: Operator) -> SourceRef:
     if operator.yaml_path and operator.yaml_line:
         return in_runtime(tree, operator.yaml_path, operator.yaml_line, operator.yaml_end)
-    return unknown("torchgen made this overload itself" if operator.autogen else "not from native_functions.yaml")
+    return unknown(place_reasons.MadeByTorchgen() if operator.autogen else place_reasons.NotInYaml())
 
 
 def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.view.why_there import why_there
 
 FORMAT = 1  # within a format keys are only added
 
@@ -17,7 +18,7 @@ def tree_to_json(tree: TreeInfo) -> dict[str, Any]:
 
 
 def source_to_json(ref: SourceRef | None) -> dict[str, Any] | None:
-    """A reference with every field a reader may count on; `reason` only where there is one."""
+    """A reference with every field a reader may count on; `reason`, in words, only where there is one."""
     if ref is None:
         return None
     out: dict[str, Any] = {
@@ -30,7 +31,7 @@ def source_to_json(ref: SourceRef | None) -> dict[str, Any] | None:
         "url": ref.url,
         "candidates": [source_to_json(c) for c in ref.candidates],
     }
-    return out | ({"reason": ref.reason} if ref.reason else {})
+    return out | ({"reason": why_there(ref.reason)} if ref.reason is not None else {})
 
 
 def mark_to_json(mark: Mark) -> dict[str, Any]:

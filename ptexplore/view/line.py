@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ptexplore.model.places import SourceRef
+from ptexplore.view.why_there import why_there
 
 LineStyle = Literal["place", "reason", "note", "warning", "name", "heading", "text", "strong", "dim"]
 Tone = Literal["", "strong", "dim", "good", "fair", "doubt", "bad", "other", "link"]
@@ -88,6 +89,6 @@ def place_spans(ref: SourceRef, label: str = "") -> tuple[Span, ...]:
     if ref.path is not None:
         spans += [Span(f"{ref.path}:{ref.line}" if ref.line else ref.path, "place", ref), Span("  ")]
     spans.append(Span(ref.precision, ref.precision))
-    if ref.reason:
-        spans.append(Span(f" ({ref.reason})", "reason"))
+    if ref.reason is not None:
+        spans.append(Span(f" ({why_there(ref.reason)})", "reason"))
     return tuple(spans)

@@ -16,6 +16,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Trail
 from ptexplore.source.permalink import permalink, permalink_of, public_commit, tagged
 from ptexplore.view.line import Line
+from ptexplore.view.why_there import why_there
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -44,7 +45,7 @@ def open_hit(hit: Candidate) -> Opening:
     if hit.kind == "folder":
         return Opening(folder=ref)
     if ref.path is None or ref.layer == "atlas":
-        return Opening(why=f"its text is not here: {ref.reason or 'ptexplore fetch brings the source'}")
+        return Opening(why=f"its text is not here: {why_there(ref.reason) or 'ptexplore fetch brings the source'}")
     return Opening(ref=ref)
 
 
@@ -55,7 +56,7 @@ def open_line(line: Line, trees: Sequence[IndexedTree]) -> Opening:
         return Opening(operator=line.operator, stop=line.stop)
     if ref.path is None or ref.line is None:
         candidates = ", ".join(f"{candidate.path}:{candidate.line}" for candidate in ref.candidates)
-        return Opening(why=candidates or ref.reason or f"its place is {ref.precision}")
+        return Opening(why=candidates or why_there(ref.reason) or f"its place is {ref.precision}")
     if ref.layer == "atlas" or _tree(trees, ref.tree) is None:
         return Opening(why=f"{ref.path}:{ref.line}: its text is not here: ptexplore fetch, ptexplore index")
     return Opening(ref=ref)
@@ -107,7 +108,7 @@ def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[Inde
 def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:
     """Why a place of a trail cannot be opened; None if it can: only in the very tree that the trail speaks of."""
     if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
-        return ref.reason or f"its place is {ref.precision}"
+        return why_there(ref.reason) or f"its place is {ref.precision}"
     known = next((info for info in trail.trees if info.name == ref.tree), None)
     if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
         return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
@@ -127,7 +128,7 @@ def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str 
 def in_words(ref: SourceRef) -> str:
     """A place with all that is known of it."""
     where = f"{ref.path}:{ref.line}" if ref.path and ref.line else ref.path or "no place"
-    reason = f" ({ref.reason})" if ref.reason else ""
+    reason = f" ({why_there(ref.reason)})" if ref.reason is not None else ""
     return f"{where}  {ref.tree} {ref.precision}{reason}"
 
 

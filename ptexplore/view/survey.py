@@ -24,6 +24,7 @@ from ptexplore.safe_text import clean_json
 from ptexplore.view.documents import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import sentence
 from ptexplore.writing import forget_below, keep_whole, open_users_file
 
@@ -121,7 +122,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         frames=dict(Counter(hop.source.precision for hop in kept).most_common()),
         unplaced=tuple(
             dict.fromkeys(
-                (shown_name(hop), hop.source.precision, hop.source.reason or "")
+                (shown_name(hop), hop.source.precision, why_there(hop.source.reason))
                 for hop in kept
                 if hop.source.precision not in PLACED
             )

@@ -18,6 +18,18 @@ class Fault(NamedTuple):
     rule: str
 
 
+# Two passes of resolve/trail.py::PASSES, which stand one behind the other.
+_KEYS = (
+    "    Step(reasoning.reason,\n"
+    '         "operators with names, bindings with places; the key sets that were read, the dispatcher\'s tables",\n'
+    '         "under each operator call its keys and kernels, and what these call by their text"),\n'
+)
+_NODES = (
+    "    Step(autograd.link,\n"
+    '         "kernels; the result\'s graph, what is kept for backward",\n'
+    '         "nodes that a call recorded, the formula of a node that ran, the call that it belongs to, kept bytes"),\n'
+)
+
 FAULTS = (
     # --- the event trees, the user's calls, numbers ---
     Fault(
@@ -58,8 +70,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/trail.py",
-        "reasoning.reason,\n    autograd.link,",
-        "autograd.link,\n    reasoning.reason,",
+        "".join((_KEYS, _NODES)),
+        "".join((_NODES, _KEYS)),
         "autograd's nodes are linked after the kernels are there",
     ),
     # --- autograd, findings ---
@@ -193,9 +205,9 @@ FAULTS = (
     ),
     # --- dispatch: kernels ---
     Fault(
-        "resolve/dispatch/redispatch.py",
-        '"after_ADInplaceOrView_keyset": "ADInplaceOrView",',
-        '"after_ADInplaceOrView_keyset": "AutogradOther",',
+        "facts/redispatch.py",
+        'SetAfter("after_ADInplaceOrView_keyset", "ADInplaceOrView",',
+        'SetAfter("after_ADInplaceOrView_keyset", "AutogradOther",',
         "the ADInplaceOrView kernel goes on below its own key",
     ),
     Fault(
@@ -279,7 +291,7 @@ FAULTS = (
     ),
     Fault(
         "resolve/places/lookup.py",
-        "several(places, why) if places else None",
+        "several(places, lambda count: place_reasons.DeclaredTimes(qualified, count)) if places else None",
         "places[0] if places else None",
         "of overloads that nothing tells apart none is chosen",
     ),

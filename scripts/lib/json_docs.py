@@ -95,6 +95,7 @@ def _table(record: type) -> str:
 
 def _reasons() -> str:
     """The tables of all codes, and of all verbs, which may be among their arguments."""
+    from ptexplore.view.words import places
     from ptexplore.view.words.actions import AS_COMMANDS
     from ptexplore.view.words.reasons import ENGLISH
 
@@ -102,7 +103,8 @@ def _reasons() -> str:
         "Why something is concluded: a `code`, with the arguments that its `text` names in braces. What stands in "
         "brackets is left out where an argument in it is empty. In what is read back the text is made anew of the rest."
     )
-    texts = {kind.__struct_config__.tag: text.replace("|", "\\|") for kind, text in ENGLISH.items()}
+    every_code = {**ENGLISH, **places.ENGLISH}
+    texts = {kind.__struct_config__.tag: text.replace("|", "\\|") for kind, text in every_code.items()}
     rows = [f"| `{code}` | {text} |" for code, text in texts.items()]
     actions = (
         "What would help, among the arguments of a reason: a `verb`, with the arguments that its spelling for a "

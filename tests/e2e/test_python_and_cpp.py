@@ -235,11 +235,7 @@ CASES = [
 if not torch_version().startswith("2.6."):  # whose Dynamo compiles otherwise each time: registries, guards that failed
     CASES.append((TENSORS, "torch.compile(lambda x: x.add(1), backend='eager')(b)"))
 # Rows of the kind of Python that are no function of torch's or of the setup: why they have no place.
-NO_FUNCTION = (
-    "it begins here, and its end is not told",
-    "what is below ran inside this call",
-    "no recorder saw its function",
-)
+NO_FUNCTION = ("range-begun", "function-unseen")
 Chain = list[tuple[str, str]]  # what is around a Python function and the function itself, outermost first
 
 
@@ -254,7 +250,7 @@ def _recorded(cases: list[tuple[str, str]]) -> list[Any]:
 def _key(hop: dict[str, Any]) -> str:
     """A Python function's file and name."""
     source = hop["source"]
-    return f"{source['path'] or (source['reason'] or '').removeprefix('outside torch: ')} {hop['name']}"
+    return f"{source['path'] or source['outside']} {hop['name']}"
 
 
 def _chains(hops: list[dict[str, Any]], *kinds: str) -> Iterator[tuple[dict[str, Any], Chain]]:
@@ -262,7 +258,7 @@ def _chains(hops: list[dict[str, Any]], *kinds: str) -> Iterator[tuple[dict[str,
 
     A Python function's own name is the last of its chain.
     """
-    ranges = {hop["id"] for hop in hops if (hop["source"]["reason"] or "").endswith(NO_FUNCTION)}
+    ranges = {hop["id"] for hop in hops if (hop["source"]["reason"] or {}).get("code") in NO_FUNCTION}
     by_id = {hop["id"]: hop for hop in hops}
     for hop in hops:
         if hop["kind"] not in kinds or hop["id"] in ranges:

@@ -154,9 +154,9 @@ def test_an_error_that_no_cpp_of_torchs_raised_is_said_to_be_unknown(command: In
     """`len` is Python's; the numbers of a hook's own error are its line's."""
     ending = ending_of(command, "len(5)", "--no-native")
     assert (ending["function"], ending["how"], ending["source"]["precision"]) == ("", "", "unknown")
-    assert ending["source"]["reason"].startswith("not known: ")
+    assert ending["source"]["reason"]["code"] == "throw-unseen"
     numpy = ending_of(command, "np.zeros(2).reshape(3)", "--setup", "import numpy as np", "--no-native")
-    assert "which is not torch's" in numpy["source"]["reason"], numpy["source"]
+    assert numpy["source"]["reason"]["code"] == "other-library", numpy["source"]
 
 
 def test_what_was_called_before_a_step_that_only_the_stack_tells_of_is_not_denied(command: InProcess) -> None:
@@ -412,7 +412,8 @@ def test_a_scripted_function_that_raises_holds_what_ran_it(command: InProcess) -
     around = [hop["name"] for hop in left(ending | {"hop": runs["id"]})]
     called = [hop for hop in ending["hops"] if "ScriptFunction" in hop["name"]]
     if torch_version().startswith("2.6."):  # what ran inside of the call is not known there, and is not said
-        assert [hop["source"]["reason"] for hop in called] == ["no recorder saw its function"]
+        reasons = [hop["source"]["reason"] for hop in called]
+        assert [(reason["code"], "inside" in reason) for reason in reasons] == [("function-unseen", False)]
         return
     assert all(hop["name"] in around for hop in called), "the recorder may see no call of it"
 

@@ -177,7 +177,8 @@ def test_without_stepping_it_is_called_by_the_line_that_registers_it(extension: 
     line = line_of(EXTENSION, "TORCH_LIBRARY_IMPL")
     kernel = kernels(made, "built::thrice")["CPU"]
     assert kernel["name"] == f"a kernel registered at main.cpp:{line}"
-    assert f"{extension / 'main.cpp'}:{line} registers it" in kernel["source"]["reason"]
+    assert kernel["source"]["reason"]["code"] == "registered-unread"
+    assert kernel["source"]["reason"]["place"] == f"{extension / 'main.cpp'}:{line}"
 
 
 @pytest.mark.parametrize("native", [(), ("--no-native",)], ids=["stepped", "not stepped"])

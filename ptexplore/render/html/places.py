@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from ptexplore.render.html.source_markup import escaped
+from ptexplore.view.why_there import why_there
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef, TreeInfo
@@ -23,7 +24,7 @@ def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -
     def show(ref: SourceRef, label: str = "") -> Markup:
         before = f"<span class=l>{escaped(label)}</span> " if label else ""
         known = f"<span class={ref.precision}>{ref.precision}</span>"
-        known += f" <span class=w>({escaped(ref.reason)})</span>" if ref.reason else ""
+        known += f" <span class=w>({escaped(why_there(ref.reason))})</span>" if ref.reason is not None else ""
         if ref.candidates:
             listed = "; ".join(_where(site, page, candidate, trees) for candidate in ref.candidates[:_MOST])
             more = f"; {len(ref.candidates) - _MOST} more" if len(ref.candidates) > _MOST else ""

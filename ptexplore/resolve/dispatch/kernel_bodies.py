@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ptexplore.catalogue.dump import NO_FILE, location, origin
 from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
-from ptexplore.model.places import SourceRef
+from ptexplore.model.places import SourceRef, place_reasons
 from ptexplore.resolve.places.lookup import Lookup, Registered
 from ptexplore.resolve.places.precision import in_runtime, of_yours, unknown
 from ptexplore.store.catalogue.reader import Store
@@ -105,9 +105,9 @@ def _at_its_registration(entry: TableEntry) -> EntryBody:
     """A kernel of which only the place of its registration is known."""
     file, line = location(entry.raw)
     if file is None or entry.path is not None or file == NO_FILE:
-        return EntryBody(NAMELESS, unknown("which registration is behind this entry is not known"), None)
-    why = f"{file}:{line} registers it, and the text there is not read"
-    return EntryBody(f"{REGISTERED_AT}{PurePath(file).name}:{line}", unknown(why), None)
+        return EntryBody(NAMELESS, unknown(place_reasons.RegistrationUnknown()), None)
+    unread = place_reasons.RegisteredUnread(f"{file}:{line}")
+    return EntryBody(f"{REGISTERED_AT}{PurePath(file).name}:{line}", unknown(unread), None)
 
 
 def _unless_empty(kernel: KernelRef) -> KernelRef | None:
@@ -126,7 +126,7 @@ def _registered(lookup: Lookup, registered: Registered | None, name: str, known:
     if registered.entry.line is not None:
         kernel = replace(kernel, registered_op_line=registered.entry.line, op_entry=registered.entry)
     if registered.body is None:
-        why = f"what it registers is no plain function: {expression}" if expression else lookup.no_text
+        why = place_reasons.NoPlainFunction(expression) if expression else lookup.no_text
         return EntryBody(name, unknown(why), _unless_empty(kernel))
     return EntryBody(registered.name or name, registered.body, _unless_empty(kernel), True)
 
@@ -139,9 +139,8 @@ def _body(lookup: Lookup, registration: Registration) -> SourceRef:
     factory = _FACTORY.fullmatch(registration.callee or "")
     if factory is not None:
         made = lookup.function(factory[1])
-        return replace(made, reason=made.reason or "the function that makes the kernel")
-    several = "no single body of that name was found in the generated file"
-    return unknown(several if registration.wrapper else lookup.no_text)
+        return replace(made, reason=made.reason or place_reasons.MakesKernel())
+    return unknown(place_reasons.NoSingleBody() if registration.wrapper else lookup.no_text)
 
 
 def _python_kernel(store: Store, registration: Registration) -> PythonKernel | None:

@@ -16,9 +16,18 @@ from ptexplore.facts.key_sets import LAYERS
 from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import ChangedTable, records
 from ptexplore.model.operators import Operator
+from ptexplore.model.place_reasons import (
+    BoxedByInterpreter,
+    NoOpsFunction,
+    NoOverloadKnown,
+    NoOverloadTakes,
+    OverloadName,
+    OverloadsFit,
+    OverloadsTake,
+    RegisteredLater,
+)
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import (
-    BoxedByInterpreter,
     BoxedByTorchOps,
     BoxedStack,
     FitsStack,
@@ -106,17 +115,18 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
         others = WouldCallOthers(tuple(o.name for o in matching if o != told[0]))
         return _called(context, known(context, claim, told[0].name, others), by_python)
     possible = matching or overloads
-    names = ", ".join(f"{o.name}, called boxed" if o is boxed else o.name for o in possible)
+    names = tuple(OverloadName(o.name, o is boxed) for o in possible)
+    which: Reason
     if matching:
-        which = f"several {'fit what it recorded' if boxed is not None else 'take these inputs'}: {names}"
+        which = OverloadsFit(names) if boxed is not None else OverloadsTake(names)
     else:
-        which = f"none takes what it recorded of the inputs: {names}" if names else "none of that name is known"
+        which = NoOverloadTakes(names) if names else NoOverloadKnown()
     ref = SourceRef(
         None,
         None,
         None,
         "ambiguous" if possible else "unknown",
-        reason=f"this torch's profiler does not record overloads, and {which}",
+        reason=which,
         candidates=tuple(_entry(context, o) for o in possible),
     )
     return claim.but(replace(claim.hop, source=ref))
@@ -200,10 +210,8 @@ def _interpreted(claim: Claim) -> Claim:
     operator = claim.hop.operator
     if operator is None or operator.entry == BOXED_CALL:
         return claim
-    why = "TorchScript's interpreter calls operators boxed; an operator of its own may have called this one unboxed"
-    return claim.but(
-        replace(claim.hop, source=unknown(why), operator=replace(operator, entry=None)), BoxedByInterpreter()
-    )
+    why = BoxedByInterpreter()
+    return claim.but(replace(claim.hop, source=unknown(why), operator=replace(operator, entry=None)), why)
 
 
 def _added(context: Context) -> list[Operator]:
@@ -218,7 +226,7 @@ def known(context: Context, claim: Claim, full: str, reason: Reason) -> Claim:
     """An operator's claim with its full name, its entry point and what the catalogue has of it; `reason` tells why."""
     operator = context.store.operator(full)
     if operator is None:
-        source = unknown(f"{full} was registered after the catalogue was built (by the traced code or its setup)")
+        source = unknown(RegisteredLater(full))
         added = next((OperatorRef(o.schema) for o in _added(context) if o.name == full and o.schema), None)
         return claim.but(replace(claim.hop, name=full, op=full, source=source, operator=added), reason)
     yaml = operator.yaml_path
@@ -234,7 +242,7 @@ def known(context: Context, claim: Claim, full: str, reason: Reason) -> Claim:
 def _entry(context: Context, operator: Operator) -> SourceRef:
     """`at::_ops::X::call`, which C++ and the Python binding call; boxed callers go past it."""
     if operator.call_path is None or operator.call_line is None:
-        return unknown("no at::_ops entry point: the operator is not in native_functions.yaml")
+        return unknown(NoOpsFunction())
     return in_runtime(context.tree, operator.call_path, operator.call_line)
 
 

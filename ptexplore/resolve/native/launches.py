@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import IdleDevices, LaunchesTold, records
+from ptexplore.model.place_reasons import DoneByDriver, Joined, KernelElsewhere
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import LaunchesNotTold
 from ptexplore.model.trace import is_move, walk
@@ -18,11 +19,6 @@ from ptexplore.resolve.native.linkage import Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import unknown
 
-MOVED = "a copy or a fill that the device's driver does itself: no kernel of PyTorch's"
-ELSEWHERE = (
-    "a kernel of a library (cuBLAS, cuDNN, CUB, …) has none there, nor one that is compiled while the program runs "
-    "(Triton, NVRTC)"
-)
 _COMPILED = Linkage(library="libtorch_cuda.so")  # a kernel is in a library of its own kind, whatever that is called
 
 
@@ -48,8 +44,8 @@ def _placed(sites: Sites, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def source_of(sites: Sites, kernel: str) -> SourceRef:
     """The definition of a kernel of this name."""
     if is_move(kernel):
-        return unknown(MOVED)
+        return unknown(DoneByDriver())
     source = sites.named(parse(kernel), _COMPILED)
     if source.path is not None or source.candidates:
         return source
-    return unknown(f"{source.reason}; {ELSEWHERE}" if source.reason else ELSEWHERE)
+    return unknown(Joined((source.reason, KernelElsewhere())) if source.reason is not None else KernelElsewhere())

@@ -13,7 +13,14 @@ from dataclasses import replace
 
 from ptexplore.model.nesting import folded
 from ptexplore.model.observed import LibraryCall, LibraryCalls, SteppedCalls, records
-from ptexplore.model.reasons import Said
+from ptexplore.model.reasons import (
+    LibraryTold,
+    LibraryUnordered,
+    Reason,
+    ToldOfCall,
+    ToldOfExpression,
+    ToldOfSuchCall,
+)
 from ptexplore.model.trace import LibraryEntry, walk
 from ptexplore.resolve.claims import Claim, Context
 
@@ -41,7 +48,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     for claim in walk(claims) if any(seen.event is not None for seen in told) else ():
         shown.setdefault(claim.event.observation, claim)
     entries: dict[int, LibraryEntry] = {}
-    sentences: dict[int, str] = {}
+    reasons: dict[int, Reason] = {}
     for part in records(observations, "calls", SteppedCalls) if told else ():
         mine = tuple(claim for claim in claims if claim.hop.phase == part.part)
         if part.event is not None:
@@ -52,12 +59,10 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         calls = [call for seen in told for call in seen.calls if _is_of(part, seen, call, phase)]
         entries |= _entries(context, part, mine, calls)
         if part.event is not None and part.cut is not None and calls and mine:
-            sentences[mine[0].identity] = (
-                f"of one such call, in a fork of its own, the libraries told: {_listed(calls)}"
-            )
+            reasons[mine[0].identity] = ToldOfSuchCall(*_listed(calls))
         elif part.event is None and (part.cut is not None or not mine):
-            _tell_whole(context, told, mine if part.part == OPERATOR else (), sentences)
-    return _with(claims, entries, sentences) if entries or sentences else claims
+            _tell_whole(context, told, mine if part.part == OPERATOR else (), reasons)
+    return _with(claims, entries, reasons) if entries or reasons else claims
 
 
 def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -77,15 +82,14 @@ def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim
 
 
 def _tell_whole(
-    context: Context, told: Iterable[LibraryCalls], mine: tuple[Claim, ...], sentences: dict[int, str]
+    context: Context, told: Iterable[LibraryCalls], mine: tuple[Claim, ...], reasons: dict[int, Reason]
 ) -> None:
     """Say what the libraries told of all of an expression: at its one call, or of it as a whole."""
     calls = [call for seen in told for call in seen.calls if not mine or call.phase == mine[0].hop.phase]
     if calls and mine:
-        sentences[mine[0].identity] = f"of this call, in a run of its own, the libraries told: {_listed(calls)}"
+        reasons[mine[0].identity] = ToldOfCall(*_listed(calls))
     elif calls:
-        text = f"of the whole expression, in a run of its own, the libraries told: {_listed(calls)}"
-        context.tell("libraries", Said(text))
+        context.tell("libraries", ToldOfExpression(*_listed(calls)))
 
 
 def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str) -> bool:
@@ -109,23 +113,20 @@ def _entries(
         if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
             entries |= {claim.identity: _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
         elif calls:
-            whose = f"{part.op}: " if part.event is not None else ""
-            known = f"in the tree are {len(frames)} that may be these by their names"
-            counted = f"{len(calls)} call{'s' if len(calls) > 1 else ''}"
-            text = f"{whose}{library} tells of {counted}, in a run of its own; {known}"
-            context.tell("libraries", Said(f"{text}: which is which is not known"))
+            op = part.op or "" if part.event is not None else ""
+            told_of = LibraryUnordered(library, len(calls), len(frames), op)
+            context.tell("libraries", told_of)
     return entries
 
 
-def _listed(calls: list[LibraryCall]) -> str:
-    """What the libraries told, in words: each call once, with how often it was made."""
+def _listed(calls: list[LibraryCall]) -> tuple[tuple[LibraryTold, ...], int]:
+    """What the libraries told: each call once, with how often it was made; and how many more there were."""
     counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls if not call.query)
     listed = [
-        f"{library}'s {what}{f' by {implementation}' if implementation else ''} ({problem}){f' ×{n}' if n > 1 else ''}"
-        for (library, what, implementation, problem), n in counted.items()
+        LibraryTold(library, what, problem, implementation or "", times if times > 1 else 0)
+        for (library, what, implementation, problem), times in counted.items()
     ]
-    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    return f"{', '.join(listed[:MOST])}{more}"
+    return tuple(listed[:MOST]), max(len(listed) - MOST, 0)
 
 
 def _names(calls: list[LibraryCall], frames: list[tuple[Claim, str | None]]) -> list[str] | None:
@@ -164,14 +165,14 @@ def _entry(call: LibraryCall) -> LibraryEntry:
 
 
 def _with(
-    claims: tuple[Claim, ...], entries: Mapping[int, LibraryEntry], sentences: Mapping[int, str]
+    claims: tuple[Claim, ...], entries: Mapping[int, LibraryEntry], reasons: Mapping[int, Reason]
 ) -> tuple[Claim, ...]:
-    """The claims with these entries and sentences; what holds none stays as it is."""
+    """The claims with these entries and reasons; what holds none stays as it is."""
 
     def changed(claim: Claim, children: tuple[Claim, ...]) -> Claim:
-        entry, sentence = entries.get(claim.identity), sentences.get(claim.identity)
+        entry, reason = entries.get(claim.identity), reasons.get(claim.identity)
         hop = replace(claim.hop, library=entry) if entry is not None else claim.hop
-        hop = replace(hop, why=(*hop.why, Said(sentence))) if sentence is not None else hop
+        hop = replace(hop, why=(*hop.why, reason)) if reason is not None else hop
         return replace(claim, hop=hop, children=children)
 
     return folded(claims, changed)

@@ -12,7 +12,41 @@ from ptexplore.cpp.symbol_names import Name, NamePart, parse, split
 from ptexplore.cpp.text import Text
 from ptexplore.cpp.types import plain_type, plain_types
 from ptexplore.lazy import remembered
+from ptexplore.model.codes import Reason, within
 from ptexplore.model.operators import Operator
+from ptexplore.model.place_reasons import (
+    CalledByLibrary,
+    DefinedAlike,
+    DefinedElsewhere,
+    DefinedInGenerated,
+    DefinedWithAsMany,
+    DefinedWithOtherTypes,
+    ImplicitMember,
+    Joined,
+    LambdaInside,
+    LambdaNotShown,
+    LambdaOfUnknown,
+    LambdaOutside,
+    LambdaUnread,
+    MadeByCompiler,
+    MadeForVariable,
+    MadeWhileRunning,
+    MayBeAnother,
+    NotDemangled,
+    NotIndexed,
+    NotNamed,
+    NotPyTorchs,
+    NotShown,
+    OfLibrary,
+    OnlyLambdaOutside,
+    OtherParameters,
+    SetsUpVariables,
+    SeveralLambdas,
+    SeveralLambdasOutside,
+    SharedCode,
+    StandardLibrary,
+    StandardLibraryFor,
+)
 from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.native import lambdas
@@ -20,7 +54,7 @@ from ptexplore.resolve.native.call_tree import Function, NativeFrame
 from ptexplore.resolve.native.linkage import HEADER, UNLINKED, Linkage, compiled_from, narrowed
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, of_yours, several, unknown
-from ptexplore.resolve.places.sources import UNREAD, Source
+from ptexplore.resolve.places.sources import Source
 
 MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
 STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
@@ -40,15 +74,10 @@ THIRD_PARTIES = (
         r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
 )  # fmt: skip
 BINDINGS = "torch::autograd"  # the namespace of the generated functions behind Python's names
-INSTANTIATED = "the C++ standard library's"
-NO_SOURCE = "made by the compiler: no source has it"
 _OF_VARIABLE = re.compile(r"TLS (?:init|wrapper) function for (.+)")
 _SPREAD = re.compile(r"__tls_init|\{lambda")  # what stands in no definition of its own: the caller's file is a clue
 _MKL_UNIT = re.compile(r"mkl_\w+\.c|_vml_\w+\.c")
-ALIKE = "with its name and parameter types"
-COUNTED = "with its name and as many parameters, whose types do not tell which"
-OTHER_TYPES = "with its name and as many parameters, none with its types: they changed since that version"
-NOT_SHOWN = "what is written there does not show it"
+_Defined = type[DefinedAlike] | type[DefinedWithAsMany] | type[DefinedWithOtherTypes]
 MADE_WHILE_RUNNING = "anonymous memory"  # what capture/native calls code that no library holds
 _USED_MACRO = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\(")
 _HEAD = 24  # lines that a parameter list may take
@@ -74,8 +103,8 @@ class Sites:
             source = self._beside(source, caller.function.name)
         library = self.library(frame)
         if source.path is None and library is not None and third_party(function.name, function.unit) is None:
-            source = unknown(f"of {library}, linked into torch, whose own code calls it: not in PyTorch's own source")
-        if source.reason == INSTANTIATED:
+            source = unknown(CalledByLibrary(library))
+        if isinstance(source.reason, StandardLibrary):
             return self._instantiated(frame, source)
         self._paths[frame] = source.path
         return source
@@ -115,9 +144,8 @@ class Sites:
             return source
         self._paths[frame] = self._paths.get(caller)  # what it calls in turn is often its caller's own
         around = self.function(caller.function)
-        told = f" ({around.path}:{around.line})" if around.path is not None and around.line is not None else ""
-        why = f"{INSTANTIATED}, as {frame.function.library} has it; here for {caller.function.shown}{told}"
-        return replace(source, reason=why)
+        at = f"{around.path}:{around.line}" if around.path is not None and around.line is not None else ""
+        return replace(source, reason=StandardLibraryFor(caller.function.shown, frame.function.library, at))
 
     @remembered
     def function(self, function: Function, near: str | None = None, jumper: str | None = None) -> SourceRef:
@@ -163,10 +191,10 @@ class Sites:
         names = (function.name, *map(parse, alike))
         refs = [self.named(name, UNLINKED, near) for name in names[:_MOST]]
         places = dict.fromkeys(replace(ref, reason=None) for ref in refs if ref.path is not None)
-        text = f"{len(names)} functions share this code, which does not tell which of them was called"
+        reason = SharedCode(len(names))
         if not places:
-            return unknown(text)
-        return SourceRef(None, None, None, "ambiguous", reason=text, candidates=tuple(places))
+            return unknown(reason)
+        return SourceRef(None, None, None, "ambiguous", reason=reason, candidates=tuple(places))
 
     @remembered
     def named(self, name: Name, linkage: Linkage = UNLINKED, near: str | None = None) -> SourceRef:
@@ -175,27 +203,29 @@ class Sites:
             return self._lambda(name, linkage, near)
         definition, library = self._definition(name, linkage, near), third_party(name, linkage.unit)
         if definition is None and library is not None:
-            return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
+            return unknown(OfLibrary(library))
         return definition or self._compilers(name) or unknown(self._nothing(name, linkage))
 
     def _compilers_own(self, function: Function, near: str | None) -> SourceRef:
         """A function that the compiler adds, as one that is not known: of a variable, the variable's definition."""
         variable = _OF_VARIABLE.match(function.demangled)
         if variable is not None:
-            told = f"made by the compiler for the thread-local variable {variable[1]}"
+            of_variable = MadeForVariable(variable[1])
             place = self._variable(parse(variable[1]))
-            return replace(place, precision="unknown", reason=told) if place is not None else unknown(told)
+            if place is None:
+                return unknown(of_variable)
+            return replace(place, precision="unknown", reason=of_variable)
         if function.demangled != "__tls_init" or not function.unit:
-            return unknown(NO_SOURCE)
-        told = f"made by the compiler: it sets up the thread-local variables of {function.unit}"
+            return unknown(MadeByCompiler())
+        told = SetsUpVariables(function.unit)
         if near is None or near.endswith(HEADER) or not compiled_from(near, function.unit):
             return unknown(told)
         source = next((source for source in self.lookup.sources if source.tree.exists(near)), None)
         lines = list(lambdas.thread_locals(source.text(near).bare)) if source is not None else []
         if source is None or len(lines) != 1:
             return unknown(told)
-        reason = f"{told}, of which that file has one: {near}:{lines[0]}"
-        return replace(source.ref(near, lines[0]), precision="unknown", reason=reason)
+        told = SetsUpVariables(function.unit, f"{near}:{lines[0]}")
+        return replace(source.ref(near, lines[0]), precision="unknown", reason=told)
 
     def _variable(self, name: Name) -> SourceRef | None:
         """The one definition of a variable; None where not exactly one is known."""
@@ -211,20 +241,19 @@ class Sites:
             return self.named(name)
         return self.named(Name(f"{name.text}::operator()", (*name.parts, NamePart("operator()"))))
 
-    def _nothing(self, name: Name, linkage: Linkage) -> str:
-        """Why no definition was found, in the words of the first source beyond the runtime tree."""
+    def _nothing(self, name: Name, linkage: Linkage) -> Reason:
+        """Why no definition was found, as the first source beyond the runtime tree says."""
         if not self.lookup.sources:
             return self.lookup.no_text
         source = self.lookup.sources[0]
         unit = linkage.own_unit(name)
         if unit and not _candidates(source, name, linkage, None) and source.definitions(_as_written(name)):
-            return (
-                f"it is compiled from {unit}, and what {source.tree.info.label} defines of that name stands elsewhere"
-            )
+            return DefinedElsewhere(unit, source.tree.info.label)
         if _candidates(source, name, linkage, None):
-            return f"{source.tree.info.label} defines {name.plain} with other parameters only"
+            return OtherParameters(name.plain, source.tree.info.label)
         nothing = source.nothing(source.find(name.plain, Wanted()), name.plain)
-        return nothing if self.lookup.is_indexed or UNREAD in nothing else f"{nothing}; {UNREAD}"
+        is_said = self.lookup.is_indexed or NotIndexed() in within(nothing)
+        return nothing if is_said else Joined((nothing, NotIndexed()))
 
     def _compilers(self, name: Name) -> SourceRef | None:
         """A special member that its class does not write, as one that is not known: the compiler makes it of the class.
@@ -242,9 +271,8 @@ class Sites:
             if any(member == _member(symbol.name, symbol.parameters or ()) for symbol in declared):
                 return None
             ref = source.ref(path, line)
-            label = source.tree.info.label
-            why = f"the compiler makes it: the class, {path}:{line} of {label}, has no such member of its own"
-            return replace(ref, precision="unknown", reason=f"{ref.reason}; {why}" if ref.reason else why)
+            why = ImplicitMember(f"{path}:{line}", source.tree.info.label)
+            return replace(ref, precision="unknown", reason=Joined((ref.reason, why)) if ref.reason else why)
         return None
 
     def _definition(self, name: Name, linkage: Linkage, near: str | None) -> SourceRef | None:
@@ -262,14 +290,18 @@ class Sites:
             candidates = _candidates(source, name, linkage, near)
             ranks = [_fits(source, name, candidate) for candidate in candidates]
             if 2 in ranks:
-                return _refs(source, [c for c, rank in zip(candidates, ranks, strict=True) if rank == 2], name, ALIKE)
-            close, how = [c for c, rank in zip(candidates, ranks, strict=True) if rank == 1], COUNTED
+                return _refs(
+                    source, [c for c, rank in zip(candidates, ranks, strict=True) if rank == 2], name, DefinedAlike
+                )
+            close: list[Symbol] = [c for c, rank in zip(candidates, ranks, strict=True) if rank == 1]
+            how: _Defined = DefinedWithAsMany
             if not close and not source.related:
-                close, how = [candidate for candidate in candidates if fits(name, candidate, kin=False)], OTHER_TYPES
+                close = [candidate for candidate in candidates if fits(name, candidate, kin=False)]
+                how = DefinedWithOtherTypes
             fallback = fallback or (_refs(source, close, name, how) if close else None)
         if fallback is None and generated:
             places = [in_runtime(self.lookup.tree, *row) for row in generated]
-            return several(places, f"{name.qualified} has {len(places)} definitions in generated files")
+            return several(places, lambda count: DefinedInGenerated(name.qualified, count))
         return fallback
 
     def _bound(self, name: Name) -> list[tuple[str, int, int | None]]:
@@ -290,9 +322,14 @@ class Sites:
             return self._outside(name, way, linkage.unit, near)
         around = self._definition(outer, Linkage(unit=linkage.unit), near)
         if around is None or around.path is None or around.line is None:
-            return unknown(f"a lambda inside {outer.qualified}, whose definition is not known")
-        skew = f"{around.reason}; " if around.precision == "version-skew" and around.reason else ""
-        reason = f"{skew}a lambda inside {outer.qualified} ({around.path}:{around.line})"
+            return unknown(LambdaOfUnknown(outer.qualified))
+        at = f"{around.path}:{around.line}"
+        skew = around.reason if around.precision == "version-skew" else None
+
+        def told(because: Reason | None = None, *, is_read: bool = True) -> Reason:
+            kind = LambdaInside(outer.qualified, at, because) if is_read else LambdaUnread(outer.qualified, at)
+            return Joined((skew, kind)) if skew is not None else kind
+
         text = Text(around.path, "\n".join(self.lookup.lines(around))).bare
         written = lambdas.find(text, way or ())
         lines = sorted({around.line + text.count("\n", 0, at) for at in written.offsets})
@@ -300,22 +337,19 @@ class Sites:
         shown = [(line, f"{page}#L{line}" if page else None) for line in lines[:_MOST]]
         places = [replace(around, line=line, end_line=None, url=url) for line, url in shown]
         if written.sure:
-            return replace(places[0], reason=reason)
+            return replace(places[0], reason=told())
         if len(places) > 1:
-            return several(places, f"{reason}: {len(lines)} there could be it, and the name does not tell which")
-        unread = "whose text was not read"
+            return several(places, lambda _: told(SeveralLambdas(len(lines))))
         if not text and around.precision == "version-skew":  # what is known by name alone: the function around it
-            return replace(around, end_line=None, reason=f"{reason}, {unread}")
-        why = "the one written there need not be it" if places else unread if not text else NOT_SHOWN
-        return replace(around, precision="unknown", end_line=None, url=None, reason=f"{reason}: {why}")
+            return replace(around, end_line=None, reason=told(is_read=False))
+        reason = told(MayBeAnother() if places else NotShown(), is_read=bool(places or text))
+        return replace(around, precision="unknown", end_line=None, url=None, reason=reason)
 
     def _outside(self, name: Name, way: list[tuple[int, int]] | None, unit: str, near: str | None) -> SourceRef:
         """A lambda outside of functions: what its file writes there. It is its caller's, where that is its unit."""
-        told = "a lambda outside of any function"
         source = next((source for source in self.lookup.sources if near is not None and source.tree.exists(near)), None)
         if source is None or near is None or not unit or near.endswith(HEADER) or not compiled_from(near, unit):
-            where = f": it is in what {unit} is compiled from" if unit else ": nothing tells which"
-            return unknown(f"{told}{where}")
+            return unknown(LambdaOutside(unit))
         first = next(index for index, part in enumerate(name.parts) if part.name.startswith("{"))
         variable = name.parts[first - 1].name if first else None
         functions = [
@@ -325,11 +359,11 @@ class Sites:
         written = lambdas.outside(source.text(near).bare, functions, variable, parameters)
         lines = written.offsets
         if len(lines) == 1 and written.sure:
-            return source.ref(near, lines[0], reason=f"{told}, and the only one there that it can be")
+            return source.ref(near, lines[0], reason=OnlyLambdaOutside())
         places = [source.ref(near, line) for line in lines[:_MOST]]
         if len(places) > 1:
-            return several(places, f"{told}: {near} has {len(lines)}, and the name does not tell which")
-        return unknown(f"{told}, in {near}: {NOT_SHOWN}", near)
+            return several(places, lambda _: SeveralLambdasOutside(near, len(lines)))
+        return unknown(LambdaNotShown(near), near)
 
     def entry(self, operator: Operator, kind: str) -> SourceRef | None:
         """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
@@ -346,18 +380,18 @@ def third_party(name: Name, unit: str = "") -> str | None:
     return next((library for library, names in THIRD_PARTIES if names.match(name.plain)), None)
 
 
-def _why_none(function: Function) -> str | None:
+def _why_none(function: Function) -> Reason | None:
     """Why there is no source to look for; None where there may be one."""
     if function.closed and function.library == MADE_WHILE_RUNNING:
-        return "code that was made while the program ran: it is in memory, and in no library"
+        return MadeWhileRunning()
     if function.closed:
-        return f"the source of {function.library or 'this code'} is not PyTorch's"
+        return NotPyTorchs(function.library)
     if not function.mangled:
-        return f"{function.library} does not name the function"
+        return NotNamed(function.library)
     if _is_standard(function):
-        return INSTANTIATED
+        return StandardLibrary()
     is_mangled = function.demangled.startswith("_Z") and third_party(function.name) is None
-    return "the demangler cannot read its name" if is_mangled else None
+    return NotDemangled() if is_mangled else None
 
 
 Member = tuple[str, tuple[str, ...]]  # a special member's name, and the types of its parameters without their arguments
@@ -437,11 +471,11 @@ def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:
     return bool(name.parts) and name.parts[-1].arguments is not None and symbol.template
 
 
-def _refs(source: Source, symbols: Sequence[Symbol], name: Name, how: str) -> SourceRef:
+def _refs(source: Source, symbols: Sequence[Symbol], name: Name, how: _Defined) -> SourceRef:
     """The definitions as one reference; `how` says what of the name fits all of them."""
     mine = qualifiers(name.text)
     symbols = [symbol for symbol in symbols if takes(name, symbol)] or symbols
     alike = [symbol for symbol in symbols if len(symbols) == 1 or qualifiers(symbol.signature) == mine] or symbols
     extents = dict.fromkeys((symbol.path, symbol.line, symbol.end_line) for symbol in alike)
     places = [source.ref(*extent) for extent in extents]
-    return several(places, f"{name.qualified} has {len(places)} definitions {how}")
+    return several(places, lambda count: how(name.qualified, count))

@@ -9,13 +9,14 @@ import re
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ptexplore.catalogue import declarations
 from ptexplore.cpp.matching import Wanted
 from ptexplore.index.dialect.confirm import confirm, same_key
 from ptexplore.lazy import remembered
 from ptexplore.model.operators import DumpRecord, Registration, TableEntry
-from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.places import SourceRef, TreeInfo, place_reasons
 from ptexplore.model.symbols import Dialect
 from ptexplore.resolve.places.precision import in_runtime, recorded, several, unknown
 from ptexplore.resolve.places.relation import record_of
@@ -24,7 +25,9 @@ from ptexplore.source.canonical import is_template
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 
-NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"  # where no other source was asked
+if TYPE_CHECKING:
+    from ptexplore.model.codes import Reason
+
 PLUMBING = "_generated_plumbing"
 _PLUMBING_HEAD = re.compile(rf".* (\w+{PLUMBING})\(.*\{{[ \t]*")
 PLUMBING_HEADER = "build/aten/src/ATen/VmapGeneratedPlumbing.h"
@@ -67,12 +70,9 @@ class Lookup:
         return any(not isinstance(source.names, GeneratedNames) for source in self.installed)
 
     @property
-    def no_text(self) -> str:
+    def no_text(self) -> Reason:
         """Why hand-written C++ has no place, for a function whose name is not known or in no source."""
-        if not self.sources:
-            return NOT_IN_WHEEL
-        asked = ", ".join(source.tree.info.label for source in self.sources)
-        return f"hand-written C++: the wheel holds no text of it, and it was not found in {asked}"
+        return place_reasons.NotInWheel(tuple(source.tree.info.label for source in self.sources))
 
     def source(self, name: str) -> Source | None:
         """The source called `name`; None for the runtime tree."""
@@ -119,8 +119,7 @@ class Lookup:
         """
         qualified, declared = declarations.find(self.tree, symbol, caller)
         places = [in_runtime(self.tree, header.path, header.line, header.end_line) for header in declared]
-        why = f"{qualified} is declared {len(places)} times: overloads, or one per operator that uses it"
-        return several(places, why) if places else None
+        return several(places, lambda count: place_reasons.DeclaredTimes(qualified, count)) if places else None
 
     def definition(self, symbol: str, caller: Caller | None = None) -> SourceRef:
         """Where a C++ function is defined; its declaration's parameters, else `caller`'s, tell overloads apart."""
@@ -144,7 +143,7 @@ class Lookup:
     def entry(self, entry: TableEntry, key: str, registration: Registration | None) -> SourceRef:
         """The line that a table's entry names, with the precision that a tree's text confirms."""
         if entry.path is None:
-            return unknown(f"the table's entry names no file of torch's: {entry.raw.strip() or 'nothing'}")
+            return unknown(place_reasons.EntryNamesNoFile(entry.raw.strip()))
         if registration is not None and registration.confirmed:
             return recorded(self.tree, entry.path, entry.line, True, None)
         registered = self.registered(registration) if registration is not None else self.fallback(entry, key)
@@ -163,15 +162,16 @@ class Lookup:
     def _registered_by(self, record: DumpRecord) -> Registered | None:
         return self._confirmed(record) or self._skewed(record)
 
-    def _unconfirmed(self, entry: TableEntry, registration: Registration | None) -> str:
+    def _unconfirmed(self, entry: TableEntry, registration: Registration | None) -> Reason:
         if entry.path is not None and entry.path.endswith(".py"):
-            return "Python registered it there, and the record does not tell which function"
+            return place_reasons.FromPython()
         for source in self.sources:
             if source.related and entry.path is not None and source.tree.exists(entry.path):
                 op, key = (registration.op, registration.key) if registration else (ANY, None)
                 record = DumpRecord(op, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
-                return f"{source.tree.info.name}: {self._row(source, record)[1]}"
-        return (registration.why_not if registration is not None else None) or self.no_text
+                return place_reasons.RecordCompared(self._row(source, record)[1] or "", source.tree.info.name)
+        why_not = registration.why_not if registration is not None else None
+        return place_reasons.RecordCompared(why_not) if why_not else self.no_text
 
     def _confirmed(self, record: DumpRecord) -> Registered | None:
         """In a tree that relates to the running torch: the record's line holds its macro, and the op is inside."""
@@ -197,8 +197,8 @@ class Lookup:
             rows = [r for r in rows if r.kind in kinds and r.name == record.op and r.block is not None]
             rows = [r for r in rows if record.key is None or same_key(r.context, record.key)]
             if len(rows) == 1 and rows[0].block is not None:
-                reason = f"the binary's own record names line {record.line}"
-                return self._registered(source, rows[0], source.ref(rows[0].path, rows[0].block, reason=reason))
+                ref = source.ref(rows[0].path, rows[0].block, reason=place_reasons.RecordNamesLine(record.line))
+                return self._registered(source, rows[0], ref)
         return None
 
     def _registered(self, source: Source, row: Dialect, record: SourceRef) -> Registered:
@@ -216,7 +216,7 @@ class Lookup:
         """The function template that torchgen writes around a batching rule; its header is in the wheel."""
         lines, heads = self.tree.lines(PLUMBING_HEADER), self._plumbing_heads().get(name, [])
         if len(heads) != 1:
-            return unknown(f"{PLUMBING_HEADER} holds {len(heads)} functions {name}")
+            return unknown(place_reasons.HeaderHolds(name, PLUMBING_HEADER, len(heads)))
         end = next(
             (number for number, line in enumerate(lines[heads[0] :], heads[0] + 1) if line.startswith("}")), None
         )

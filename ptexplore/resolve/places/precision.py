@@ -7,11 +7,15 @@ A line of another version's tree is never more than `version-skew`, even where a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ptexplore.model.places import Layer, Precision, SourceRef
+from ptexplore.model.places import Layer, Precision, SourceRef, place_reasons
 from ptexplore.source.tree import SourceTree
+
+if TYPE_CHECKING:
+    from ptexplore.model.codes import Reason
 
 
 def decide(
@@ -39,14 +43,14 @@ def layer_of(tree: SourceTree, path: str) -> Layer | None:
     return file.layer if file else None
 
 
-def unknown(reason: str, path: str | None = None, line: int | None = None) -> SourceRef:
+def unknown(reason: Reason, path: str | None = None, line: int | None = None) -> SourceRef:
     """Not known, and why."""
     return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
 
 
 def outside(file: str, line: int | None) -> SourceRef:
     """A line of Python outside of torch, whose file nobody here may name as a tree's."""
-    return replace(unknown(f"outside torch: {file}", None, line), outside=file)
+    return replace(unknown(place_reasons.OutsideTorch(file), None, line), outside=file)
 
 
 def of_yours(file: str, line: int) -> SourceRef:
@@ -61,22 +65,27 @@ def in_runtime(tree: SourceTree, path: str, line: int | None, end_line: int | No
     """A definition that was found in the runtime tree's own text."""
     layer = layer_of(tree, path)
     if layer is None or line is None:
-        return unknown(f"{path} is not in the runtime tree", path, line)
+        return unknown(place_reasons.NotInRuntime(path), path, line)
     return SourceRef(path, line, layer, decide(), end_line=end_line)
 
 
-def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why_not: str | None) -> SourceRef:
+def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why_not: Reason | None) -> SourceRef:
     """A line that the binary's own registration record names."""
     precision = decide(recorded=True, confirmed=confirmed)
-    reason = None if confirmed else f"the binary names this line, but {why_not or 'no text here confirms it'}"
+    reason = None if confirmed else place_reasons.RecordUnconfirmed(why_not or place_reasons.NothingConfirms())
     return SourceRef(path, line, layer_of(tree, path), precision, reason=reason)
 
 
-def several(places: Sequence[SourceRef], reason: str) -> SourceRef:
-    """One or several places as one reference: the only place as it is, several as candidates."""
+def several(places: Sequence[SourceRef], reason: Callable[[int], Reason]) -> SourceRef:
+    """One or several places as one reference: the only place as it is, several as candidates.
+
+    `reason` makes of their number why it is not known which.
+    """
     first = places[0]
     if len(places) == 1:
         return first
     precision = decide(definitions=len(places))
     path = first.path if all(place.path == first.path for place in places) else None
-    return SourceRef(path, None, first.layer, precision, tree=first.tree, reason=reason, candidates=tuple(places))
+    return SourceRef(
+        path, None, first.layer, precision, tree=first.tree, reason=reason(len(places)), candidates=tuple(places)
+    )

@@ -14,7 +14,7 @@ from ptexplore.cpp.conditions import Conditions
 from ptexplore.cpp.matching import Matched, Wanted, match
 from ptexplore.cpp.text import Text
 from ptexplore.lazy import remembered
-from ptexplore.model.places import Checkout, Layer, Runtime, SourceRef, TreeInfo
+from ptexplore.model.places import Checkout, Layer, Runtime, SourceRef, TreeInfo, place_reasons
 from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.resolve.places.precision import decide, in_runtime, several, unknown
 from ptexplore.resolve.places.relation import Word, is_runtimes
@@ -24,9 +24,9 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 
 if TYPE_CHECKING:
+    from ptexplore.model.codes import Reason
     from ptexplore.source.atlas import Atlas
 
-UNREAD = "the installed torch's own text has no index yet (ptexplore index)"
 _STRUCTURED = re.compile(r"at::(?:native|meta)::structured_(\w+)::(impl|meta)")
 
 
@@ -98,7 +98,13 @@ class Source:
         return self.tree.info.relation != "version-skew"
 
     def ref(
-        self, path: str, line: int, end_line: int | None = None, *, confirmed: bool = False, reason: str | None = None
+        self,
+        path: str,
+        line: int,
+        end_line: int | None = None,
+        *,
+        confirmed: bool = False,
+        reason: Reason | None = None,
     ) -> SourceRef:
         """A place in this tree; `confirmed`: the binary's own record names this line, and this text confirms it."""
         relation = self.tree.info.relation
@@ -108,8 +114,8 @@ class Source:
             return SourceRef(path, line, "wheel", decide(), end_line, reason=reason)
         precision = decide(relation, recorded=confirmed, confirmed=confirmed)
         if precision == "version-skew":
-            skew = f"{self.tree.info.name} is {self.tree.info.version}, torch here {self.runtime.version}"
-            reason = f"{skew}; {reason}" if reason else skew
+            skew = place_reasons.OtherVersion(self.tree.info.name, self.tree.info.version, self.runtime.version)
+            reason = place_reasons.Joined((skew, reason)) if reason is not None else skew
         url = permalink(self.commit, path, line) if self.commit else None
         return SourceRef(path, line, self.layer, precision, end_line, self.tree.info.name, url, reason)
 
@@ -183,17 +189,17 @@ class Source:
         if not matched.left:
             return unknown(self.nothing(matched, name))
         places = [self.ref(symbol.path, symbol.line, symbol.end_line) for symbol in matched.left]
-        reason = f"{name} has {len(places)} definitions that can be meant: overloads, or arms of #ifs not decided here"
-        return several(places, reason)
+        return several(places, lambda count: place_reasons.MayMean(name, count))
 
-    def nothing(self, matched: Matched, name: str) -> str:
+    def nothing(self, matched: Matched, name: str) -> Reason:
         """Why no definition of a name matched."""
         if matched.ruled_out:
-            return f"{self.tree.info.label} defines {name} only where this build leaves it out"
+            return place_reasons.LeftOut(name, self.tree.info.label)
         templates = [symbol.path for symbol in self.names.definitions(name) if is_template(symbol.path)]
         if templates:
-            return f"{self.tree.info.label} has {name} in a template of torchgen's alone, {templates[0]}; {UNREAD}"
-        return f"no definition of {name} was found in {self.tree.info.label}"
+            in_template = place_reasons.OnlyInTemplate(name, self.tree.info.label, templates[0])
+            return place_reasons.Joined((in_template, place_reasons.NotIndexed()))
+        return place_reasons.NoDefinition(name, self.tree.info.label)
 
 
 def atlas_source(atlas: Atlas, conditions: Conditions, runtime: Runtime) -> Source:

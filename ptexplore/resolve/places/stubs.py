@@ -14,7 +14,7 @@ from ptexplore.cpp.branches import condition_around
 from ptexplore.cpp.symbol_names import CAPABILITIES
 from ptexplore.cpp.text import Text
 from ptexplore.lazy import remembered
-from ptexplore.model.places import SourceRef
+from ptexplore.model.places import SourceRef, place_reasons
 from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, several, unknown
@@ -162,7 +162,7 @@ class Stubs:
             kernels.setdefault(f"{kernel.name} {kernel.source.path}:{kernel.source.line}", kernel)
         return Stub(
             name,
-            several(defined, f"{name} is defined {len(defined)} times"),
+            several(defined, lambda count: place_reasons.DefinedTimes(name, count)),
             tuple(kernels.values()),
             any("/native/cpu/" in row.path or source is None for row in mine) and device == "CPU",
         )
@@ -190,8 +190,9 @@ class Stubs:
     def _generated_function(self, name: str, path: str) -> SourceRef:
         rows = [row for row in self.lookup.store.definitions(f"at::native::{name}") if row[0] == path]
         if not rows:
-            return unknown(f"{path} defines no {name}")
-        return several([in_runtime(self.lookup.tree, *row) for row in rows], f"{name} is defined {len(rows)} times")
+            return unknown(place_reasons.FileDefinesNone(name, path))
+        places = [in_runtime(self.lookup.tree, *row) for row in rows]
+        return several(places, lambda count: place_reasons.DefinedTimes(name, count))
 
     def _loops(self, body: SourceRef) -> Iterator[tuple[str, int]]:
         """The loops over elements, with their lambda, that a kernel's body starts."""

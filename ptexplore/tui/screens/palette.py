@@ -29,6 +29,7 @@ from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import cut_to
 from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
+from ptexplore.view.why_there import why_there
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -310,7 +311,7 @@ def _prompt(hit: Candidate, room: int) -> Content:
 def _place(hit: Candidate, room: int) -> Content:
     ref = hit.spot.ref
     if ref.path is None:
-        return Content.styled(clean(ref.reason or "its place is not known"), "dim")
+        return Content.styled(clean(why_there(ref.reason) or "its place is not known"), "dim")
     where = f"{ref.path}:{ref.line}" if ref.line else ref.path
     also = ", ".join(dict.fromkeys(spot.tree.label for spot in hit.also))
     spans = [

@@ -26,6 +26,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
+from ptexplore.view.why_there import why_there
 from ptexplore.view.words.causes import explained
 from ptexplore.view.words.reasons import sentence
 
@@ -261,7 +262,7 @@ def _thrown(ending: Ending) -> Iterator[Line]:
     elif ending.function:
         yield Line("place", f"thrown by     {ending.function}", ending.source, indent=1)
     elif not ending.python:
-        reason = ending.source.reason or "not known"
+        reason = why_there(ending.source.reason) or "not known"
         yield Line("text", f"thrown by     {reason}", indent=1)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import (
@@ -24,7 +25,9 @@ from ptexplore.model.trace import (
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import compared_value, message_of, named
 from ptexplore.view.trace.saved import rows
+from ptexplore.view.words.places import worded_place
 from ptexplore.view.words.reasons import sentence, worded_ending
+from ptexplore.view.words.records import with_places
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
            "library", "launch", "caught")  # of a hop  # fmt: skip
@@ -109,7 +112,8 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
 def _with_line(left: LeftFunction) -> SourceRef:
     """Where a function was left; of a file that no tree has the reason tells the line too."""
     at = left.source
-    return at if at.path is not None or at.line is None else replace(at, reason=f"{at.reason}:{at.line}")
+    is_outside = at.path is None and at.line is not None and isinstance(at.reason, OutsideTorch)
+    return replace(at, reason=OutsideTorch(f"{at.outside}:{at.line}")) if is_outside else at
 
 
 def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
@@ -161,7 +165,8 @@ def explanation_to_json(explanation: Explanation) -> str:
     hop = explanation.hop
     if hop is None:
         assert explanation.ending is not None
-        return to_json(ExplainedEnding(worded_ending(explanation.ending), explanation.recorded))
+        ending = with_places(worded_ending(explanation.ending), worded_place)
+        return to_json(ExplainedEnding(ending, explanation.recorded))
     row = replace(next(rows([hop])), parent=explanation.parent)
     return to_json(ExplainedHop(row, tuple(child.id for child in hop.children), explanation.recorded))
 

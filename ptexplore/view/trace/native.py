@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.details import AsksWorkspace, Detail, InLibrary, LibraryReports, OneOfAlike
 from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
+from ptexplore.model.place_reasons import NotLookedUp
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import MarksRange
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
@@ -31,7 +32,7 @@ NEAR = 3  # names that are told where nothing has the name that was asked for
 _NAMES = re.compile(r" {2,}| → ")  # what is between the names of a row that is several steps: a key and its kernel
 _TIMES = re.compile(r"(?: ×[\d,]+| and \d+ more)$")  # of a row that is several calls, behind its name
 _EXPRESSION = re.compile(r"[^\w.<>]|<(?!\w+>)")  # what no qualified name of Python's has
-_ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
+_ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason=NotLookedUp()))
 
 
 def governed(hop: Hop) -> bool:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Literal, get_args
 
+from ptexplore.model.codes import Reason, Said, within
 from ptexplore.model.details import AnyDetail, CalledOperator, KnownAs
+from ptexplore.model.place_reasons import OfNamed
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Status
 from ptexplore.view.line import Line, Span
@@ -121,8 +123,15 @@ class TraceRow(TraceRowFacts):
         ref = line.ref
         if ref is None or ref.reason is None or ref.precision not in dropped:
             return line
-        is_own_name = self.kind == "native" and "::" in ref.reason
-        return replace(line, ref=replace(ref, reason=None)) if ref.precision == "version-skew" or is_own_name else line
+        is_dropped = ref.precision == "version-skew" or (self.kind == "native" and _names_function(ref.reason))
+        return replace(line, ref=replace(ref, reason=None)) if is_dropped else line
+
+
+def _names_function(reason: Reason) -> bool:
+    """Whether a reason has a function's name in it, or the sentence of an older trace has."""
+    held = tuple(within(reason))
+    names = [each.name for each in held if isinstance(each, OfNamed)]
+    return any("::" in text for text in (*names, *(each.sentence for each in held if isinstance(each, Said))))
 
 
 @dataclass(frozen=True, slots=True)

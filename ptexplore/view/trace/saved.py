@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -28,7 +28,7 @@ from ptexplore.capture.session import (
 from ptexplore.lazy import uncollected
 from ptexplore.model.observed import reasons_of
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.program import CallPath, Program
+from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import (
     TRAIL_FORMAT,
@@ -42,8 +42,17 @@ from ptexplore.model.trace import (
     TrailFacts,
 )
 from ptexplore.source.permalink import permalink
+from ptexplore.view.words.places import worded_place
 from ptexplore.view.words.reasons import worded, worded_ending, worded_finding
-from ptexplore.view.words.records import captured_with, program_with, result_with, session_with
+from ptexplore.view.words.records import (
+    captured_with,
+    parts_of,
+    paths_with,
+    program_with,
+    result_with,
+    session_with,
+    with_places,
+)
 
 MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
 DEEPEST = 20_000  # hops within one another
@@ -64,12 +73,12 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     """
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
     facts["findings"] = tuple(map(worded_finding, trail.findings))
-    facts["ending"] = worded_ending(trail.ending) if trail.ending is not None else None
+    facts["ending"] = with_places(worded_ending(trail.ending), worded_place) if trail.ending is not None else None
     facts["captured"] = captured_with(trail.captured, worded)
     facts["result"] = result_with(trail.result, worded)
     if trail.program is not None:
         program = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
-        facts["program"] = program_with(program, worded)
+        facts["program"] = paths_with(program_with(program, worded), worded_place)
     hops = tuple(rows(trail.hops))
     kept = session_with(portable(session), worded) if session is not None else None
     return to_json(SavedTrail(**facts, hops=hops, session=kept))
@@ -86,7 +95,8 @@ def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
 
 def _with_words(row: HopRow) -> HopRow:
     """The row with the sentence of each reason beside its code, for whoever reads JSON."""
-    return _changed(row, worded) if row.why or row.dispatch is not None else row
+    row = _changed(row, worded) if row.why or row.dispatch is not None else row
+    return with_places(row, worded_place)
 
 
 def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
@@ -118,14 +128,15 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
         document = from_json(text, dict[str, Any], name)
         document = _upgraded(document, name) if written == 1 else document
         document = _with_codes(document, name) if written < 3 else document
-        saved = from_document(_with_told(document, name), SavedTrail, name)
+        document = _with_told(document, name) if written < 4 else document
+        saved = from_document(_with_place_codes(document, name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
     bare = partial(_code_alone, name)
     facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
     facts["captured"], facts["result"] = captured_with(saved.captured, bare), result_with(saved.result, bare)
-    links = _Links(saved.trees)
+    links = _Links(saved.trees, name)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
         over = bare(ending.over) if ending.over is not None else None
@@ -142,10 +153,20 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
 
 
 class _Links:
-    """The permalinks of a saved trace's places, made anew of tree, path and line: none is taken from a file."""
+    """A saved trace's places as they are trusted: links are made anew of tree, path and line, sentences of codes."""
 
-    def __init__(self, trees: Iterable[TreeInfo]) -> None:
+    def __init__(self, trees: Iterable[TreeInfo], name: str) -> None:
+        self._name = name
+        self._known: dict[SourceRef, SourceRef] = {}  # most places are those of many hops
         self._commits = {tree.name: tree.commit for tree in trees if tree.commit and _COMMIT.fullmatch(tree.commit)}
+
+    def trusted(self, ref: SourceRef) -> SourceRef:
+        """The place with its link made anew, and without the sentence of its reason."""
+        if ref not in self._known:
+            reason = _code_alone(self._name, ref.reason) if ref.reason is not None else None
+            made = replace(ref, url=self.url(ref), reason=reason)
+            self._known[ref] = made if made != ref else ref
+        return self._known[ref]
 
     def url(self, ref: SourceRef) -> str | None:
         """Where the place can be read; None where the file has no link for it, or does not say which text that is."""
@@ -166,11 +187,7 @@ def _checked_program(program: Program, links: _Links, name: str) -> Program:
     for path in program.paths:
         if path.source is not None:
             _check_reference(path.source, 0, name)
-    return structs.replace(program, paths=tuple(_relinked_path(path, links) for path in program.paths))
-
-
-def _relinked_path(path: CallPath, links: _Links) -> CallPath:
-    return structs.replace(path, source=_relinked(path.source, links)) if path.source is not None else path
+    return paths_with(program, links.trusted)
 
 
 def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]:
@@ -208,12 +225,10 @@ def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
 
 
 def _checked(row: Checked, links: _Links, name: str) -> Checked:
-    """The record with links made anew. Raises PtexploreError for a path that leads out of a tree."""
-    spoilt = False
+    """The record with its places as they are trusted. Raises PtexploreError for a path that leads out of a tree."""
     for ref, depth in _references(row, 0):
         _check_reference(ref, depth, name)
-        spoilt = spoilt or (ref.url is not None and ref.url != links.url(ref))
-    return cast("Checked", _relinked(row, links)) if spoilt else row
+    return with_places(row, links.trusted)
 
 
 def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
@@ -229,32 +244,11 @@ def _references(record: Any, depth: int) -> Iterator[tuple[SourceRef, int]]:
     """Every reference in a record, and how deep it is inside; no further than the limit."""
     if isinstance(record, SourceRef):
         yield record, depth
-    for part in _parts(record.__class__) if depth <= MAX_DEPTH else ():
+    for part in parts_of(record.__class__) if depth <= MAX_DEPTH else ():
         held = getattr(record, part)
-        if held is not None:
+        if held:
             for inner in held if isinstance(held, tuple) else (held,):
                 yield from _references(inner, depth + 1)
-
-
-def _relinked(record: Any, links: _Links) -> Any:
-    changes: dict[str, Any] = {"url": links.url(record)} if isinstance(record, SourceRef) else {}
-    for part in _parts(record.__class__):
-        held = getattr(record, part)
-        if held is not None:
-            changes[part] = (
-                tuple(_relinked(inner, links) for inner in held) if isinstance(held, tuple) else _relinked(held, links)
-            )
-    return replace(record, **changes)
-
-
-@cache
-def _parts(kind: Hashable) -> tuple[str, ...]:
-    """The fields of a record that hold records, so that a reference in a new field is checked too."""
-    return tuple(name for name, hint in get_type_hints(kind).items() if _holds_record(hint))
-
-
-def _holds_record(hint: Any) -> bool:
-    return is_dataclass(hint) or any(map(_holds_record, get_args(hint)))
 
 
 # How format 2 said what later stages ask for.
@@ -425,6 +419,32 @@ def _with_files(held: Any, depth: int = 0) -> Any:
     reason = held.get("reason")
     if "precision" in held and isinstance(reason, str) and reason.startswith(_OUTSIDE_TORCH):
         made["outside"] = reason.removeprefix(_OUTSIDE_TORCH)
+    return made
+
+
+def _with_place_codes(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A Trail of format 4, whose places have sentences as their reasons, as one of format 5."""
+    try:
+        held = {part: _with_place_code(document[part]) for part in ("hops", "ending", "program") if part in document}
+        return {**document, **held, "format": TRAIL_FORMAT}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+
+
+def _with_place_code(held: Any, depth: int = 0) -> Any:
+    """What format 4 held, with codes as the reasons of its places. Views ask for a file outside of torch alone."""
+    if depth > MAX_DEPTH:
+        return held
+    if isinstance(held, list):
+        return [_with_place_code(part, depth + 1) for part in held]
+    if not isinstance(held, dict):
+        return held
+    made = {name: _with_place_code(part, depth + 1) for name, part in held.items()}
+    text = held.get("reason")
+    if "precision" in held and isinstance(text, str):
+        is_outside = text.startswith(_OUTSIDE_TORCH)
+        outside = {"code": "outside-torch", "file": text.removeprefix(_OUTSIDE_TORCH)}
+        made["reason"] = outside if is_outside else {"code": "said", "sentence": text}
     return made
 
 

@@ -1,4 +1,4 @@
-"""The sentences of reasons: why a key, a kernel, an overload, a place in the tree."""
+"""The sentences of reasons: why a key, a kernel, an overload. Those of places stand in `places.py`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from msgspec import structs
 
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import Action
+from ptexplore.model.place_reasons import PlaceReason
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import Ending, Finding
 from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.causes import worded_cause
+from ptexplore.view.words.places import place_sentence
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
     "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; the"
     " profiler does not record the options, and CPU is assumed: every tensor that this trace saw is there, and strided"
 )
+_TOLD = "the libraries told: {calls}[ and {more} more]"
 ENGLISH: Catalogue = {
     why.Said: "{sentence}",
     # --- the key sets of arguments ---
@@ -136,9 +139,6 @@ ENGLISH: Catalogue = {
     why.WouldCallOthers: ("{overloads} would have called other operators than ran inside, by the text of its kernel"),
     why.BoxedStack: "called boxed: of {values} values on the stack the last {inputs} are its inputs",
     why.BoxedByTorchOps: "torch.ops calls operators boxed",
-    why.BoxedByInterpreter: (
-        "TorchScript's interpreter calls operators boxed; an operator of its own may have called this one unboxed"
-    ),
     # --- what was stepped ---
     why.RanInCaller: ("it left no frame of its own, and what it calls ran: the compiler put it into its caller"),
     why.CalledAsDispatcher: (
@@ -193,6 +193,14 @@ ENGLISH: Catalogue = {
     why.KindsLeft: "of {count} others none: {because}",
     why.LaunchesNotTold: (
         "torch's profiler does not tell what is launched on {devices}: which kernels ran there is not known"
+    ),
+    why.LibraryTold: "{library}'s {what}[ by {implementation}] ({problem})[ ×{times}]",
+    why.ToldOfSuchCall: f"of one such call, in a fork of its own, {_TOLD}",
+    why.ToldOfCall: f"of this call, in a run of its own, {_TOLD}",
+    why.ToldOfExpression: f"of the whole expression, in a run of its own, {_TOLD}",
+    why.LibraryUnordered: (
+        "[{op}: ]{library} tells of {calls} call{calls#|s}, in a run of its own; in the tree are {frames} that may be "
+        "these by their names: which is which is not known"
     ),
     why.CompilesScript: (
         "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "
@@ -609,6 +617,8 @@ ENGLISH: Catalogue = {
 @lru_cache(maxsize=4096)
 def sentence(reason: Reason) -> str:
     """A reason in words."""
+    if isinstance(reason, PlaceReason):
+        return place_sentence(reason)
     return filled(ENGLISH[type(reason)], reason, _worded)
 
 

@@ -52,7 +52,8 @@ def _argument(piece: _Piece, record: Struct, worded: Callable[[Any], str]) -> st
     """What stands in an argument's place."""
     value = getattr(record, piece.name) if piece.name else ""
     if piece.forms is None:
-        return _worded(value, piece.join, worded)
+        # The number of a line is no count: it has no comma.
+        return str(value) if piece.name == "line" else _worded(value, piece.join, worded)
     is_first = value == 1 if isinstance(value, int) else bool(value)
     return piece.forms[not is_first]
 

@@ -9,6 +9,8 @@ import pytest
 
 from ptexplore.model import reasons
 from ptexplore.model.operators import Binding
+from ptexplore.model.place_reasons import OfBuiltinClass, OfPackage
+from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import PythonCall
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.python_places import bindings, frames
@@ -123,14 +125,14 @@ def test_a_table_that_is_not_that_types_names_nothing(small: Small) -> None:
 @pytest.mark.parametrize(
     "table, whose",
     [
-        ("object", "no function of PyTorch's: Python's own class object has it"),
-        ("_pickle.Pickler", "no function of PyTorch's: Python's own class _pickle.Pickler has it"),
-        ("numpy.ndarray", "no function of PyTorch's: numpy.ndarray has it, a class of numpy"),
+        ("object", OfBuiltinClass("object")),
+        ("_pickle.Pickler", OfBuiltinClass("_pickle.Pickler")),
+        ("numpy.ndarray", OfPackage("numpy.ndarray", "numpy")),
         ("torch._C.Generator", None),
         ("nn", None),
     ],
 )
-def test_a_builtin_that_is_not_torchs_says_whose_it_is(small: Small, table: str, whose: str | None) -> None:
+def test_a_builtin_that_is_not_torchs_says_whose_it_is(small: Small, table: str, whose: Reason | None) -> None:
     assert bound(small, table, "absent").hop.source.reason == (whose or small.context(None).lookup.no_text)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from ptexplore.model import reasons
 from ptexplore.model.observed import CppFunction, LeftFrame, ThrownError, UserCall, records
+from ptexplore.model.place_reasons import NoTextOf, RecordUnconfirmed
 from ptexplore.model.places import Checkout, SourceRef
 from ptexplore.model.trace import ModifiedTensor, OperatorRef
 from ptexplore.resolve.claims import Claim
@@ -449,8 +450,7 @@ def test_a_line_of_cpp_that_a_message_names_is_looked_up_in_the_text(small: Smal
         source = small.source(tree=checkout_tree(checkout, cast(Any, word)), checkout=checkout)
         lines = read_message(small.lookup(None, source), "2.99", NAMED).lines
         told[word] = [(line.source.path, line.source.line, line.source.precision, line.text) for line in lines]
-        assert lines[3].source.reason is not None
-        assert "no text of 2.99" in lines[3].source.reason
+        assert lines[3].source.reason == RecordUnconfirmed(NoTextOf("2.99"))
     held = "torch/csrc/Held.cpp"
     assert told["matches"] == [
         (held, 3, "registered", TEXT[2].strip()),

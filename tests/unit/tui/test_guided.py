@@ -266,10 +266,14 @@ def trail(commit: str | None = None) -> Trail:
     mini = TreeInfo("mini", "2.99.0", ("checkout",), commit, "version-skew")
     kernel = Hop(3, "kernel", "at::native::blend_kernel", "observed", ref(4), key="CPU")
     cut = Hop(
-        4, "impl", "at::native::[bold]hidden\x1b[31m", "cut", ref(None, precision="unknown", reason="no such name")
+        4,
+        "impl",
+        "at::native::[bold]hidden\x1b[31m",
+        "cut",
+        ref(None, precision="unknown", reason=Said("no such name")),
     )
-    other = Hop(5, "impl", "at::native::choose", "derived", ref(None, precision="ambiguous", reason="2 candidates",
-                candidates=(ref(4), ref(5))))  # fmt: skip
+    several = ref(None, precision="ambiguous", reason=Said("2 candidates"), candidates=(ref(4), ref(5)))
+    other = Hop(5, "impl", "at::native::choose", "derived", several)
     op = Hop(2, "op", "aten::blend", "observed", ref(1, tree="gone"), op="aten::blend", children=(kernel, cut, other))
     return Trail("torch.blend(a)", (BoundName("a", "Tensor[3] float32 cpu"),), TorchInfo("2.99.0"), (mini,), Captured(),
                  ResultInfo(), (Finding("cut", Said("something was cut")),), (op,))  # fmt: skip

@@ -17,6 +17,7 @@ from ptexplore.capture.native.record import build
 from ptexplore.capture.native.stepped_call import SteppedCall
 from ptexplore.capture.native.symbols import Symbols, demangle
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import Said
 from ptexplore.model.trace import Hop, NativeCall
 from ptexplore.view.trace.native_names import plain
 from tests.harness import made_once
@@ -106,7 +107,7 @@ def _hops(root: SteppedCall) -> tuple[Hop, ...]:
             "native" if library.startswith(("libtorch", "libc10")) else "closed",
             plain(symbol) if symbol else f"a function of {library}",
             "observed",
-            SourceRef(None, None, None, "unknown", reason="not looked for"),
+            SourceRef(None, None, None, "unknown", reason=Said("not looked for")),
             native=NativeCall(symbol, call.place.mangled, library, call.own),
             instructions=call.inclusive,
             children=tuple(made[id(one)] for one in call.calls),

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from ptexplore.model.nesting import folded, outermost
+from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, PythonCall, ResultInfo, TorchInfo, Trail, walk
 from ptexplore.render.stacks import FORMATS, exported
@@ -27,7 +28,7 @@ from ptexplore.view.trace.views import view, view_to_json
 
 LEVELS = 5000
 COUNT = 6  # columns of the instructions of a row
-PLACE = SourceRef(None, None, None, "unknown", reason="outside torch: <--setup>")
+PLACE = SourceRef(None, None, None, "unknown", reason=OutsideTorch("<--setup>"))
 Make = Callable[[int, tuple[Hop, ...]], Hop]
 
 

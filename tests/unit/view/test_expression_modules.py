@@ -8,6 +8,7 @@ import pytest
 
 from ptexplore.errors import PtexploreError
 from ptexplore.model.options import TraceOptions
+from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import Part
 from ptexplore.model.trace import (
@@ -269,7 +270,7 @@ def _leaf(part: Part) -> Part:
 
 # --- what functions of yours, and those that a decorator made, stand for ---
 
-YOURS = SourceRef(None, 1, None, "unknown", reason="outside torch")
+YOURS = SourceRef(None, 1, None, "unknown", reason=OutsideTorch("yours.py"))
 
 
 def function(number: int, name: str, *inside: Hop, yours: bool = False, qualname: str | None = None) -> Hop:
@@ -358,7 +359,7 @@ def test_without_costs_what_is_deepest_is_left_out_first() -> None:
 def test_a_hook_of_a_module_has_a_row_in_it_and_its_forward_has_none() -> None:
     """What calls forward calls hooks as well: a hook's operators are not the module's own."""
     calls = SourceRef("torch/nn/modules/module.py", 1782, "wheel", "located")
-    yours = SourceRef(None, 4, None, "unknown", reason="outside torch: <--setup>")
+    yours = SourceRef(None, 4, None, "unknown", reason=OutsideTorch("<--setup>"))
     forward = Hop(13, "python", "forward", "observed", yours, children=(operator(14),))
     pow_ = replace(operator(16), name="aten::pow", op="aten::pow")
     hook = Hop(15, "python", "keep", "observed", yours, children=(pow_,), python=PythonCall(None, "keep"))

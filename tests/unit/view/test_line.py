@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import pytest
 
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import Said
 from ptexplore.view.line import Line, Span
 from ptexplore.view.trace.page import TraceRow
 
 HERE = SourceRef("aten/a.cpp", 7, "checkout", "located", tree="v1")
-LOST = SourceRef(None, None, None, "unknown", tree="v1", reason="no such name")
+LOST = SourceRef(None, None, None, "unknown", tree="v1", reason=Said("no such name"))
 OTHER = SourceRef("aten/a.cpp", 9, "checkout", "version-skew", tree="v1")
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from ptexplore.capture.native.symbols import Elf
 from ptexplore.model.hop_kinds import HopKind
+from ptexplore.model.reasons import Said
 from ptexplore.model.trace import Captured, Hop, NativeCall, ResultInfo, TorchInfo, Trail, walk
 from ptexplore.view.trace.native import condense, frames, in_the_tree
 from ptexplore.view.trace.native import shown_name as name_of
@@ -246,7 +247,7 @@ def test_no_instruction_is_changed(recorded: Mapping[str, Recorded]) -> None:
 def test_deep_stacks_are_no_trouble() -> None:
     from ptexplore.model.places import SourceRef
 
-    place = SourceRef(None, None, None, "unknown", reason="made")
+    place = SourceRef(None, None, None, "unknown", reason=Said("made"))
     hop = Hop(0, "native", "at::native::f", "observed", place, instructions=1)
     for number in range(1, 5000):
         native = NativeCall("", library="libpython3.11.so")

@@ -21,6 +21,7 @@ from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import Remark, SteppedCalls, records
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
+from ptexplore.model.place_reasons import OutsideTorch, SharedCode
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import (
     ArgumentSets,
@@ -88,6 +89,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.view.trace.explain import RECORDS
 from ptexplore.view.trace.saved import DEEPEST, trail_from_json, trail_to_json
+from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import sentence
 from tests.harness import THOROUGH
 
@@ -98,7 +100,7 @@ Document = dict[str, Any]
 def a_trail() -> Trail:
     """A Trail with every kind of record in it, and a reference in every place that can hold one."""
     place = SourceRef("build/aten/src/ATen/Operators_2.cpp", 12, "generated", "located")
-    several = SourceRef(None, None, None, "ambiguous", reason="two", candidates=(place, place))
+    several = SourceRef(None, None, None, "ambiguous", reason=SharedCode(2), candidates=(place, place))
     dispatch = Dispatch(
         "CPU", "0x1", "kernel", ("ADInplaceOrView",), {"self": "CPU"}, "", "AutocastCPU", True, LeftByGuards()
     )
@@ -410,6 +412,73 @@ def test_newer_format_says_so() -> None:
     assert "upgrade" in error.hint
 
 
+# --- format 4: why a place is no better known was a sentence ---
+
+
+def with_sentences(held: Any) -> Any:
+    """What formats up to 4 wrote: the same, with sentences as the reasons of places."""
+    if isinstance(held, list):
+        return [with_sentences(part) for part in held]
+    if not isinstance(held, dict):
+        return held
+    made = {key: with_sentences(part) for key, part in held.items()}
+    if "precision" in held and held["reason"] is not None:
+        made["reason"] = held["reason"]["text"]
+    return made
+
+
+def of_format_4() -> Document:
+    return with_sentences(document()) | {"format": 4}
+
+
+def test_why_a_place_is_unknown_is_written_with_its_sentence_and_read_without() -> None:
+    trail, made = a_trail(), document()
+    assert made["hops"][0]["source"]["reason"] == {"code": "shared-code", "count": 2, "text": why_there(SharedCode(2))}
+    made["hops"][0]["source"]["reason"]["text"] = "what somebody wrote"
+    assert read(made) == trail
+    assert "somebody" not in trail_to_json(read(made))
+
+
+def test_sentences_of_places_in_format_4_are_kept() -> None:
+    made = of_format_4()
+    assert made["hops"][0]["source"]["reason"] == why_there(SharedCode(2))
+    trail = read(made)
+    assert trail.format == TRAIL_FORMAT
+    assert trail.hops[0].source.reason == Said(why_there(SharedCode(2)))
+    again = json.loads(trail_to_json(trail))
+    assert again["hops"][0]["source"]["reason"]["text"] == why_there(SharedCode(2))
+    assert read(again) == trail
+
+
+def test_a_file_outside_of_torch_is_known_of_format_4() -> None:
+    """--explain error asks for it, wherever the place is: of a hop, of what an error left, of a program's path."""
+    outside = {"path": None, "line": 3, "layer": None, "precision": "unknown", "reason": "outside torch: <--setup 1>"}
+    made = of_format_4()
+    made["hops"][0]["source"] = outside
+    made["ending"]["python"][0]["source"] = outside
+    path = {"kind": "user", "name": "x", "calls": 1, "time": 1, "source": outside}
+    made["program"] = {"paths": [path], "sets": [], "kinds": [], "routes": [], "calls": [], "order": "", "ordered": 0,
+                       "wall": 1, "overhead": 0}  # fmt: skip
+    trail = read(made)
+    assert trail.ending is not None
+    assert trail.program is not None
+    places = (trail.hops[0].source, trail.ending.python[0].source, trail.program.paths[0].source)
+    assert [place.reason for place in places if place is not None] == [OutsideTorch("<--setup 1>")] * 3
+
+
+def test_a_code_that_no_reason_of_a_place_has_is_refused() -> None:
+    for code in ("left-by-guards", "place-reason", "of-named", "reason", "nothing"):
+        refused(lambda code=code: read(put(document(), ("hops", 0, "source", "reason"), {"code": code, "name": "f"})))
+
+
+def test_reasons_of_places_that_nest_without_end_are_refused() -> None:
+    inner: dict[str, Any] = {"code": "nothing-confirms"}
+    for _ in range(300):
+        inner = {"code": "record-unconfirmed", "because": inner}
+    refusal = refused(lambda: read(put(document(), ("hops", 0, "source", "reason"), inner)))
+    assert "nest" in refusal.why
+
+
 # --- format 2: reasons were sentences ---
 
 WHYS = ("tls_why", "redispatch", "unread_why")
@@ -417,7 +486,7 @@ WHYS = ("tls_why", "redispatch", "unread_why")
 
 def of_format_2() -> Document:
     """What format 2 wrote: the same but for its reasons."""
-    made = document()
+    made = of_format_4()
     for hop in made["hops"]:
         hop["why"] = [why["text"] for why in hop["why"]]
         for key in WHYS if hop["dispatch"] else ():
@@ -479,7 +548,7 @@ def test_what_is_asked_of_reasons_is_known_of_format_2(text: str, expected: Reas
 
 def of_format_3(**changed: Any) -> Document:
     """What format 3 wrote: the same but for what recorders say."""
-    made = document()
+    made = of_format_4()
     made["captured"]["reason"] = made["captured"]["reason"]["text"]
     return made | {"format": 3} | changed
 

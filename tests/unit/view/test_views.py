@@ -17,8 +17,9 @@ from rich.console import Console
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details, reasons
+from ptexplore.model.place_reasons import FunctionUnseen, OutsideTorch
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.reasons import BackwardFrom, BeganAt, BeganAtReal, BeganAtRealSum, BeganAtSum, Reason
+from ptexplore.model.reasons import BackwardFrom, BeganAt, BeganAtReal, BeganAtRealSum, BeganAtSum, Reason, Said
 from ptexplore.model.trace import (
     BindingRef,
     BoundName,
@@ -184,7 +185,7 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
 
 
 def test_several_places_are_not_told_as_one() -> None:
-    several = SourceRef(None, None, "checkout", "ambiguous", candidates=(ref(1), ref(2)), reason="2 candidates")
+    several = SourceRef(None, None, "checkout", "ambiguous", candidates=(ref(1), ref(2)), reason=Said("2 candidates"))
     assert place_text(several, 80) == "2 places possible"
     library = Hop(9, "closed", "sgemm", "observed", ref(9, "ambiguous"), instructions=1)
     assert "Add.cpp:9" not in drawn(view(a_trail(an_operator(1, "aten::mm", library)), Options(view="path")), 100)
@@ -567,9 +568,9 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
 
 def test_a_function_of_yours_that_the_expression_comes_to_by_python_s_own_has_a_row() -> None:
     """`x.sum() + len(ema)`: what no recorder saw the function of is shown with yours in it, though neither computes."""
-    at = ref(4, precision="unknown", reason="outside torch: /mine.py")
+    at = ref(4, precision="unknown", reason=OutsideTorch("/mine.py"))
     yours = Hop(30, "python", "EMA.__len__", "observed", replace(at, layer=None, path=None), children=())
-    nothing = SourceRef(None, None, None, "unknown", reason="no recorder saw its function")
+    nothing = SourceRef(None, None, None, "unknown", reason=FunctionUnseen())
     called = Hop(20, "python", "len", "observed", nothing, children=(yours,))
     trail = a_trail(an_operator(50, "aten::sum"), called)
     names = [row.name for row in view(trail, Options(view="path")).table]

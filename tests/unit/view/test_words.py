@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
-from ptexplore.model import reasons
+from ptexplore.model import place_reasons, reasons
 from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
-from ptexplore.model.reasons import Reason
-from ptexplore.view.words import details
+from ptexplore.model.codes import Reason, every
+from ptexplore.view.words import details, places
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
 from ptexplore.view.words.errors import in_words
@@ -28,14 +28,16 @@ class Given(Struct, frozen=True):
     is_so: bool = False
 
 
-CODES = [kind for kind in vars(reasons).values() if isinstance(kind, type) and issubclass(kind, Reason)]
+CODES = [code for code in every(Reason) if code not in place_reasons.KINDS]
+ALL = {**ENGLISH, **places.ENGLISH}
 
 
 def test_each_code_has_a_template_that_speaks_of_all_its_arguments() -> None:
     for kind in CODES:
-        if kind is not Reason:
-            assert names(ENGLISH[kind]) == set(kind.__struct_fields__) - {"text"}, kind
-    assert len(ENGLISH) == len(CODES) - 1
+        assert names(ALL[kind]) == set(kind.__struct_fields__) - {"text"}, kind
+    assert set(ALL) == set(CODES)
+    of_places = {code for code in CODES if issubclass(code, place_reasons.PlaceReason)}
+    assert set(places.ENGLISH) == of_places | {reasons.Said}, "what a search loads has the words of all places"
 
 
 def test_each_detail_has_a_template_that_speaks_of_all_its_arguments() -> None:
@@ -70,7 +72,7 @@ def test_an_error_gets_its_words_where_it_is_shown() -> None:
 
 
 def test_no_two_codes_say_the_same() -> None:
-    texts = {kind: text for kind, text in ENGLISH.items() if names(text) != {"reasons"}}  # lists of other reasons
+    texts = {kind: text for kind, text in ALL.items() if names(text) != {"reasons"}}  # lists of other reasons
     assert len(set(texts.values())) == len(texts)
 
 
@@ -110,6 +112,20 @@ def test_a_reason_stands_in_the_one_that_follows_from_it() -> None:
 
 
 @pytest.mark.words
+def test_why_a_place_is_no_better_known_is_one_sentence() -> None:
+    skew = place_reasons.OtherVersion("v2.6.0", "2.6.0", "2.7.0")
+    inside = place_reasons.LambdaInside("f", "a.cpp:1234", place_reasons.SeveralLambdas(2))
+    told = "a lambda inside f (a.cpp:1234): 2 there could be it, and the name does not tell which"
+    both = place_reasons.Joined((skew, inside))
+    assert places.place_sentence(both) == f"v2.6.0 is 2.6.0, torch here 2.7.0; {told}"
+    assert sentence(inside) == told, "whatever asks for any reason's words is given a place's too"
+    assert places.place_sentence(place_reasons.RecordNamesLine(1234)).endswith("line 1234"), (
+        "a line's number is no count"
+    )
+    assert places.place_sentence(place_reasons.EntryNamesNoFile("")).endswith(": nothing")
+
+
+@pytest.mark.words
 def test_what_a_row_says_is_one_phrase_a_detail() -> None:
     keys = says.KnownAs(status="derived", told=(says.RecordsNodes(nodes=("AddBackward0",)), says.NextKey()))
     assert described((keys, says.ThenKeys(keys=("A", "B")))) == "derived: records AddBackward0; next key; then A → B"
@@ -134,9 +150,21 @@ def test_what_was_stepped_is_one_sentence() -> None:
     assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
 
 
-@pytest.mark.parametrize("code", [*ENGLISH, *details.ENGLISH], ids=lambda code: code.__name__)
+@pytest.mark.words
+def test_what_libraries_told_is_one_list() -> None:
+    calls = (reasons.LibraryTold("oneDNN", "matmul", "2x2", "ref:any", 3), reasons.LibraryTold("MKL", "SGEMM", "N,N"))
+    told = "the libraries told: oneDNN's matmul by ref:any (2x2) ×3, MKL's SGEMM (N,N)"
+    assert sentence(reasons.ToldOfCall(calls)) == f"of this call, in a run of its own, {told}"
+    assert sentence(reasons.ToldOfExpression(calls, 2)).endswith(f"{told} and 2 more")
+    assert sentence(reasons.LibraryUnordered("MKL", 1, 2)).startswith(
+        "MKL tells of 1 call, in a run of its own; in the"
+    )
+    assert sentence(reasons.LibraryUnordered("MKL", 3, 2, "mm")).startswith("mm: MKL tells of 3 calls")
+
+
+@pytest.mark.parametrize("code", [*ALL, *details.ENGLISH], ids=lambda code: code.__name__)
 def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
     """As where a long text was wrapped."""
-    template = ENGLISH.get(code) or details.ENGLISH[code]
+    template = ALL.get(code) or details.ENGLISH[code]
     assert "  " not in template
     assert not any(wrong in template for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))

@@ -9,6 +9,7 @@ import pytest
 from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model import reasons
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
+from ptexplore.model.place_reasons import MakesKernel, NoPlainFunction, NoSingleBody
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.kernel_bodies import kernel_body, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
@@ -93,7 +94,7 @@ def test_a_wrapper_that_is_not_in_the_generated_file_is_not_guessed(small: Small
     record = registration(OP, "CPU", AT, wrapper="at::wrapper_CPU__lost")
     found = body(small, record, entry("CPU", at=AT), "CPU")
     assert place(found.source) == (None, None, "unknown")
-    assert "no single body" in str(found.source.reason)
+    assert found.source.reason == NoSingleBody()
 
 
 def test_a_generated_registration_of_a_hand_written_function(small: Small) -> None:
@@ -110,7 +111,7 @@ def test_a_factory_that_makes_a_boxed_kernel_is_shown_for_it(small: Small) -> No
     record = registration(OP, "Autograd", AT, callee="at::native::weave()")
     found = body(small, record, entry("AutogradCPU", at=AT), "AutogradCPU", small.source())
     assert place(found.source) == (HAND, small.line(HAND, "Tensor weave("), "located")
-    assert found.source.reason == "the function that makes the kernel"
+    assert found.source.reason == MakesKernel()
     assert found.name == "at::native::weave()"
 
 
@@ -153,7 +154,7 @@ def test_what_is_registered_and_no_function_is_said(small: Small) -> None:
     line = small.line(HAND, "TORCH_LIBRARY_IMPL(aten, FuncTorchBatched")
     record = registration("aten::weave", "FuncTorchBatched", (HAND, line), origin="handwritten", confirmed=False)
     found = body(small, record, entry("FuncTorchBatched", at=(HAND, line)), "FuncTorchBatched", small.source())
-    assert "torch::CppFunction::makeFallthrough()" in str(found.source.reason)
+    assert found.source.reason == NoPlainFunction("torch::CppFunction::makeFallthrough()")
 
 
 # --- Python's kernels ---

@@ -7,6 +7,14 @@ from typing import Any
 import pytest
 
 from ptexplore.model import reasons
+from ptexplore.model.place_reasons import (
+    NoOpsFunction,
+    NoOverloadKnown,
+    OverloadName,
+    OverloadsFit,
+    OverloadsTake,
+    RegisteredLater,
+)
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.operator_calls import BOXED_CALL, name
@@ -73,13 +81,13 @@ def test_the_candidates_of_an_overload_that_cannot_be_told(small: Small) -> None
     source = named(small, event, PAIR, ALIKE, SCALAR, call_path=CALLS, call_line=8).hop.source
     assert source.precision == "ambiguous"
     assert len(source.candidates) == 2, "those that take the inputs; Scalar does not"
-    assert "several take these inputs: aten::blend.Pair, aten::blend.Alike" in str(source.reason)
+    assert source.reason == OverloadsTake((OverloadName("aten::blend.Pair"), OverloadName("aten::blend.Alike")))
 
 
 def test_a_name_that_nobody_knows_is_unknown(small: Small) -> None:
     source = named(small, op("aten::twist")).hop.source
     assert (source.precision, source.candidates) == ("unknown", ())
-    assert "none of that name is known" in str(source.reason)
+    assert source.reason == NoOverloadKnown()
 
 
 def test_the_source_is_the_entry_point_that_c_plus_plus_calls(small: Small) -> None:
@@ -96,7 +104,7 @@ def test_the_source_is_the_entry_point_that_c_plus_plus_calls(small: Small) -> N
 def test_an_operator_without_an_entry_point_says_so(small: Small) -> None:
     source = named(small, op("mini::blend", inputs=BOTH), FOREIGN).hop.source
     assert (source.precision, source.path) == ("unknown", None)
-    assert "not in native_functions.yaml" in str(source.reason)
+    assert source.reason == NoOpsFunction()
 
 
 def test_an_operator_that_the_traced_code_registered(small: Small) -> None:
@@ -104,7 +112,7 @@ def test_an_operator_that_the_traced_code_registered(small: Small) -> None:
     event = op("mini::new", inputs=[tensor(1)])
     hop = named(small, event, more=[("dispatch", "table", table)]).hop
     assert hop.op == "mini::new"
-    assert "registered after the catalogue was built" in str(hop.source.reason)
+    assert hop.source.reason == RegisteredLater("mini::new")
     assert hop.why == (reasons.OnlyOverload("mini::new"),)
 
 
@@ -130,4 +138,5 @@ def test_inside_a_transform_a_whole_stack_is_not_taken_for_the_out_overload(smal
     assert of(0).op == "aten::mirror.out"
     inside = of(bits("FuncTorchDynamicLayerFrontMode"))
     assert inside.op is None
-    assert "several fit what it recorded: aten::mirror.out, aten::mirror, called boxed" in str(inside.source.reason)
+    fitting = (OverloadName("aten::mirror.out"), OverloadName("aten::mirror", boxed=True))
+    assert inside.source.reason == OverloadsFit(fitting)

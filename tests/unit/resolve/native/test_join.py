@@ -200,7 +200,7 @@ def test_another_kernel_than_predicted(small: Small, tree: str, precision: Any, 
     """What ran is shown by its own name and source; a finding where the prediction was the running version's own."""
     from ptexplore.model.places import SourceRef
 
-    was = SourceRef(CPU, 12, "generated", precision, tree=tree, reason="x")
+    was = SourceRef(CPU, 12, "generated", precision, tree=tree, reason=reasons.Said("x"))
     inner = claim("kernel", WRAPPER, claim("impl", "at::native::old"), op=OP, key="CPU", status="derived", source=was)
     outer = claim("kernel", VARIABLE, claim("key", "CPU", inner, op=OP, key="CPU"), op=OP, key="AutogradCPU")
     claims, findings = stepped(small, OTHER_RAN, blend(claim("key", "AutogradCPU", outer, op=OP, key="AutogradCPU")))

@@ -9,11 +9,30 @@ from pathlib import Path
 import pytest
 
 from ptexplore.cpp.symbol_names import parse
+from ptexplore.model.codes import Reason, within
 from ptexplore.model.operators import Binding
+from ptexplore.model.place_reasons import (
+    CalledByLibrary,
+    Joined,
+    LambdaInside,
+    LambdaOfUnknown,
+    LambdaOutside,
+    LambdaUnread,
+    MadeByCompiler,
+    NoDefinition,
+    NotDemangled,
+    NotIndexed,
+    NotInWheel,
+    NotNamed,
+    NotPyTorchs,
+    OfLibrary,
+    OtherParameters,
+    OtherVersion,
+    SeveralLambdas,
+    StandardLibrary,
+)
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.native.sites import Member, Sites, special_member
-from ptexplore.resolve.places.lookup import NOT_IN_WHEEL
-from ptexplore.resolve.places.sources import UNREAD
 from ptexplore.source.tree import checkout_tree
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import Rows, Small, operator, place
@@ -67,7 +86,7 @@ def test_a_tree_of_another_version_is_said(small: Small) -> None:
 def test_other_types_are_another_function(small: Small) -> None:
     found = of(small, f"at::native::weave({TENSOR}, long)")
     assert place(found) == (None, None, "unknown")
-    assert found.reason == "tree defines at::native::weave with other parameters only"
+    assert found.reason == OtherParameters("at::native::weave", "tree")
     skewed = of(small, f"at::native::weave({TENSOR}, long)", word="version-skew")
     assert skewed.precision == "version-skew", "they may have been other types in that version"
 
@@ -152,18 +171,18 @@ def test_the_generated_functions_behind_pythons_names(
 @pytest.mark.parametrize(
     "text, reason",
     [
-        ("@libc.so.6 memcpy", "the source of libc.so.6 is not PyTorch's"),
-        ("std::vector<int>::push_back(int)", "the C++ standard library's"),
-        ("operator new(unsigned long)", "the C++ standard library's"),
-        ("_ZNSt14_Function_base13_Base_managerIUlPvE0_E10_M_managerE", "the C++ standard library's"),
-        ("_ZN3c1012function_refIFvvEE11callback_fnIZN2at1fEvEUlvE_EEvl", "the demangler cannot read its name"),
-        ("guard variable for n::f()::x", "made by the compiler: no source has it"),
-        ("dgemm_", "of BLAS or LAPACK, linked into torch: not in PyTorch's own source"),
-        ("at::native::gone(int)", f"no definition of at::native::gone was found in tree; {UNREAD}"),
-        ("{lambda()#1}::operator()() const", "a lambda outside of any function: nothing tells which"),
+        ("@libc.so.6 memcpy", NotPyTorchs("libc.so.6")),
+        ("std::vector<int>::push_back(int)", StandardLibrary()),
+        ("operator new(unsigned long)", StandardLibrary()),
+        ("_ZNSt14_Function_base13_Base_managerIUlPvE0_E10_M_managerE", StandardLibrary()),
+        ("_ZN3c1012function_refIFvvEE11callback_fnIZN2at1fEvEUlvE_EEvl", NotDemangled()),
+        ("guard variable for n::f()::x", MadeByCompiler()),
+        ("dgemm_", OfLibrary("BLAS or LAPACK")),
+        ("at::native::gone(int)", Joined((NoDefinition("at::native::gone", "tree"), NotIndexed()))),
+        ("{lambda()#1}::operator()() const", LambdaOutside()),
     ],
 )
-def test_why_there_is_none(small: Small, text: str, reason: str) -> None:
+def test_why_there_is_none(small: Small, text: str, reason: Reason) -> None:
     found = of(small, text)
     assert place(found) == (None, None, "unknown")
     assert found.reason == reason
@@ -180,9 +199,7 @@ def test_what_a_librarys_code_calls_in_c_is_its_own(small: Small) -> None:
     assert [frame.function.demangled for frame in frames][-1] == "planner"
     told = [sites.library(frame) for frame in frames]
     assert told == [None, "MKL", "MKL", None, "MKL", None, "MKL", None]
-    assert "of MKL, linked into torch, whose own code calls it" in (
-        of(small, "DftiCommit\n commit", 1, mangled="commit").reason or ""
-    )
+    assert of(small, "DftiCommit\n commit", 1, mangled="commit").reason == CalledByLibrary("MKL")
 
 
 @pytest.mark.parametrize(
@@ -204,11 +221,11 @@ def test_which_members_a_compiler_makes(function: str, member: Member | None) ->
 
 
 def test_a_function_that_its_library_does_not_name(small: Small) -> None:
-    assert of(small, "n::f(int)", mangled="").reason == "libtorch_cpu.so does not name the function"
+    assert of(small, "n::f(int)", mangled="").reason == NotNamed("libtorch_cpu.so")
 
 
 def test_with_the_wheel_alone_it_says_that_the_text_is_missing(small: Small) -> None:
-    assert Sites(small.lookup()).named(parse("at::native::weave(int)")).reason == NOT_IN_WHEEL
+    assert Sites(small.lookup()).named(parse("at::native::weave(int)")).reason == NotInWheel()
 
 
 # --- functions of the same code ---
@@ -262,7 +279,8 @@ def test_a_lambda_is_in_the_function_around_it_where_one_only_can_be(small: Smal
     lines = [small.line(KERNELS, "cpu_kernel(iter"), small.line(KERNELS, "[](float a) { return a; },"),
              small.line(KERNELS, "[](Vec a)")]  # fmt: skip
     assert [one.line for one in found.candidates] == lines
-    assert str(found.reason).startswith("a lambda inside at::native::fold_kernel")
+    assert isinstance(found.reason, LambdaInside)
+    assert (found.reason.name, found.reason.because) == ("at::native::fold_kernel", SeveralLambdas(3))
 
 
 def test_of_a_lambda_whose_text_is_not_read_the_place_of_the_function_around_it_is_told(
@@ -276,7 +294,7 @@ def test_of_a_lambda_whose_text_is_not_read_the_place_of_the_function_around_it_
     data = calls(f"{around}::{{lambda(Vec)#1}}::operator()(Vec) const")
     found = Sites(small.lookup(None, source)).of(part(1, data).frames[0])
     assert place(found) == (KERNELS, small.line(KERNELS, "fold_kernel("), "version-skew")
-    assert str(found.reason).endswith("whose text was not read")
+    assert [type(reason) for reason in within(found.reason)] == [Joined, OtherVersion, LambdaUnread]
     matching = checkout_tree(replace(small.checkout, root=str(tmp_path)), "matches")
     exact = replace(small.source("matches"), tree=matching)
     assert Sites(small.lookup(None, exact)).of(part(1, data).frames[0]).precision == "unknown"
@@ -284,7 +302,7 @@ def test_of_a_lambda_whose_text_is_not_read_the_place_of_the_function_around_it_
 
 def test_a_lambda_whose_function_is_not_known(small: Small) -> None:
     found = of(small, "at::native::gone(int)::{lambda()#1}::operator()() const")
-    assert found.reason == "a lambda inside at::native::gone, whose definition is not known"
+    assert found.reason == LambdaOfUnknown("at::native::gone")
 
 
 def test_an_operators_entry_points(small: Small) -> None:

@@ -7,8 +7,19 @@ from dataclasses import replace
 import pytest
 
 from ptexplore.model.operators import Registration
+from ptexplore.model.place_reasons import (
+    EntryNamesNoFile,
+    HeaderHolds,
+    LeftOut,
+    NoDefinition,
+    NotInWheel,
+    RecordCompared,
+    RecordNamesLine,
+    RecordUnconfirmed,
+)
 from ptexplore.model.places import SourceRef
-from ptexplore.resolve.places.lookup import ANY, NOT_IN_WHEEL, PLUMBING_HEADER, Lookup
+from ptexplore.model.reasons import within
+from ptexplore.resolve.places.lookup import ANY, PLUMBING_HEADER, Lookup
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, entry, place, registration
 
@@ -35,9 +46,9 @@ def test_the_first_tree_that_has_it(small: Small) -> None:
 
 
 def test_what_no_tree_has_says_what_the_first_says(small: Small) -> None:
-    assert small.lookup().function("at::native::weave") == SourceRef(None, None, None, "unknown", reason=NOT_IN_WHEEL)
+    assert small.lookup().function("at::native::weave") == SourceRef(None, None, None, "unknown", reason=NotInWheel())
     missing = small.lookup(None, small.source()).function("at::native::gone")
-    assert missing.reason == "no definition of at::native::gone was found in tree"
+    assert missing.reason == NoDefinition("at::native::gone", "tree")
 
 
 def test_an_overload_by_its_parameters(small: Small) -> None:
@@ -120,7 +131,7 @@ def test_in_another_versions_tree_the_one_registration_of_that_operator_and_key(
     found = small.lookup(None, source).registered(hand("aten::blend.Pair", "FuncTorchBatched", 3))
     assert found is not None
     assert place(found.record) == (HAND, small.line(HAND, BATCHED), "version-skew")
-    assert str(found.record.reason).endswith("the binary's own record names line 3")
+    assert RecordNamesLine(3) in within(found.record.reason)
     assert small.lookup(None, source).registered(hand("aten::blend.Pair", "CPU", 3)) is None, "none of that key"
     assert small.lookup(None, source).registered(hand("aten::twice", "Named", 3)) is None, "two of it"
 
@@ -158,7 +169,7 @@ def test_a_template_that_stands_there_twice_is_not_chosen(small: Small) -> None:
     _, body = batched(small, "aten::fold")
     assert body is not None
     assert body.precision == "unknown"
-    assert "holds 2 functions mirror_generated_plumbing" in str(body.reason)
+    assert body.reason == HeaderHolds("mirror_generated_plumbing", PLUMBING_HEADER, 2)
 
 
 def test_what_is_no_function_has_no_body(small: Small) -> None:
@@ -169,7 +180,7 @@ def test_a_function_that_the_build_leaves_out(small: Small) -> None:
     name, body = batched(small, "aten::spin")
     assert name == "left_out"
     assert body is not None
-    assert body.reason == "tree defines left_out only where this build leaves it out"
+    assert body.reason == LeftOut("left_out", "tree")
 
 
 # --- table entries ---
@@ -184,7 +195,7 @@ def test_an_entry_of_a_confirmed_registration(small: Small) -> None:
 def test_an_entry_that_names_no_file_of_torchs(small: Small) -> None:
     found = small.lookup().entry(entry("Meta", raw="registered at /dev/null:241"), "Meta", None)
     assert place(found) == (None, None, "unknown")
-    assert str(found.reason).endswith("registered at /dev/null:241")
+    assert found.reason == EntryNamesNoFile("registered at /dev/null:241")
 
 
 def test_an_entry_that_nothing_confirms_says_why(small: Small) -> None:
@@ -192,13 +203,12 @@ def test_an_entry_that_nothing_confirms_says_why(small: Small) -> None:
     record = hand("aten::blend.Pair", "FuncTorchBatched", line)
     found = small.lookup().entry(entry("FuncTorchBatched", at=(HAND, line)), "FuncTorchBatched", record)
     assert place(found) == (HAND, line, "unknown")
-    assert str(found.reason).endswith("not in the wheel")
+    assert found.reason == RecordUnconfirmed(RecordCompared("not in the wheel"))
     shifted = hand("aten::blend.Pair", "FuncTorchBatched", line + 1)
     made = entry("FuncTorchBatched", at=(HAND, line + 1))
     found = small.lookup(None, small.source()).entry(made, "FuncTorchBatched", shifted)
-    assert str(found.reason).endswith(f"tree: no registration macro at line {line + 1}"), (
-        "the tree that relates says it"
-    )
+    told = RecordCompared(f"no registration macro at line {line + 1}", "tree")
+    assert found.reason == RecordUnconfirmed(told), "the tree that relates says it"
 
 
 def test_the_fallback_of_a_key_is_one_for_every_operator(small: Small) -> None:

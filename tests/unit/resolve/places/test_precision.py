@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from ptexplore.model.place_reasons import (
+    MayMean,
+    NoDefinition,
+    NothingConfirms,
+    NotInRuntime,
+    RecordUnconfirmed,
+    ThrowsNothing,
+)
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.places.precision import decide, in_runtime, recorded, several, unknown
 from tests.unit.conftest import ATEN
@@ -49,32 +58,35 @@ def test_a_place_in_the_runtime_tree(small: Small) -> None:
 def test_what_no_layer_holds_is_unknown_and_says_so(small: Small, path: str, line: int | None) -> None:
     found = in_runtime(small.tree, path, line)
     assert place(found) == (path, line, "unknown")
-    assert found.reason == f"{path} is not in the runtime tree"
+    assert found.reason == NotInRuntime(path)
 
 
 def test_a_recorded_line_is_confirmed_or_says_why_not(small: Small) -> None:
     confirmed = recorded(small.tree, CPU, 19, True, None)
     assert (*place(confirmed), confirmed.reason) == (CPU, 19, "registered", None)
-    refused = recorded(small.tree, CPU, 19, False, "that line is for CUDA")
+    refused = recorded(small.tree, CPU, 19, False, ThrowsNothing())
     assert (*place(refused), refused.reason) == (
         CPU,
         19,
         "unknown",
-        "the binary names this line, but that line is for CUDA",
+        RecordUnconfirmed(ThrowsNothing()),
     )
-    assert str(recorded(small.tree, CPU, 19, False, None).reason).endswith("no text here confirms it")
+    assert recorded(small.tree, CPU, 19, False, None).reason == RecordUnconfirmed(NothingConfirms())
 
 
 def test_one_place_is_itself_and_several_are_candidates() -> None:
     one = SourceRef("a.cpp", 3, "checkout", "located", tree="tree")
     other = SourceRef("a.cpp", 9, "checkout", "located", tree="tree")
     elsewhere = SourceRef("b.cpp", 1, "checkout", "located", tree="tree")
-    assert several([one], "x") is one
-    both = several([one, other], "overloads")
-    assert (*place(both), both.reason, both.tree) == ("a.cpp", None, "ambiguous", "overloads", "tree")
+    assert several([one], partial(MayMean, "f")) is one
+    both = several([one, other], partial(MayMean, "f"))
+    assert (*place(both), both.reason, both.tree) == ("a.cpp", None, "ambiguous", MayMean("f", 2), "tree")
     assert both.candidates == (one, other)
-    assert place(several([one, elsewhere], "x")) == (None, None, "ambiguous"), "of two files neither is named"
+    assert place(several([one, elsewhere], partial(MayMean, "f"))) == (None, None, "ambiguous"), (
+        "of two files neither is named"
+    )
 
 
 def test_unknown_has_a_reason_and_no_layer() -> None:
-    assert unknown("nobody knows") == SourceRef(None, None, None, "unknown", reason="nobody knows")
+    why = NoDefinition("f", "tree")
+    assert unknown(why) == SourceRef(None, None, None, "unknown", reason=why)

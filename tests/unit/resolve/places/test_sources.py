@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from ptexplore.cpp.matching import Wanted
+from ptexplore.model.place_reasons import LeftOut, MayMean, NoDefinition, OtherVersion, RecordNamesLine
 from ptexplore.model.places import Checkout
+from ptexplore.model.reasons import Reason, within
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.resolve.places.sources import Source, atlas_source
 from ptexplore.source.permalink import SITE
@@ -24,16 +26,16 @@ ZEROS = "0" * 40  # the commit of the small runtime and of its checkout
     [
         ("matches", "located", None),
         ("consistent", "consistent", None),
-        ("version-skew", "version-skew", "tree is ?, torch here 2.99.0"),
+        ("version-skew", "version-skew", OtherVersion("tree", "unknown", "2.99.0")),
     ],
 )
-def test_a_definition_is_as_precise_as_its_tree(small: Small, word: str, precision: str, reason: str | None) -> None:
+def test_a_definition_is_as_precise_as_its_tree(small: Small, word: str, precision: str, reason: Reason | None) -> None:
     source = small.source(word)
     ref = source.refs(source.find("at::native::weave", Wanted()), "weave")
     assert ref is not None
     assert place(ref) == (HAND, small.line(HAND, "Tensor weave("), precision)
     assert (ref.tree, ref.layer, ref.end_line) == ("tree", "checkout", (ref.line or 0) + 2)
-    assert (ref.reason or "").partition(" is ")[2][-6:] == ("2.99.0" if reason else "")
+    assert ref.reason == reason
 
 
 @pytest.mark.parametrize(
@@ -42,10 +44,10 @@ def test_a_definition_is_as_precise_as_its_tree(small: Small, word: str, precisi
      ("matches", False, "located")],
 )  # fmt: skip
 def test_a_recorded_line_that_the_text_bears_out(small: Small, word: str, confirmed: bool, precision: str) -> None:
-    ref = small.source(word).ref(HAND, 3, confirmed=confirmed, reason="the record names line 7")
+    ref = small.source(word).ref(HAND, 3, confirmed=confirmed, reason=RecordNamesLine(7))
     assert ref.precision == precision
     if word == "version-skew":
-        assert str(ref.reason).endswith("; the record names line 7")
+        assert RecordNamesLine(7) in within(ref.reason)
 
 
 def test_a_permalink_only_where_the_text_is_that_commits(small: Small) -> None:
@@ -115,15 +117,15 @@ def test_several_definitions_are_all_listed(small: Small) -> None:
     ref = source.refs(source.find("at::native::blend_many", Wanted()), "blend_many")
     assert place(ref) == (HAND, None, "ambiguous")
     assert len(ref.candidates) == 2
-    assert str(ref.reason).startswith("blend_many has 2 definitions that can be meant")
+    assert ref.reason == MayMean("blend_many", 2)
 
 
 def test_why_nothing_was_found(small: Small) -> None:
     source = small.source()
     missing = source.find("at::native::gone", Wanted())
-    assert source.refs(missing, "gone") == unknown("no definition of gone was found in tree")
+    assert source.refs(missing, "gone") == unknown(NoDefinition("gone", "tree"))
     left_out = source.find("at::native::left_out", Wanted())
-    assert source.refs(left_out, "left_out") == unknown("tree defines left_out only where this build leaves it out")
+    assert source.refs(left_out, "left_out") == unknown(LeftOut("left_out", "tree"))
 
 
 # --- sources of another form ---

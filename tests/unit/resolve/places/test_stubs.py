@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.model.places import SourceRef
+from ptexplore.model.reasons import Said
 from ptexplore.resolve.claims import Context
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, place
@@ -61,7 +62,7 @@ def test_the_stubs_that_a_body_calls(
 
 
 def test_a_body_that_is_not_known_calls_nothing_known(context: Context) -> None:
-    assert context.stubs.called(SourceRef(None, None, None, "unknown", reason="x")) == ()
+    assert context.stubs.called(SourceRef(None, None, None, "unknown", reason=Said("x"))) == ()
     assert context.stubs.called(SourceRef(HAND, 3, "checkout", "located", tree="tree")) == (), "its end is not known"
 
 
