@@ -20,10 +20,11 @@ from typing import Any
 from msgspec import to_builtins
 
 from ptexplore.capture.probing import PROBE, TraceRequest
-from ptexplore.capture.trace import NATIVE, gather
+from ptexplore.capture.trace import gather
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import RanInYourProcess
+from ptexplore.model.recorders import NATIVE
 from ptexplore.model.trace import Session
 from ptexplore.source.runtime.describe import OLDEST, release_of
 

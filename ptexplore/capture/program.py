@@ -17,9 +17,9 @@ from msgspec import convert, structs, to_builtins
 
 from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorKind, OperatorRoute, Program
+from ptexplore.model.recorders import FRAMES
 from ptexplore.model.trace import Observation
 
-RECORDER = "frames"  # the events are like that pass's: builtins, and the operators that they called
 APART = 1_000_000  # between the autograd sequence numbers of two routes; within one they are a call's own
 NODES = ("engine", "node")
 MOST_IN_ROUTES = 500_000  # calls that one call of each route holds: a trace that can be loaded has 300,000 hops of them
@@ -33,7 +33,10 @@ def program_of(told: Mapping[str, Any]) -> Program:
 
 @dataclass
 class _Events:
-    """Events of one tree as they are made, numbered as observations are."""
+    """Events of one tree as they are made, numbered as observations are.
+
+    They are like the events of the frames pass: builtins, and the operators that they called.
+    """
 
     observations: list[Observation] = field(default_factory=list)
     read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))  # of a route's operators
@@ -42,7 +45,7 @@ class _Events:
         """Add an event inside of another; its number."""
         number = len(self.observations)
         event = {"event": number, "parent": parent, **data, "thread": 0, "phase": phase}
-        self.observations.append(Observation(number + 1, RECORDER, "event", event))
+        self.observations.append(Observation(number + 1, FRAMES, "event", event))
         return number
 
 

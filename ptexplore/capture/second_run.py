@@ -19,7 +19,6 @@ from ptexplore.model import reasons as why
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
 
-TWICE = "twice"
 COMPARED = ("op", "node", "engine")
 LONG = 60  # characters of a line that is shown
 

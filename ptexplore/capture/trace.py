@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import convert, to_builtins
 
@@ -28,10 +28,23 @@ from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
+from ptexplore.model.recorders import (
+    COMPARE,
+    DISPATCH,
+    FRAMES,
+    LIBRARIES,
+    NATIVE,
+    OPS_AGAIN,
+    PROBE,
+    PROCESSES,
+    PROGRAM,
+    RECORDERS,
+    THROWN,
+    TOGETHER,
+    TWICE,
+    WRITES,
+)
 from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo
-
-TOGETHER = "once"  # all recorders in one run
-AGAIN = "again"  # the ops pass run a second time, which the probe does only where passes differ
 
 
 def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
@@ -50,10 +63,10 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
         for message in passes.values()
         for o in message["observations"]
     )
-    kind = "perturbed" if is_deep or names.get(AGAIN) == names[reference] else "nondeterministic"
+    kind = "perturbed" if is_deep or names.get(OPS_AGAIN) == names[reference] else "nondeterministic"
     limit = why.AtRecursionLimit() if is_deep else None
     cause: Reason = why.RunsDiffer(limit) if kind == "nondeterministic" else why.RecorderChanged(limit)
-    causes = {"frames": why.RecorderChanged(limit, reference)} if kind == "perturbed" else {}
+    causes = {FRAMES: why.RecorderChanged(limit, reference)} if kind == "perturbed" else {}
     return [
         (kind, _difference(causes.get(recorder, cause), reference, recorder, names[reference], seen))
         for recorder, seen in names.items()
@@ -85,22 +98,8 @@ def _difference(
 
 # What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).
 ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
-NATIVE = "native"
-PROGRAM = "program"
-TWICE = "twice"
-LIBRARIES = "libraries"
-UNWATCHED = "unwatched"
-PROBE = "probe"
-VARIES = "varies"
-WRITES = "writes"
-THROWN = "thrown"
-PROCESSES = "processes"
-LEFT = "left-running"
 LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
-MISSING: Mapping[str, Reason] = {  # by pass: what is missing where it was stopped
-    "frames": why.FramesMissing(),
-    "dispatch": why.CallsMissing(),
-}
+LACKING = tuple(spec.missing for spec in RECORDERS.values() if spec.missing is not None)  # of what only `ops` saw
 
 
 def capture(
@@ -124,7 +123,7 @@ def capture(
         raise
     if not left:
         return session
-    seen = Observation(len(session.observations) + 1, PROCESSES, LEFT, {"processes": to_builtins(left)})
+    seen = Observation(len(session.observations) + 1, PROCESSES, "left-running", {"processes": to_builtins(left)})
     return replace(session, observations=(*session.observations, seen))
 
 
@@ -211,21 +210,9 @@ def gather(
         for message in messages:
             heard.take(message)
     except Stopped as error:
-        if heard.running not in (NATIVE, LIBRARIES, WRITES) and not heard.passes:
-            raise
-        if heard.running not in (NATIVE, LIBRARIES, WRITES):
-            missing = tuple(MISSING[name] for name in (heard.running,) if name in MISSING)
-            # The expression has ended in the passes before: only their time together was over.
-            is_late = isinstance(error, TimeOver)
-            ended = why.ProbeEndedIn(error.told, error.because, error.then, missing)
-            heard.say("probe", "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
-            heard.no_native = heard.no_native or (why.TimeOverBefore() if is_late else error.told)
-        elif heard.running == WRITES:
-            heard.say(WRITES, UNWATCHED, why.WritesNotTold(error.because))
-        else:
-            heard.no_native = error.because
+        heard.stopped(error)
     for kind, data in compare(heard.passes):
-        heard.add("compare", kind, data)
+        heard.add(COMPARE, kind, data)
     return _session(request, runtime, heard)
 
 
@@ -262,26 +249,55 @@ class _Heard:
         self._ready(message.get("varies", ()))
         if kind == "begin":
             self.running = recorder
-        elif recorder == TWICE:
-            self._second_run(kind, message)
         elif kind == "first":
             whys = tuple(map(reason_of, message["whys"]))
             self._first_call(FirstCall(message["imported"], whys[0] if len(whys) == 1 else why.Together(whys)))
-        elif recorder == NATIVE:
-            self._native(message)
-        elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
-            told = message["observations"] if kind == "pass" else ()
-            for seen in told:
-                self.add(seen["recorder"], seen["kind"], seen["data"])
-            if recorder == WRITES and kind != "output" and not told:
-                self.say(WRITES, UNWATCHED, unwatched(message))
-        elif kind == "output" and not self.passes and message.get("text"):
+        else:
+            _hearing(recorder).take(self, recorder, message)
+
+    def stopped(self, error: Stopped) -> None:
+        """Keep what ended the probe while a recorder ran. Raises it if there is nothing to show."""
+        _hearing(self.running).stopped(self, error)
+
+    def _of_pass(self, recorder: str, message: dict[str, Any]) -> None:
+        """Keep what a pass says. Raises PtexploreError for what ends the whole trace."""
+        kind = message.get("type")
+        if kind == "output" and not self.passes and message.get("text"):
             self.printed[recorder] = str(message["text"]), bool(message.get("cut"))
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
             self._pass(recorder, message)
-        elif kind in ("refused", "raised", "died") and recorder != AGAIN:
+        elif kind in ("refused", "raised", "died") and recorder != OPS_AGAIN:
             self._failed(recorder, message)
+
+    def _pass_stopped(self, error: Stopped) -> None:
+        """Keep that a pass was stopped, and what is missing. Raises the error if no pass before it has ended."""
+        if not self.passes:
+            raise error
+        spec = RECORDERS.get(self.running)
+        missing = (spec.missing,) if spec is not None and spec.missing is not None else ()
+        # The expression has ended in the passes before: only their time together was over.
+        is_late = isinstance(error, TimeOver)
+        ended = why.ProbeEndedIn(error.told, error.because, error.then, missing)
+        self.say(PROBE, "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
+        self.no_native = self.no_native or (why.TimeOverBefore() if is_late else error.told)
+
+    def _of_further_run(self, _: str, message: dict[str, Any]) -> None:
+        """Keep what a recorder that may fail alone says: if it fails, nothing else is lost."""
+        for seen in message["observations"] if message.get("type") == "pass" else ():
+            self.add(seen["recorder"], seen["kind"], seen["data"])
+
+    def _further_run_stopped(self, error: Stopped) -> None:
+        """Nothing else is lost either, if a recorder that may fail alone is stopped."""
+
+    def _of_writes(self, recorder: str, message: dict[str, Any]) -> None:
+        """Keep who wrote to saved tensors, or why that is not known."""
+        self._of_further_run(recorder, message)
+        if message.get("type") != "output" and not message.get("observations"):
+            self.say(WRITES, "unwatched", unwatched(message))
+
+    def _writes_stopped(self, error: Stopped) -> None:
+        self.say(WRITES, "unwatched", why.WritesNotTold(error.because))
 
     def _failed(self, recorder: str, message: dict[str, Any]) -> None:
         """Keep what ended a later pass without a word: what earlier passes saw is told. Raises PtexploreError else."""
@@ -298,7 +314,7 @@ class _Heard:
         """Keep what is drawn at random in the probe of an expression, and why."""
         varies = tuple(drawn)
         if varies and self.request.script is None:
-            self.say(PROBE, VARIES, why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
+            self.say(PROBE, "varies", why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
 
     def _pass(self, recorder: str, message: dict[str, Any]) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
@@ -316,7 +332,7 @@ class _Heard:
             self._program(message)
         if seen is not None and not (self.raising and is_told(seen["data"])):
             raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
-        for seen in message["observations"] if recorder != AGAIN else ():
+        for seen in message["observations"] if recorder != OPS_AGAIN else ():
             data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
@@ -326,7 +342,7 @@ class _Heard:
         self.late = False  # the probe said that the time was over
         ended["over"] = to_builtins(why.AllRunsOver(self.request.timeout, GiveLonger()))
         if recorder != PROGRAM:
-            self.no_native = why.TimeWasOver(tuple(MISSING.values()) if recorder != "once" else ())
+            self.no_native = why.TimeWasOver(LACKING if recorder != TOGETHER else ())
 
     def _first_call(self, first: FirstCall) -> None:
         """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
@@ -334,10 +350,11 @@ class _Heard:
         if first.imported:
             self.no_native = why.LaterCallStepped(first.why)
 
-    def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
+    def _second_run(self, _: str, message: dict[str, Any]) -> None:
         """Keep how the second run of a program compares with the recorded one."""
         from ptexplore.capture.second_run import Run, compared
 
+        kind = message.get("type")
         if kind == "output":
             self.printed[TWICE] = str(message["text"]), bool(message.get("cut"))
             return
@@ -355,14 +372,14 @@ class _Heard:
         self.program, seen = observed(program_of(message["program"]))
         self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
         if self.late:
-            self.say("program", "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
+            self.say(PROGRAM, "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
         steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
         if steps:
-            self._native({"type": "pass", "observations": list(stepped(self.program, seen, steps))})
+            self._native(NATIVE, {"type": "pass", "observations": list(stepped(self.program, seen, steps))})
         elif self.program.stepping is not None:
             self.no_native = self.program.stepping.reason or _unstepped(self.program)
 
-    def _native(self, message: dict[str, Any]) -> None:
+    def _native(self, _: str, message: dict[str, Any]) -> None:
         if message["type"] == "pass":
             from ptexplore.capture.native.record import calls  # numpy, only where it is needed
 
@@ -371,6 +388,9 @@ class _Heard:
                 self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
         elif message["type"] != "output":
             self.no_native = no_native(message)
+
+    def _native_stopped(self, error: Stopped) -> None:
+        self.no_native = error.because
 
     def _placed(self, data: dict[str, Any]) -> dict[str, Any]:
         """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
@@ -401,6 +421,30 @@ class _Heard:
         if given is None and self.program is not None and not self.request.native_most:
             return why.NoBudget()
         return given or why.NativeSilent()
+
+
+class _Hearing(NamedTuple):
+    """How what a recorder says is taken, and its being stopped."""
+
+    take: Callable[[_Heard, str, dict[str, Any]], None]
+    stopped: Callable[[_Heard, Stopped], None]
+
+
+_OF_PASS = _Hearing(_Heard._of_pass, _Heard._pass_stopped)
+_OF_FURTHER_RUN = _Hearing(_Heard._of_further_run, _Heard._further_run_stopped)
+# The recorders whose messages are more than observations to keep.
+_HEARINGS: Mapping[str, _Hearing] = {
+    NATIVE: _Hearing(_Heard._native, _Heard._native_stopped),
+    LIBRARIES: _Hearing(_Heard._of_further_run, _Heard._native_stopped),
+    WRITES: _Hearing(_Heard._of_writes, _Heard._writes_stopped),
+    TWICE: _Hearing(_Heard._second_run, _Heard._pass_stopped),
+}
+
+
+def _hearing(recorder: str) -> _Hearing:
+    """How a recorder is heard, by its row among `RECORDERS` unless it has a way of its own."""
+    spec = RECORDERS.get(recorder)
+    return _HEARINGS.get(recorder, _OF_FURTHER_RUN if spec is not None and spec.fails_alone else _OF_PASS)
 
 
 def _unstepped(program: Program) -> Reason:
@@ -434,8 +478,8 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
     captured = Captured(
         ops=True,
-        frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", TOGETHER)),
-        dispatch=heard.program is None and not heard.passes.keys().isdisjoint(("dispatch", TOGETHER)),
+        frames=heard.program is not None or not heard.passes.keys().isdisjoint((FRAMES, TOGETHER)),
+        dispatch=heard.program is None and not heard.passes.keys().isdisjoint((DISPATCH, TOGETHER)),
         native=heard.stepped,
         cold=heard.stepped and (request.first or heard.first is not None),
         reason=heard.why_not_native,

@@ -40,14 +40,17 @@ from .values import describe, type_name
 # How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
 # again, where it does nothing to the process; or not at all, since neither can be done.
 AGAIN, ANEW, FIRST = "again", "anew", "first"
+# The passes: torch's profiler alone, with Python's frames, with the expression's calls; all in one; the first again.
+OPS, FRAMES, DISPATCH, TOGETHER, OPS_AGAIN = "ops", "frames", "dispatch", "once", "again"
 # Runs before the one that is seen: one, or two where the second run calls other operators than the first, or the first
 # imports modules. Then a third may go another way still.
 WARM_UPS = 1, 2
+MARKERS_OF = {FRAMES: events.OF_FRAMES, DISPATCH: events.OF_CALLS}  # what only this recorder tells among its events
 
 
 @dataclass
 class Pass:
-    """One pass as it runs. `recorder`: "ops", "frames", "dispatch", "once" for all in one, "again" for ops again."""
+    """One pass as it runs. `recorder` is one of the passes above, or another recorder's name."""
 
     recorder: str
     request: dict[str, Any]
@@ -71,7 +74,7 @@ class Pass:
     @property
     def recorders(self) -> tuple[str, ...]:
         """The recorders that this pass speaks for: a single run for all three."""
-        return ("ops", "frames", "dispatch") if self.recorder == "once" else (self.recorder,)
+        return (OPS, FRAMES, DISPATCH) if self.recorder == TOGETHER else (self.recorder,)
 
     def cut(self, told: Said, *recorders: str) -> None:
         """Say what is not told, of all recorders of this pass, or of these."""
@@ -116,19 +119,19 @@ def _message(
     running: Pass, known: dict[str, str], result: dict[str, Any], trees: dict[str, list[dict[str, Any]]]
 ) -> dict[str, Any]:
     """What a pass saw, as `run` returns it."""
-    recorder, request = running.recorder, running.request
+    request = running.request
     # The calls come first: events refer to them.
-    seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
-    seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
+    seen = [(DISPATCH, "call", call) for call in (running.calls.calls if running.calls is not None else ())]
+    seen += [(DISPATCH, "held", {"tensors": running.held.told})] if running.held is not None else []
     seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
-    seen += [("ops", "graph", node) for node in running.graph]
-    seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
+    seen += [(OPS, "graph", node) for node in running.graph]
+    seen += [(OPS, "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
     uncounted = {name: getattr(running.saved, name) for name in ("packed", "unread", "silent")}
-    seen += [("ops", "uncounted", uncounted)] if any(uncounted.values()) else []
+    seen += [(OPS, "uncounted", uncounted)] if any(uncounted.values()) else []
     mine = running.recorders[0]
     seen += [(mine, "launches", {"device": running.device})] if running.device is not None else []
-    if recorder in ("ops", "once"):
-        seen.append(("ops", "idle", {"devices": api.idle_devices()}))
+    if OPS in running.recorders:
+        seen.append((OPS, "idle", {"devices": api.idle_devices()}))
     if running.began is not None:
         running.cut(events.NOT_LOOKED_AT, mine)
     seen += [(name, "cut", {"told": told}) for name, told in running.cuts]
@@ -136,8 +139,8 @@ def _message(
         left, part = (running.calls.left, running.calls.part) if running.calls is not None else ((), "")
         seen.append((mine, "raised", running.raised.told(left, part)))
     sequence, called = _sequence(next(iter(trees.values())))
-    if recorder in ("ops", "once") and known:
-        seen += [("ops", "table", table) for table in changed_tables(called, known)]
+    if OPS in running.recorders and known:
+        seen += [(OPS, "table", table) for table in changed_tables(called, known)]
     return {
         "sequence": sequence,
         "imported": int(request.get("imported", 0)) or running.imported,
@@ -212,13 +215,13 @@ def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None)
         code = check_script(request["script"], request.get("script_sha256"))
         return Pass(recorder, request, names, lambda: _script(request["script"], code))
     check_attributes(tree, names.values)
-    is_instrumented = recorder in ("dispatch", "once")
+    is_instrumented = recorder in (DISPATCH, TOGETHER)
     code, sites = _code(request["expression"], instrumented=is_instrumented)
     running = Pass(recorder, request, names, lambda: eval(code, names.values))
     if sites is not None:
         names.values[dispatch.HELPER] = running.calls = dispatch.CallRecorder(sites)
     elif is_instrumented:
-        running.cut(reason("nests-too-deep"), "dispatch")
+        running.cut(reason("nests-too-deep"), DISPATCH)
     return running
 
 
@@ -286,7 +289,7 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
     """
     script, calls = running.request.get("script"), running.calls
     files = (script,) if script else ()
-    is_hooked = running.recorder in ("frames", "once")
+    is_hooked = FRAMES in running.recorders
     hook = frames.recording(files, running.names.values, calls) if is_hooked else nullcontext(None)
     # Telling sizes keeps what is told of alive a little longer, and a gradient that something else holds is copied: one
     # pass does without, so that passes differ where that changes what runs.
@@ -294,7 +297,7 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
         enter_contexts(stack, running)
         if not running.request.get("first"):
             api.begin_device(texts(running.request), running.request.get("begin"))
-        profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
+        profile = api.profiler(shapes=running.recorder not in (OPS, OPS_AGAIN), device=api.launching_device())
         watch = clock.ClockWatch().start()
 
         def dying(error: BaseException) -> bytes:
@@ -360,7 +363,7 @@ def _told(
     described: dict[str, Any] = {**told, **autograd.told(starts)}
     if running.request.get("sample") is not None:
         described["fingerprint"] = running.names.digest(result)
-    if running.recorder in ("ops", "once"):
+    if OPS in running.recorders:
         _read_graph(running, result)
     if hooked is not None and running.raised is not None:
         hooked.left_by(running.raised.error)
@@ -370,9 +373,9 @@ def _told(
     if cut:
         running.cut(reason("events-cut", most=events.LIMIT))
     for lost in hooked.cuts() if hooked is not None else ():
-        running.cut(lost, "frames")
+        running.cut(lost, FRAMES)
     if calls is not None and calls.cut:
-        running.cut(reason("calls-cut", most=dispatch.CALLS), "dispatch")
+        running.cut(reason("calls-cut", most=dispatch.CALLS), DISPATCH)
     # The same events for each recorder, with the markers it is about.
     return described, {name: list(_of(tree, name)) for name in running.recorders}
 
@@ -383,7 +386,7 @@ def _read_graph(running: Pass, result: Any) -> None:
     if not running.request["backward"]:
         running.saved = autograd.saved(result)
     if cut:
-        running.cut(reason("nodes-cut", most=autograd.GRAPH_LIMIT), "ops")
+        running.cut(reason("nodes-cut", most=autograd.GRAPH_LIMIT), OPS)
 
 
 def _refuse_profiler() -> None:
@@ -400,7 +403,7 @@ def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
     before = len(sys.modules)
 
     def backward(starts: list[autograd.BackwardStart]) -> None:
-        if running.recorder in ("ops", "once"):  # backward frees what was saved
+        if OPS in running.recorders:  # backward frees what was saved
             running.saved = autograd.saved([start.tensor for start in starts])
         autograd.backward(starts, running.scalars)
 
@@ -433,8 +436,7 @@ def phases(
 
 def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
     """The events that concern one recorder; others' markers are taken out and their children hoisted."""
-    own = {"frames": ("frame", "builtin", "callback", "sets", "cut"), "dispatch": ("call",)}.get(recorder, ())
-    foreign = set(events.MARKERS) - set(own)
+    foreign = set(events.MARKERS) - set(MARKERS_OF.get(recorder, ()))
     parents = {e["event"]: e["parent"] for e in tree if e["type"] in foreign}
     for event in tree:
         if event["type"] in foreign:

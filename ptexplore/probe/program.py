@@ -154,7 +154,7 @@ def _message(
     seen += [(RECORDER, "launches", {"device": recorder.device})] if recorder.device is not None else []
     seen.append((RECORDER, "idle", {"devices": api.idle_devices()}))
     seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
-    seen += [("ops", "table", table) for table in tables]
+    seen += [(passes.OPS, "table", table) for table in tables]
     return {
         "sequence": recorder.digest,
         "imported": 0,

@@ -8,26 +8,26 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from . import dispatch, freed, isolate, last_words, libraries, native, passes, program, raising, thrown, twice, writes
+from . import dispatch, isolate, last_words, native, passes, program, raising
 from .expression import UNREPEATABLE, Refused
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
+from .passes import OPS, OPS_AGAIN, TOGETHER
 from .reasons import Said, reason
+from .recorders import ALONE, FOLLOWING_RUNS, PASSES, RUNS
 from .stepper import Unavailable
 from .throws import ThrowLog
 
-EXITED, DIED = b'"by":"exit"', re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: what ended the process
-OPERATORS_ONLY, TOGETHER = "ops", "once"  # recorders: the profiler alone, and all in one run
-PASSES = (OPERATORS_ONLY, "frames", "dispatch")
+EXITED = b'"by":"exit"'  # in an answer: what ended the process
 # Of the time that all runs share: what a second pass gets, of all recorders and of operators, so that the first can
 # still be shown. No clock decides what is seen where all runs come to their end.
 MANY, ONE = 0.5, 0.4
-ALONE = "alone"  # a run without recorders
 LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over
 BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unless code of C does not end
 # Parts of its time at which a run looks how much it has recorded.
@@ -38,10 +38,6 @@ PASSED = re.compile(  # a good answer
     rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":"([^"]*)")?'
     rb'(?:,"began":"(\w+)")?'
 )
-
-ONE_CALL = b'"what":"operator"'  # in the answer of a native pass that stepped one operator call, not all of it
-OPERATOR = b'"type":"op"'  # an event of an operator call, in the answer of a pass: of each recorder that it speaks for
-OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
 
 
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
@@ -93,6 +89,17 @@ class _Runs:
         passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, self.channel) else None
         return passed[1].decode() if passed else None
 
+    def further(self, after: str, request: dict[str, Any], outcomes: Mapping[str, ChildOutcome]) -> None:
+        """The runs that follow those of an expression, of a script, or where C++'s stack is asked for, in order."""
+        seen = dict(outcomes)
+        for following in FOLLOWING_RUNS:
+            asked = following.asked(request, seen) if following.after == after else None
+            if isinstance(asked, Unavailable):
+                self.channel.send({"type": "unavailable", "recorder": following.recorder, "told": asked.reason})
+            elif asked is not None:
+                seen[following.recorder] = self.forked(following.recorder, asked)
+                self.told(following.recorder, seen[following.recorder])
+
 
 def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
     outcomes, request = _warmed(request, runs)
@@ -114,28 +121,15 @@ def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
             return
         digests.add(digest)
     if len(digests) > 1:
-        runs.told("again", runs.forked("again", request))
-    if request.get("native") and DIED.search(first.answer):
-        told = reason("ends-itself")
-        runs.channel.send({"type": "unavailable", "recorder": native.RECORDER, "told": told})
-    elif request.get("native"):
-        called = first.answer.count(OPERATOR) // (len(PASSES) if TOGETHER in outcomes else 1)
-        _step({**request, "called": called}, runs)
+        runs.told(OPS_AGAIN, runs.forked(OPS_AGAIN, request))
+    runs.further("expression", request, outcomes)
 
 
 def _run_script(request: dict[str, Any], runs: _Runs) -> None:
     outcome = runs.forked(program.RECORDER, request, _limit(request, patience=TELLING))
     runs.told(program.RECORDER, outcome)
-    if LATE in outcome.answer:
-        return
-    counted = OPERATORS.search(outcome.answer)
-    if request.get("twice") and counted is not None:
-        second = {**request, "operators": int(counted[1])}
-        runs.told(twice.RECORDER, runs.forked(twice.RECORDER, second))
-    if request.get("again") and writes.REASON in outcome.answer:
-        runs.told(writes.RECORDER, runs.forked(writes.RECORDER, request))
-    if request.get("native") and request.get("native_op"):
-        _step({**request, "repeat": passes.AGAIN}, runs)
+    if LATE not in outcome.answer:
+        runs.further("script", request, {program.RECORDER: outcome})
 
 
 def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: _Runs) -> None:
@@ -143,9 +137,9 @@ def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: 
 
     What cannot be noticed at its end, as SIGKILL, ends that one too: it keeps meanwhile what it has seen.
     """
-    again = runs.forked("once", {**request, "keeps": True}, _limit(request, telling=True))
+    again = runs.forked(TOGETHER, {**request, "keeps": True}, _limit(request, telling=True))
     if again.answer:
-        runs.told("once", again)
+        runs.told(TOGETHER, again)
         return
     alone = runs.forked(ALONE, request)
     told = "answered" if alone.answer else alone.signal or f"status {alone.exit_code}"
@@ -160,25 +154,7 @@ def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
     Where a saved tensor had been written to, or the graph freed, a further one tells who did that.
     """
     with _Runs(request, {}, channel) as runs:
-        outcome = runs.forked(thrown.RECORDER, request)
-        runs.told(thrown.RECORDER, outcome)
-        if writes.REASON in outcome.answer:
-            runs.told(writes.RECORDER, runs.forked(writes.RECORDER, request))
-        if freed.REASON in outcome.answer:
-            runs.told(freed.RECORDER, runs.forked(freed.RECORDER, request))
-
-
-def _step(request: dict[str, Any], runs: _Runs) -> None:
-    """The native pass comes late: it may die of what it does, and nothing else is lost then.
-
-    What libraries tell of their calls is laid over its frames, so it is asked for only once there are some.
-    """
-    outcome = runs.forked(native.RECORDER, request)
-    runs.told(native.RECORDER, outcome)
-    # Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much.
-    is_one_of_a_script = request.get("script") is not None and ONE_CALL in outcome.answer
-    if outcome.answer.startswith(b'{"type":"pass"') and not is_one_of_a_script and request.get("sample") is None:
-        runs.told(libraries.RECORDER, runs.forked(libraries.RECORDER, request))
+        runs.further("stack", request, {})
 
 
 def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcome], dict[str, Any]]:
@@ -194,14 +170,14 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
     """
     if request["once"]:
         return {TOGETHER: runs.forked(TOGETHER, request, _limit(request, telling=True))}, request
-    first = runs.forked(OPERATORS_ONLY, request, _limit(request, telling=True))
+    first = runs.forked(OPS, request, _limit(request, telling=True))
     passed = PASSED.match(first.answer)
     if passed and passed[4] and not (first.late or request.get("first")):  # none of what was typed named it
         request = {**request, "begin": passed[4].decode()}
-        first = runs.forked(OPERATORS_ONLY, request, _limit(request, telling=True))
+        first = runs.forked(OPS, request, _limit(request, telling=True))
         passed = PASSED.match(first.answer)
     if passed is None or first.late:
-        return {OPERATORS_ONLY: first}, request
+        return {OPS: first}, request
     if request.get("first"):
         return _together(first, request, runs), request
     imported = int(passed[2] or 0)
@@ -221,7 +197,7 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
                     break
                 continue
         repeated["warm_ups"], limit = max(passes.WARM_UPS), ONE * float(request["timeout"])
-        second = runs.forked(OPERATORS_ONLY, repeated, _limit(request, most=limit), "second")
+        second = runs.forked(OPS, repeated, _limit(request, most=limit), "second")
         same, is_late = PASSED.match(second.answer), second.late
         # What raised after other operators than the first run may have raised for what that one used up.
         elsewhere = same is not None and same[3] != b"" and same[1] != passed[1] and not imported
@@ -234,7 +210,7 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
     different = [why for number, why in enumerate(whys) if why not in whys[:number]]
     runs.channel.send({"type": "first", "imported": imported, "whys": different})
     request = {**request, "native": False} if imported else {**request, "repeat": passes.FIRST}
-    return {OPERATORS_ONLY: first} if is_late else _together(first, request, runs), request
+    return {OPS: first} if is_late else _together(first, request, runs), request
 
 
 def _together(alone: ChildOutcome, request: dict[str, Any], runs: _Runs) -> dict[str, ChildOutcome]:
@@ -242,7 +218,7 @@ def _together(alone: ChildOutcome, request: dict[str, Any], runs: _Runs) -> dict
     limit = MANY * float(request["timeout"])
     seen = runs.forked(TOGETHER, request, _limit(request, most=limit), "second")
     if not _agree(alone, seen):
-        return {OPERATORS_ONLY: alone}
+        return {OPS: alone}
     alone.answer = seen.answer
     return {TOGETHER: alone}
 
@@ -325,16 +301,9 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
-    own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
-    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run, freed.RECORDER: program.freed_again}
-    own |= {ALONE: passes.alone}
-    run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
-    if recorder == program.RECORDER:
-        run = partial(program.run, request, known)
-    if recorder in own:
-        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
-    with last_words.spoken(partial(_dying, recorder)):
-        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+    child = RUNS[recorder]
+    with last_words.spoken(partial(_dying, recorder)) if child.speaks else nullcontext():
+        return encoded(lambda: {"type": "pass", "recorder": recorder, **child.run(request, known)}, recorder)
 
 
 def _dying(recorder: str, error: BaseException) -> bytes:

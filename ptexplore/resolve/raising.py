@@ -48,6 +48,7 @@ from ptexplore.model.reasons import (
     WatchedRaising,
     WatchedThrowing,
 )
+from ptexplore.model.recorders import THROWN
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
     Cause,
@@ -753,7 +754,7 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
         return outside(raised.frames[-1].file, raised.frames[-1].line)
     if context.session.options.once:
         return unknown("not known: --once, and no second run was asked where C++ threw it")
-    if any(seen.kind == "stopped" and seen.recorder == "thrown" for seen in context.session.observations):
+    if any(seen.kind == "stopped" and seen.recorder == THROWN for seen in context.session.observations):
         return unknown("not known: the run that looks for it was not made to its end")
     return unknown(UNSEEN)
 

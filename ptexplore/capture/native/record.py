@@ -23,6 +23,7 @@ from ptexplore.capture.native.python_frames import PythonNames, names_of, place_
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 from ptexplore.model.reasons import HookTaken
+from ptexplore.model.recorders import NATIVE
 
 _WORD = 8
 _ROW, _BEFORE, _COUNT = 8, 2, 4  # numbers of a row of the stepper's log, and which two of them: see `build`
@@ -128,11 +129,11 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
     read = []
     for seen in observations:
         if seen["kind"] == "steps":
-            read.append({"recorder": "native", "kind": "calls", "data": _part(seen["data"], symbols)})
+            read.append({"recorder": NATIVE, "kind": "calls", "data": _part(seen["data"], symbols)})
         elif seen["kind"] != "maps":
             read.append(dict(seen))
     if symbols.unreadable:
-        read.append({"recorder": "native", "kind": "unreadable", "data": {"libraries": symbols.unreadable}})
+        read.append({"recorder": NATIVE, "kind": "unreadable", "data": {"libraries": symbols.unreadable}})
     return read
 
 
