@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -26,6 +26,9 @@ from .kept import Kept, is_dynamos
 from .process_state import ProcessState, TorchSettings
 from .reasons import Said, reason
 from .values import describe, fingerprint, random_states, tensors
+
+if TYPE_CHECKING:
+    from .messages import BoundNameData
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
 SIZE = (3, 3)
@@ -346,7 +349,7 @@ class Namespace:
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
         self.values: dict[str, Any] = _module().__dict__
-        self.bound: list[dict[str, Any]] = []
+        self.bound: list[BoundNameData] = []
         self._numpy_is_seeded = False
         self.is_again = False  # whether --setup had run in this process before
         self.made: dict[str, Any] = {}  # what --setup made, by name

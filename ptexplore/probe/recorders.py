@@ -10,12 +10,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from . import freed, libraries, native, passes, program, thrown, twice, writes
 from .isolate import ChildOutcome
 from .reasons import reason
 from .stepper import Unavailable
+
+if TYPE_CHECKING:
+    from .messages import RunToldData
 
 Request: TypeAlias = dict[str, Any]
 
@@ -30,16 +33,16 @@ OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recor
 
 @dataclass(frozen=True)
 class ChildRun:
-    """What runs in a child: `run` gets the request and the digests that the catalogue knows, and gives the message.
+    """What runs in a child: `run` gets the request and the digests that the catalogue knows, and tells what it saw.
 
     `speaks`: if the child dies, it says what it saw until then.
     """
 
-    run: Callable[[Request, dict[str, str]], dict[str, Any]]
+    run: Callable[[Request, dict[str, str]], RunToldData]
     speaks: bool = False
 
 
-def _of_request(run: Callable[[Request], dict[str, Any]]) -> ChildRun:
+def _of_request(run: Callable[[Request], RunToldData]) -> ChildRun:
     """A run that needs no digests."""
     return ChildRun(lambda request, _: run(request))
 

@@ -12,17 +12,31 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import dispatch, isolate, last_words, native, passes, program, raising
 from .expression import UNREPEATABLE, Refused
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
+from .observations import answered
 from .passes import OPS, OPS_AGAIN, TOGETHER
 from .reasons import Said, reason
 from .recorders import ALONE, FOLLOWING_RUNS, PASSES, RUNS
 from .stepper import Unavailable
 from .throws import ThrowLog
+
+if TYPE_CHECKING:
+    from .messages import (
+        FirstIsShownData,
+        ProbeBrokenData,
+        RunBeginsData,
+        RunDiedData,
+        RunLateData,
+        RunPrintedData,
+        RunRaisedData,
+        RunRefusedData,
+        RunUnavailableData,
+    )
 
 EXITED = b'"by":"exit"'  # in an answer: what ended the process
 # Of the time that all runs share: what a second pass gets, of all recorders and of operators, so that the first can
@@ -75,17 +89,22 @@ class _Runs:
         self._forks.close()
 
     def forked(
-        self, recorder: str, request: dict[str, Any], limit: TimeLimit | None = None, begins: str = "begin"
+        self,
+        recorder: str,
+        request: dict[str, Any],
+        limit: TimeLimit | None = None,
+        begins: Literal["begin", "second"] = "begin",
     ) -> ChildOutcome:
         """One run: its outcome. Only that it `begins` has been sent yet."""
-        self.channel.send({"type": begins, "recorder": recorder})
+        message: RunBeginsData = {"type": begins, "recorder": recorder}
+        self.channel.send(message)
         was = self._request
         changed = {name: value for name, value in request.items() if name not in was or was[name] is not value}
         return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request))
 
     def told(self, recorder: str, outcome: ChildOutcome) -> str | None:
         """Pass a run's answer on: the digest of the operators it saw, None where it failed."""
-        self.channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
+        self.channel.send(_printed(recorder, outcome))
         passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, self.channel) else None
         return passed[1].decode() if passed else None
 
@@ -95,7 +114,7 @@ class _Runs:
         for following in FOLLOWING_RUNS:
             asked = following.asked(request, seen) if following.after == after else None
             if isinstance(asked, Unavailable):
-                self.channel.send({"type": "unavailable", "recorder": following.recorder, "told": asked.reason})
+                self.channel.send(_unavailable(following.recorder, asked.reason))
             elif asked is not None:
                 seen[following.recorder] = self.forked(following.recorder, asked)
                 self.told(following.recorder, seen[following.recorder])
@@ -143,9 +162,10 @@ def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: 
         return
     alone = runs.forked(ALONE, request)
     told = "answered" if alone.answer else alone.signal or f"status {alone.exit_code}"
-    runs.channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
-    died = {"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code}
-    runs.channel.send({**died, "alone": told})
+    runs.channel.send(_printed(recorder, outcome))
+    died = _died(recorder, outcome)
+    died["alone"] = told
+    runs.channel.send(died)
 
 
 def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
@@ -208,7 +228,8 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
         if is_late:
             break
     different = [why for number, why in enumerate(whys) if why not in whys[:number]]
-    runs.channel.send({"type": "first", "imported": imported, "whys": different})
+    shown: FirstIsShownData = {"type": "first", "imported": imported, "whys": different}
+    runs.channel.send(shown)
     request = {**request, "native": False} if imported else {**request, "repeat": passes.FIRST}
     return {OPS: first} if is_late else _together(first, request, runs), request
 
@@ -278,7 +299,8 @@ def _limit(
 def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     """Send a child's answer, or that it died, or that its time was over; whether it gave an answer."""
     if outcome.late and not outcome.answer:
-        channel.send({"type": "late", "recorder": recorder})
+        late: RunLateData = {"type": "late", "recorder": recorder}
+        channel.send(late)
         return False
     if outcome.answer.startswith(SO_FAR):
         message = json.loads(outcome.answer)
@@ -295,49 +317,79 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     if outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:  # what dies may have told all the same
         channel.pass_on(outcome.answer)
         return True
-    channel.send({"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code})
+    channel.send(_died(recorder, outcome))
     return False
+
+
+def _printed(recorder: str, outcome: ChildOutcome) -> RunPrintedData:
+    return {"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut}
+
+
+def _died(recorder: str, outcome: ChildOutcome) -> RunDiedData:
+    return {"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code}
+
+
+def _unavailable(recorder: str, told: Said) -> RunUnavailableData:
+    return {"type": "unavailable", "recorder": recorder, "told": told}
+
+
+def _raised(recorder: str, raised: raising.Raised) -> RunRaisedData:
+    return {"type": "raised", "recorder": recorder, **raised.told()}
+
+
+def _refused(recorder: str, error: Refused) -> RunRefusedData:
+    return {
+        "type": "refused",
+        "recorder": recorder,
+        "kind": error.kind,
+        "told": error.told,
+        "close": error.close,
+        "where": error.where,
+        "source": error.source,
+    }
 
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     child = RUNS[recorder]
     with last_words.spoken(partial(_dying, recorder)) if child.speaks else nullcontext():
-        return encoded(lambda: {"type": "pass", "recorder": recorder, **child.run(request, known)}, recorder)
+        return encoded(lambda: answered(recorder, child.run(request, known)), recorder)
 
 
 def _dying(recorder: str, error: BaseException) -> bytes:
     """What is said of a pass that is ended before, or after, what it is about: where it was."""
-    return isolate.encoded({"type": "raised", "recorder": recorder, **raising.Raised("preparation", error).told()})
+    return isolate.encoded(_raised(recorder, raising.Raised("preparation", error)))
 
 
-def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
-    """Encode the message that `run` gives, or the one that tells of what it raised."""
-    message: dict[str, Any]
+def encoded(run: Callable[[], Mapping[str, object]], recorder: str) -> bytes:
+    """Encode the message that `run` gives, or the one that tells of what it raised, and in which recorder."""
+    message: Mapping[str, object]
     try:
         message = run()
     except Refused as error:
-        place = {"where": error.where, "source": error.source}
-        message = {"type": "refused", "kind": error.kind, "told": error.told, "close": error.close, **place}
+        message = _refused(recorder, error)
     except raising.Raised as raised:
-        message = {"type": "raised", **raised.told()}
+        message = _raised(recorder, raised)
     except Unavailable as error:
-        message = {"type": "unavailable", "told": error.reason}
+        message = _unavailable(recorder, error.reason)
     except (MemoryError, RecursionError) as error:
-        message = {"type": "raised", **raising.Raised("expression", error).told()}
+        message = _raised(recorder, raising.Raised("expression", error))
     except dispatch.Broken as error:
-        message = {"type": "broken", "message": str(error)}
+        message = _broken(recorder, str(error))
     except Exception as error:
-        message = _broken(recorder, error)
-    message.setdefault("recorder", recorder)  # whose failure it is: that of the native pass alone ends nothing
+        message = _own_failure(recorder, error)
     return isolate.encoded(message)
 
 
-def _broken(recorder: str, error: Exception) -> dict[str, Any]:
+def _broken(recorder: str, text: str) -> ProbeBrokenData:
+    return {"type": "broken", "recorder": recorder, "message": text}
+
+
+def _own_failure(recorder: str, error: Exception) -> ProbeBrokenData | RunUnavailableData:
     """Our own code failed: the native pass only leaves the trace without what it would have told."""
     text = traceback.format_exc()
     if recorder != native.RECORDER:
-        return {"type": "broken", "message": text[-TEXT_LIMIT:]}
+        return _broken(recorder, text[-TEXT_LIMIT:])
     sys.stderr.write(text)
     told = reason("own-code-failed", exception=type(error).__name__, message=str(error))
-    return {"type": "unavailable", "told": told}
+    return _unavailable(recorder, told)
