@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
+from ptexplore.model.messages import SentObservation
 from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorKind, OperatorRoute, Program
 from ptexplore.model.recorders import FRAMES
@@ -61,8 +62,8 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
 
 
 def stepped(
-    program: Program, observations: Sequence[Observation], steps: Iterable[Mapping[str, Any]]
-) -> Iterator[Mapping[str, Any]]:
+    program: Program, observations: Sequence[Observation], steps: Iterable[SentObservation]
+) -> Iterator[SentObservation]:
     """The probe's observations of stepped calls, and of what libraries told of them, each with that of the call it is.
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
@@ -72,7 +73,7 @@ def stepped(
         if seen["kind"] in ("steps", "libraries"):
             events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
             data = {**data, "event": next(event.id for event in events if event.data["type"] == data["at"])}
-        yield {**seen, "data": data}
+        yield {"recorder": seen["recorder"], "kind": seen["kind"], "data": data}
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import ask
@@ -21,8 +21,8 @@ def dump(runtime: Runtime) -> dict[str, Any]:
     """
     request = {"work": "catalogue", "torch_dir": runtime.torch_dir}
     for message in ask(runtime, request, TIMEOUT):
-        if message.get("type") == "catalogue":
-            return _unpacked(message)
+        if message["type"] == "catalogue":
+            return _unpacked(cast("dict[str, Any]", message))
     raise NotCaptured(NoCatalogueGiven(), Together(()), ShowOutput())
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from msgspec import convert, to_builtins
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
-from ptexplore.capture.failures import failure, is_told, no_native, unwatched
+from ptexplore.capture.failures import failure, is_about_run, is_failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import told_of
 from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
 from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options
@@ -23,6 +23,14 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import GiveLonger
+from ptexplore.model.messages import (
+    AboutRun,
+    ProbeMessage,
+    RunAnswered,
+    RunFailure,
+    RunRaised,
+    SentObservation,
+)
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
@@ -47,7 +55,7 @@ from ptexplore.model.recorders import (
 from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo
 
 
-def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, dict[str, Any]]]:
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
     "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
@@ -74,7 +82,7 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
     ]
 
 
-def operators(observations: list[dict[str, Any]]) -> RunOperators:
+def operators(observations: Iterable[SentObservation]) -> RunOperators:
     """The operators and autograd nodes of one pass."""
     events = [o["data"] for o in observations if o["kind"] == "event" and o["data"]["type"] in ("op", "node")]
     own = [str(event["name"]) for event in events if not event["thread"]]
@@ -145,13 +153,14 @@ def _captured(
         return with_throw(session, messages)
 
 
-def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
+def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
-    told: list[dict[str, Any]] = []
+    told: list[SentObservation] = []
     added: list[Observation] = []
     try:
         for message in messages:
-            told += message.get("observations", ())
+            if message["type"] == "pass":
+                told += message["observations"]
     except Stopped as error:
         if not told:  # the first may have told by then
             stopped: Reason = why.Stopping(error.told, error.because, error.then)
@@ -163,7 +172,7 @@ def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
         data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
         if data is not None:
             number = len(session.observations) + len(added) + 1
-            added.append(Observation(number, str(seen["recorder"]), str(seen["kind"]), data))
+            added.append(Observation(number, seen["recorder"], seen["kind"], data))
     return replace(session, observations=(*session.observations, *added))
 
 
@@ -177,7 +186,7 @@ def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
 
 
-def _with_functions(seen: dict[str, Any]) -> dict[str, Any]:
+def _with_functions(seen: SentObservation) -> SentObservation:
     """An observation of a run that a signal ended: with the names of C++'s functions, in place of their addresses."""
     if seen["kind"] != "raised" or "cpp" not in seen["data"]:
         return seen
@@ -188,7 +197,7 @@ def _with_functions(seen: dict[str, Any]) -> dict[str, Any]:
     return {**seen, "data": data | {"stack": to_builtins(list(stack_at(places, symbols_dir())))}}
 
 
-def _as_typed(message: dict[str, Any], request: TraceRequest) -> None:
+def _as_typed(message: RunAnswered, request: TraceRequest) -> None:
     """Name the script as it was typed, in what a probe tells: Python itself knows it with its folder."""
     script = str(request.script)
     file = request.cwd + os.sep + script
@@ -202,7 +211,7 @@ def _as_typed(message: dict[str, Any], request: TraceRequest) -> None:
 
 
 def gather(
-    messages: Iterable[dict[str, Any]], request: TraceRequest, runtime: Runtime, *, raising: bool = False
+    messages: Iterable[ProbeMessage], request: TraceRequest, runtime: Runtime, *, raising: bool = False
 ) -> Session:
     """The session of one trace's messages. Raises as `capture` does."""
     heard = _Heard(request, raising)
@@ -225,12 +234,12 @@ class _Heard:
 
     request: TraceRequest
     raising: bool = False  # whether what raises has a session
-    passes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    passes: dict[str, RunAnswered] = field(default_factory=dict)
     program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: Reason | None = None
-    stepped_pass: Mapping[str, Any] | None = None  # the native pass's message, of an expression
+    stepped_pass: RunAnswered | None = None  # the native pass's message, of an expression
     late: bool = False  # whether the program was interrupted since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # where the first call is shown though a later one was asked for
@@ -243,31 +252,31 @@ class _Heard:
         """Keep what must be known beside what was seen."""
         self.add(recorder, kind, {"told": to_builtins(told)})
 
-    def take(self, message: dict[str, Any]) -> None:
+    def take(self, message: ProbeMessage) -> None:
         """Keep one message. Raises PtexploreError for what ends the whole trace."""
-        kind, recorder = message.get("type"), str(message.get("recorder"))
-        self._ready(message.get("varies", ()))
-        if kind == "begin":
-            self.running = recorder
-        elif kind == "first":
+        if message["type"] == "ready":
+            self._ready(message["varies"])
+        elif message["type"] == "begin":
+            self.running = message["recorder"]
+        elif message["type"] == "first":
             whys = tuple(map(reason_of, message["whys"]))
             self._first_call(FirstCall(message["imported"], whys[0] if len(whys) == 1 else why.Together(whys)))
-        else:
-            _hearing(recorder).take(self, recorder, message)
+        elif is_about_run(message):
+            _hearing(message["recorder"]).take(self, message)
 
     def stopped(self, error: Stopped) -> None:
         """Keep what ended the probe while a recorder ran. Raises it if there is nothing to show."""
         _hearing(self.running).stopped(self, error)
 
-    def _of_pass(self, recorder: str, message: dict[str, Any]) -> None:
+    def _of_pass(self, message: AboutRun) -> None:
         """Keep what a pass says. Raises PtexploreError for what ends the whole trace."""
-        kind = message.get("type")
-        if kind == "output" and not self.passes and message.get("text"):
-            self.printed[recorder] = str(message["text"]), bool(message.get("cut"))
-            self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
-        elif kind == "pass":
+        recorder = message["recorder"]
+        if message["type"] == "output" and not self.passes and message["text"]:
+            self.printed[recorder] = message["text"], message["cut"]
+            self.add(recorder, "output", {"text": message["text"], "cut": message["cut"]})
+        elif message["type"] == "pass":
             self._pass(recorder, message)
-        elif kind in ("refused", "raised", "died") and recorder != OPS_AGAIN:
+        elif is_failure(message) and recorder != OPS_AGAIN:
             self._failed(recorder, message)
 
     def _pass_stopped(self, error: Stopped) -> None:
@@ -282,33 +291,33 @@ class _Heard:
         self.say(PROBE, "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
         self.no_native = self.no_native or (why.TimeOverBefore() if is_late else error.told)
 
-    def _of_further_run(self, _: str, message: dict[str, Any]) -> None:
+    def _of_further_run(self, message: AboutRun) -> None:
         """Keep what a recorder that may fail alone says: if it fails, nothing else is lost."""
-        for seen in message["observations"] if message.get("type") == "pass" else ():
+        for seen in message["observations"] if message["type"] == "pass" else ():
             self.add(seen["recorder"], seen["kind"], seen["data"])
 
     def _further_run_stopped(self, error: Stopped) -> None:
         """Nothing else is lost either, if a recorder that may fail alone is stopped."""
 
-    def _of_writes(self, recorder: str, message: dict[str, Any]) -> None:
+    def _of_writes(self, message: AboutRun) -> None:
         """Keep who wrote to saved tensors, or why that is not known."""
-        self._of_further_run(recorder, message)
-        if message.get("type") != "output" and not message.get("observations"):
+        self._of_further_run(message)
+        if message["type"] != "output" and not (message["type"] == "pass" and message["observations"]):
             self.say(WRITES, "unwatched", unwatched(message))
 
     def _writes_stopped(self, error: Stopped) -> None:
         self.say(WRITES, "unwatched", why.WritesNotTold(error.because))
 
-    def _failed(self, recorder: str, message: dict[str, Any]) -> None:
+    def _failed(self, recorder: str, message: RunFailure) -> None:
         """Keep what ended a later pass without a word: what earlier passes saw is told. Raises PtexploreError else."""
         if message["type"] != "died" or not (self.passes and self.raising):
             raise failure(message, self.request)
-        signal, status = message.get("signal"), f"status {message.get('exit')}"
-        how = ("signal", str(signal), "") if signal is not None else ("exit", EXIT, status)
+        signal, status = message["signal"], f"status {message['exit']}"
+        how = ("signal", signal, "") if signal is not None else ("exit", EXIT, status)
         ended = {"stage": "expression", **dict(zip(("by", "exception", "message"), how, strict=True)), "close": ()}
         self.add(recorder, "raised", ended)
-        by_itself = why.PassEndedByItself(recorder, int(message.get("exit") or 0))
-        self.no_native = why.PassEndedBySignal(recorder, str(signal)) if signal is not None else by_itself
+        by_itself = why.PassEndedByItself(recorder, message["exit"] or 0)
+        self.no_native = why.PassEndedBySignal(recorder, signal) if signal is not None else by_itself
 
     def _ready(self, drawn: Iterable[str]) -> None:
         """Keep what is drawn at random in the probe of an expression, and why."""
@@ -316,7 +325,7 @@ class _Heard:
         if varies and self.request.script is None:
             self.say(PROBE, "varies", why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
 
-    def _pass(self, recorder: str, message: dict[str, Any]) -> None:
+    def _pass(self, recorder: str, message: RunAnswered) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
         self.passes[recorder] = message
         self.late = self.late or bool(message.get("late"))
@@ -326,12 +335,12 @@ class _Heard:
         seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
         if seen is not None and seen["data"].get("by") == "timeout":
             if recorder != PROGRAM and not operators(message["observations"]).own:  # there is nothing to show
-                raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
+                raise failure(_raised_of(seen), self.request)
             self._ended_by_time(recorder, seen["data"])
         if "program" in message:
             self._program(message)
         if seen is not None and not (self.raising and is_told(seen["data"])):
-            raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
+            raise failure(_raised_of(seen), self.request)
         for seen in message["observations"] if recorder != OPS_AGAIN else ():
             data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
             if seen["recorder"] != NATIVE and data is not None:
@@ -350,23 +359,22 @@ class _Heard:
         if first.imported:
             self.no_native = why.LaterCallStepped(first.why)
 
-    def _second_run(self, _: str, message: dict[str, Any]) -> None:
+    def _second_run(self, message: AboutRun) -> None:
         """Keep how the second run of a program compares with the recorded one."""
         from ptexplore.capture.second_run import Run, compared
 
-        kind = message.get("type")
-        if kind == "output":
-            self.printed[TWICE] = str(message["text"]), bool(message.get("cut"))
+        if message["type"] == "output":
+            self.printed[TWICE] = message["text"], message["cut"]
             return
         first = self.passes.get(PROGRAM)
-        if kind != "pass" or first is None or self.program is None:
+        if message["type"] != "pass" or first is None or self.program is None:
             self.add(TWICE, TWICE, {"equal": False, "told": to_builtins(why.SecondUnanswered())})
             return
         recorded = Run(*self.printed.get(PROGRAM, ("", False)), first["left"])
         second = Run(*self.printed.get(TWICE, ("", False)), message["second"])
         self.add(TWICE, TWICE, compared(self.program, recorded, second))
 
-    def _program(self, message: dict[str, Any]) -> None:
+    def _program(self, message: RunAnswered) -> None:
         from ptexplore.capture.program import observed, program_of, stepped
 
         self.program, seen = observed(program_of(message["program"]))
@@ -375,19 +383,23 @@ class _Heard:
             self.say(PROGRAM, "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
         steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
         if steps:
-            self._native(NATIVE, {"type": "pass", "observations": list(stepped(self.program, seen, steps))})
+            self._stepped(stepped(self.program, seen, steps))
         elif self.program.stepping is not None:
             self.no_native = self.program.stepping.reason or _unstepped(self.program)
 
-    def _native(self, _: str, message: dict[str, Any]) -> None:
+    def _native(self, message: AboutRun) -> None:
         if message["type"] == "pass":
-            from ptexplore.capture.native.record import calls  # numpy, only where it is needed
-
-            self.stepped_pass = message if "result" in message else None  # of a script the recorded run tells it
-            for seen in calls(message["observations"], symbols_dir()):
-                self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
+            self.stepped_pass = message
+            self._stepped(message["observations"])
         elif message["type"] != "output":
             self.no_native = no_native(message)
+
+    def _stepped(self, observations: Iterable[SentObservation]) -> None:
+        """Keep what the native pass, or a fork of a program, has stepped."""
+        from ptexplore.capture.native.record import calls  # numpy, only where it is needed
+
+        for seen in calls(list(observations), symbols_dir()):
+            self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
 
     def _native_stopped(self, error: Stopped) -> None:
         self.no_native = error.because
@@ -406,7 +418,7 @@ class _Heard:
         return any(o.kind == "calls" for o in self.observations)
 
     @property
-    def shown(self) -> Mapping[str, Any]:
+    def shown(self) -> RunAnswered:
         """The message of the pass whose run is shown: what was stepped whole is, and may have gone another way."""
         parts = {o.data["part"] for o in self.observations if o.kind == "calls"}
         first = next(iter(self.passes.values()))
@@ -426,7 +438,7 @@ class _Heard:
 class _Hearing(NamedTuple):
     """How what a recorder says is taken, and its being stopped."""
 
-    take: Callable[[_Heard, str, dict[str, Any]], None]
+    take: Callable[[_Heard, AboutRun], None]
     stopped: Callable[[_Heard, Stopped], None]
 
 
@@ -469,9 +481,14 @@ def check(request: TraceRequest) -> None:
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
 
 
-def _gave(message: Mapping[str, Any]) -> dict[str, Any]:
+def _gave(message: RunAnswered) -> dict[str, Any]:
     """What the expression gave in a pass, in words."""
     return {name: message["result"][name] for name in ("type", "description") if name in message["result"]}
+
+
+def _raised_of(seen: SentObservation) -> RunRaised:
+    """The message of a run that tells only what was raised: what its observation says."""
+    return cast("RunRaised", {"type": "raised", "recorder": seen["recorder"], **seen["data"]})
 
 
 def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
