@@ -22,7 +22,7 @@ from ptexplore.model.messages import (
     RunRaised,
     RunRefused,
 )
-from ptexplore.model.observed import LeftFrame
+from ptexplore.model.observed import LeftFrame, RaisedError
 from ptexplore.model.reasons import Reason, reason_of
 
 # Of each kind of refusal: why, and what would help.
@@ -137,16 +137,16 @@ def without_stack(message: str) -> str:
     return message.partition("\nException raised from ")[0]
 
 
-def is_told(raised: dict[str, Any]) -> bool:
+def is_told(raised: RaisedError) -> bool:
     """Whether a Trail tells what was raised.
 
     Not where memory ran out, which the next run may find elsewhere; nor of a name that is misspelt in the expression.
     What ran in the user's own process has no next run.
     """
-    if raised["stage"] == "block":
+    if raised.stage == "block":
         return True
-    slip = bool(raised["close"]) and all(frame["file"] == "<expression>" for frame in raised["frames"])
-    return not slip and not _out_of_memory(raised["exception"], str(raised.get("message") or ""))
+    slip = bool(raised.close) and all(frame.file == "<expression>" for frame in raised.frames)
+    return not slip and not _out_of_memory(raised.exception, raised.message)
 
 
 def _out_of_memory(name: str, text: str) -> bool:

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Literal, cast
 
 from ptexplore import processes
 from ptexplore.capture.left_running import left_running
@@ -20,7 +20,7 @@ from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
-from ptexplore.model.messages import ProbeMessage
+from ptexplore.model.messages import ProbeMessage, RunRequest
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions, asked_options, refused
 from ptexplore.model.places import Runtime
@@ -97,9 +97,17 @@ FOLDING = (
 DAY = 86400.0  # seconds
 
 
+def request_of(
+    request: TraceRequest, work: Literal["trace", "survey"], runtime: Runtime, digests: Mapping[str, str]
+) -> RunRequest:
+    """A trace, or a survey's traces, as a probe is asked for it. `digests` are the catalogue's, by operator."""
+    asked = {"work": work, "torch_dir": runtime.torch_dir, "digests": dict(digests), **asdict(request)}
+    return cast("RunRequest", asked)  # a test holds the fields of TraceRequest to it
+
+
 def ask(
     runtime: Runtime,
-    request: dict[str, Any],
+    request: RunRequest,
     timeout: float,
     environment: Mapping[str, str] | None = None,
     left: list[LeftProcess] | None = None,
@@ -121,7 +129,7 @@ def ask(
 
 
 def ask_of_program(
-    runtime: Runtime, request: dict[str, Any], timeout: float, left: list[LeftProcess] | None = None
+    runtime: Runtime, request: RunRequest, timeout: float, left: list[LeftProcess] | None = None
 ) -> Generator[ProbeMessage]:
     """As `ask`, of a program: one that is interrupted tells what it did until then.
 
@@ -165,7 +173,7 @@ class _Patient:
         return self.child.stop()
 
 
-def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple[IO[bytes], Iterator[ProbeMessage]]:
+def converse(runtime: Runtime, request: RunRequest, timeout: float) -> tuple[IO[bytes], Iterator[ProbeMessage]]:
     """A probe that is told more as it goes: where to write lines to, and its messages as `ask` gives them.
 
     Closing the first asks it to end. What it does before its first run may take as long as the import of torch.
@@ -184,7 +192,7 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
     return given, _heard(child, runtime, timeout, _allowed(timeout, IMPORT_TIMEOUT) | dict.fromkeys(IDLE, DAY))
 
 
-def _patience(request: dict[str, Any], timeout: float) -> float:
+def _patience(request: RunRequest, timeout: float) -> float:
     """How long a probe that sees to its time itself is waited for then: a first run may say what it saw."""
     return timeout + 6 * GRACE if request["work"] == "trace" else 0.0
 
@@ -254,7 +262,7 @@ def _check(message: ProbeMessage, runtime: Runtime) -> None:
         text = why.Said(message["message"])
         raise NotCaptured(why.TorchNotImported(), text, to.InstallTorch(runtime.python), MISSING)
     if message["type"] == "wrong-torch":
-        other = why.OtherTorchFound(message["found"])
+        other = why.OtherTorchFound(message["folder"])
         raise NotCaptured(why.OtherTorchImported(), other, to.CheckSearchPath(), MISSING)
     if message["type"] == "broken":
         raise NotCaptured(why.ProbeFailed(), why.Said(message["message"]), to.ShowOutput())

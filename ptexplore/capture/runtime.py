@@ -8,6 +8,7 @@ from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import ask
 from ptexplore.errors import PtexploreError
 from ptexplore.model.actions import ShowOutput
+from ptexplore.model.messages import RunRequest
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import NoCatalogueGiven, Together
 
@@ -19,7 +20,7 @@ def dump(runtime: Runtime) -> dict[str, Any]:
 
     Raises PtexploreError where the probe fails.
     """
-    request = {"work": "catalogue", "torch_dir": runtime.torch_dir}
+    request: RunRequest = {"work": "catalogue", "torch_dir": runtime.torch_dir}
     for message in ask(runtime, request, TIMEOUT):
         if message["type"] == "catalogue":
             return _unpacked(cast("dict[str, Any]", message))

@@ -8,12 +8,12 @@ import json
 import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Literal
 
 from ptexplore.capture.failures import failure
 from ptexplore.capture.not_captured import NotCaptured
-from ptexplore.capture.probing import TraceRequest, converse
+from ptexplore.capture.probing import TraceRequest, converse, request_of
 from ptexplore.capture.trace import gather
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.actions import ShowOutput
@@ -68,12 +68,7 @@ class Surveyor:
 
         Raises PtexploreError (missing) where the runtime's Python lacks what OpInfo needs.
         """
-        asked = {
-            "work": "survey",
-            "torch_dir": self.runtime.torch_dir,
-            "digests": self._digests,
-            **asdict(self.request),
-        }
+        asked = request_of(self.request, "survey", self.runtime, self._digests)
         self._given, self._messages = converse(self.runtime, asked, self.request.timeout)
         for message in self._messages:
             if message["type"] == "operators":

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -18,7 +18,7 @@ from ptexplore.capture.differences import OtherOrder, RunOperators, first_differ
 from ptexplore.capture.failures import failure, is_about_run, is_failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import told_of
 from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
-from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options
+from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options, request_of
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model import reasons as why
@@ -29,9 +29,11 @@ from ptexplore.model.messages import (
     RunAnswered,
     RunFailure,
     RunRaised,
+    RunRequest,
     SentObservation,
+    SentThrow,
 )
-from ptexplore.model.observed import LeftProcess
+from ptexplore.model.observed import LeftProcess, RaisedError, records
 from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
@@ -122,7 +124,7 @@ def capture(
     """
     check(run.request)
     request = replace(run.request, native=run.request.native and not run.request.once)
-    asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
+    asked = request_of(request, "trace", runtime, digests or {})
     left: list[LeftProcess] = []
     try:
         session = _captured(request, asked, runtime, left, raising=raising)
@@ -136,7 +138,7 @@ def capture(
 
 
 def _captured(
-    request: TraceRequest, asked: dict[str, Any], runtime: Runtime, left: list[LeftProcess], *, raising: bool
+    request: TraceRequest, asked: RunRequest, runtime: Runtime, left: list[LeftProcess], *, raising: bool
 ) -> Session:
     """The session of what is asked; `left` gets what its runs left running."""
     if request.script is not None:
@@ -145,8 +147,8 @@ def _captured(
     began = time.monotonic()
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
-    raised = [seen.data for seen in session.observations if seen.kind == "raised"]
-    if request.once or all(data.get("by", "error") != "error" for data in raised):  # a signal says where it came
+    raised = records(session.observations, "raised", RaisedError)
+    if request.once or all(error.by != "error" for error in raised):  # a signal says where it came
         return session
     rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
     with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
@@ -169,21 +171,26 @@ def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
             remark = {"told": to_builtins(why.ThrowNotLooked(stopped))}
             added.append(Observation(len(session.observations) + 1, THROWN, "stopped", remark))
     for seen in told:
-        data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
+        data = _data_of(seen)
         if data is not None:
             number = len(session.observations) + len(added) + 1
             added.append(Observation(number, seen["recorder"], seen["kind"], data))
     return replace(session, observations=(*session.observations, *added))
 
 
-def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
+def _thrown(told: SentThrow) -> dict[str, Any] | None:
     """What a probe tells of where C++ threw, as an observation's data; None for what C++ did not throw."""
     from ptexplore.capture.native.thrown import raised, thrown  # numpy, only where it is needed
 
-    data = thrown(str(told["text"]), symbols_dir())
+    data = thrown(told["text"], symbols_dir())
     if data is None and "raised" in told:
-        data = raised(told["raised"], str(told["text"]), symbols_dir())
+        data = raised(told["raised"], told["text"], symbols_dir())
     return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
+
+
+def _data_of(seen: SentObservation) -> dict[str, Any] | None:
+    """The data of an observation that a probe sent; None if there is nothing to tell."""
+    return _thrown(cast("SentThrow", seen["data"])) if seen["kind"] == "thrown" else seen["data"]
 
 
 def _with_functions(seen: SentObservation) -> SentObservation:
@@ -333,16 +340,17 @@ class _Heard:
         if self.request.script is not None and not os.path.isabs(self.request.script):
             _as_typed(message, self.request)
         seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
-        if seen is not None and seen["data"].get("by") == "timeout":
+        raised = convert({**seen["data"], "observation": 0}, RaisedError) if seen is not None else None
+        if seen is not None and raised is not None and raised.by == "timeout":
             if recorder != PROGRAM and not operators(message["observations"]).own:  # there is nothing to show
                 raise failure(_raised_of(seen), self.request)
             self._ended_by_time(recorder, seen["data"])
         if "program" in message:
             self._program(message)
-        if seen is not None and not (self.raising and is_told(seen["data"])):
+        if seen is not None and raised is not None and not (self.raising and is_told(raised)):
             raise failure(_raised_of(seen), self.request)
         for seen in message["observations"] if recorder != OPS_AGAIN else ():
-            data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
+            data = _data_of(seen)
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
 

@@ -20,6 +20,7 @@ from ptexplore.model.observed import (
     PythonCode,
     RaisedError,
 )
+from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason, Reason
 from ptexplore.model.trace import BoundName, EndedBy, ResultInfo
@@ -144,6 +145,33 @@ class StageAndPlaces(AnyStage, total=False):
     cpp: Sequence[LibraryPlace]
 
 
+# --- what a run is asked for ---
+
+
+class RunRequest(TypedDict, total=False):
+    """What a run is asked for, with all fields of `TraceOptions`: by the parent, and by the probe of its children."""
+
+    work: Literal["trace", "survey", "stack", "catalogue"]
+    torch_dir: str
+    digests: Mapping[str, str]  # the catalogue's, by operator
+    cwd: str
+    expression: str | None
+    script_sha256: str | None
+    until: float  # on the monotonic clock: when the time of all runs is over
+    repeat: Literal["again", "anew", "first"]  # how it is evaluated again in one process
+    warm_ups: int  # how often it is evaluated before the run that is seen
+    imported: int  # modules that the first run imported
+    raises: bool  # whether the run before raised
+    begin: str | None  # the device that is begun before
+    keeps: bool  # whether what was seen is kept as it goes, for a process that is killed
+    called: int  # operators that the passes saw
+    operators: int  # operators that a script's recorded run called
+    sample: Any  # of a survey: makes the expression and its values
+    whole: tuple[int, int]  # of a survey: instructions that are stepped of a whole expression, and those singly
+    calls: int  # of a survey: operator calls that are stepped, if the whole is too much
+    unlocated: bool  # of a survey: no source locations are recorded
+
+
 # --- messages of any probe ---
 
 
@@ -165,7 +193,7 @@ class WrongTorch(TypedDict):
     """Another torch was imported than the one that was meant: its folder."""
 
     type: Literal["wrong-torch"]
-    found: str
+    folder: str
 
 
 class OwnFailure(TypedDict, total=False):
@@ -380,6 +408,7 @@ RunFailure: TypeAlias = RunRefused | RunRaised | RunDied
 ProbeMessage: TypeAlias = RunBegins | FirstIsShown | AboutRun | AboutProbe | AboutSurvey | CatalogueTold
 
 MESSAGES: tuple[type, ...] = (
+    RunRequest,
     ProbeReady,
     NoTorch,
     WrongTorch,
@@ -409,8 +438,8 @@ MADE_BY_PARENT = frozenset((
     "calls", "unreadable", "output", "left-running", "nondeterministic", "perturbed", "varies", "unwatched", "stopped",
     "twice",
 ))  # fmt: skip
-# The messages that have all fields of a record.
-WHOLE_RECORDS: Mapping[type, type] = {RunRaised: RaisedError}
+# What has all fields of a record.
+WHOLE_RECORDS: Mapping[type, type] = {RunRaised: RaisedError, RunRequest: TraceOptions}
 # By record what is sent besides its fields.
 BESIDES: Mapping[type, type] = {
     Event: EventTime,

@@ -24,7 +24,7 @@ from .events import Phase
 from .observations import seen
 
 if TYPE_CHECKING:
-    from .messages import LibraryCallData, RunToldData
+    from .messages import LibraryCallData, RunRequestData, RunToldData
 
 RECORDER: Final = "libraries"
 MOST = 10_000  # calls that are kept
@@ -43,7 +43,7 @@ _STEPS = (
 _BLAS = re.compile(rf"I?[SDCZ]{{1,2}}(?:{_STEPS.upper().replace(' ', '|')})(?:I|_\w+)?")
 
 
-def run(request: dict[str, Any]) -> RunToldData:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: one observation, "libraries". Raises Refused or Raised as every pass does."""
     torch.set_num_threads(1)  # as in the native pass: an implementation may be chosen by it
     before = None
@@ -106,7 +106,7 @@ def _is_query(function: str, given: str) -> bool:
     return is_asked and _BLAS.fullmatch(function) is None
 
 
-def _evaluate(request: dict[str, Any], perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:
+def _evaluate(request: RunRequestData, perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:
     """Evaluate, as every pass does; the pass that did."""
     running = passes.prepared(RECORDER, request, before)
     with passes.stage("context"), ExitStack() as stack:

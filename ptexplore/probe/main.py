@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from .messages import NoTorchData, ProbeBrokenData, ProbeEndsData, ProbeReadyData, WrongTorchData
+    from .messages import NoTorchData, ProbeBrokenData, ProbeEndsData, ProbeReadyData, RunRequestData, WrongTorchData
 
 PACKAGE = "_ptexplore_probe"
 
@@ -46,7 +46,7 @@ def load_siblings() -> None:
     sys.modules[PACKAGE] = package
 
 
-def import_torch(request: dict[str, Any], channel: Any) -> bool:
+def import_torch(request: RunRequestData, channel: Any) -> bool:
     """Import torch and see that it is the one that was meant; reports and returns False where not."""
     gc.disable()  # what torch makes while it is imported stays: looking for what does not takes a tenth of the time
     try:
@@ -59,7 +59,7 @@ def import_torch(request: dict[str, Any], channel: Any) -> bool:
         gc.enable()
     folder = os.path.dirname(os.path.realpath(str(torch.__file__)))
     if folder != os.path.realpath(request["torch_dir"]):
-        other: WrongTorchData = {"type": "wrong-torch", "found": folder}
+        other: WrongTorchData = {"type": "wrong-torch", "folder": folder}
         channel.send(other)
         return False
     ready: ProbeReadyData = {"type": "ready", "varies": varies()}
@@ -96,7 +96,7 @@ def end_with_parent(*, on: bool) -> None:
         os._exit(1)
 
 
-def work(request: dict[str, Any], channel: Any) -> None:
+def work(request: RunRequestData, channel: Any) -> None:
     """Do what the request asks: the catalogue message, the passes of one trace or a survey's of many, C++'s stack."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]

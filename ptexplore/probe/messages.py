@@ -631,6 +631,50 @@ class SentMapData(TypedDict):
     text: str
 
 
+class RunRequestParts(TypedDict, total=False):
+    """What may be left out of RunRequestData."""
+
+    work: Literal["trace", "survey", "stack", "catalogue"]
+    torch_dir: str
+    digests: Mapping[str, str]
+    cwd: str
+    expression: str | None
+    script_sha256: str | None
+    until: float
+    repeat: Literal["again", "anew", "first"]
+    warm_ups: int
+    imported: int
+    raises: bool
+    begin: str | None
+    keeps: bool
+    called: int
+    operators: int
+    sample: Any
+    whole: tuple[int, int]
+    calls: int
+    unlocated: bool
+    variables: Sequence[tuple[str, str]]
+    setup: Sequence[str]
+    contexts: Sequence[str]
+    script: str | None
+    grad: bool
+    backward: bool
+    once: bool
+    timeout: float
+    seed: int
+    native: bool
+    native_op: str | None
+    native_most: int
+    first: bool
+    twice: bool
+    again: bool
+    vary: bool
+
+
+class RunRequestData(RunRequestParts):
+    """What a run is asked for, with all fields of `TraceOptions`: by the parent, and by the probe of its children."""
+
+
 class ProbeReadyData(TypedDict):
     """Torch is imported; and what the system and Python draw at random in this process."""
 
@@ -649,7 +693,7 @@ class WrongTorchData(TypedDict):
     """Another torch was imported than the one that was meant: its folder."""
 
     type: Literal["wrong-torch"]
-    found: str
+    folder: str
 
 
 class ProbeBrokenParts(TypedDict, total=False):

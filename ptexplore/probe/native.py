@@ -39,7 +39,15 @@ from .stepper import Limit, Stepper, Steps, Unavailable, why_not
 from .values import describe, type_name
 
 if TYPE_CHECKING:
-    from .messages import EventData, OperatorTimesData, ResultInfoData, RunToldData, SentStepsData, SteppedResultData
+    from .messages import (
+        EventData,
+        OperatorTimesData,
+        ResultInfoData,
+        RunRequestData,
+        RunToldData,
+        SentStepsData,
+        SteppedResultData,
+    )
 
 RECORDER: Final = "native"
 WARM_UPS = max(passes.WARM_UPS)  # runs before the stepped one
@@ -70,7 +78,7 @@ ONCE = reason("runs-once")
 SCRIPT = reason("script-not-stepped")
 
 
-def run(request: dict[str, Any]) -> RunToldData:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: observations "steps" (one a stepped part), "maps", and "result".
 
     Raises Unavailable where this process cannot be stepped, Refused or Raised as every pass does.
@@ -116,7 +124,7 @@ def run(request: dict[str, Any]) -> RunToldData:
     return {"bound": once.evaluation.names.bound, "result": once.result, "observations": told}
 
 
-def _surely_beyond(request: dict[str, Any]) -> Limit | None:
+def _surely_beyond(request: RunRequestData) -> Limit | None:
     """The limit that all of it is beyond, if the operators that it calls alone say so: it is not begun then."""
     most, _ = request.get("whole", WHOLE)
     return Limit(most, singly=False) if int(request.get("called", 0)) * LEAST > most else None
@@ -125,7 +133,7 @@ def _surely_beyond(request: dict[str, Any]) -> Limit | None:
 class _Once:
     """One evaluation of the expression: each finds what the one `before` it in this process found."""
 
-    def __init__(self, request: dict[str, Any], before: passes.Pass | None = None) -> None:
+    def __init__(self, request: RunRequestData, before: passes.Pass | None = None) -> None:
         self.evaluation = passes.prepared(RECORDER, request, before)
         self.value: Any = None
         self.limit: Limit | None = None  # that the stepping met
@@ -179,7 +187,7 @@ class _Once:
 class _Runs:
     """The runs at full speed before the stepped one: how many, how long the fastest took, what the last gave."""
 
-    request: dict[str, Any]
+    request: RunRequestData
     began: float = field(default_factory=time.monotonic)
     count: int = 0
     wall: float = math.inf  # seconds that the fastest run under the profiler took

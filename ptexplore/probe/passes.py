@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         GraphNodeData,
         RecorderName,
         ResultInfoData,
+        RunRequestData,
         RunToldData,
         UncountedSavedData,
     )
@@ -54,7 +55,9 @@ if TYPE_CHECKING:
 
 # How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
 # again, where it does nothing to the process; or not at all, since neither can be done.
-AGAIN, ANEW, FIRST = "again", "anew", "first"
+AGAIN: Final = "again"
+ANEW: Final = "anew"
+FIRST: Final = "first"
 # The passes: torch's profiler alone, with Python's frames, with the expression's calls; all in one; the first again.
 OPS: Final = "ops"
 FRAMES: Final = "frames"
@@ -80,7 +83,7 @@ class Pass:
     """One pass as it runs. `recorder` is one of the passes above, or another recorder's name."""
 
     recorder: str
-    request: dict[str, Any]
+    request: RunRequestData
     names: Namespace
     evaluate: Callable[[], Any]
     calls: dispatch.CallRecorder | None = None
@@ -130,7 +133,7 @@ class Pass:
             return None
 
 
-def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> RunToldData:
+def run(recorder: str, request: RunRequestData, known: dict[str, str]) -> RunToldData:
     """One pass in this process.
 
     Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
@@ -198,23 +201,23 @@ def _which(error: BaseException) -> str:
     return f"{type(error).__name__}:{hashlib.sha256(text).hexdigest()[:16]}"
 
 
-def is_repeated(request: Mapping[str, Any]) -> bool:
+def is_repeated(request: RunRequestData) -> bool:
     """Whether what is shown is a later run than the first in its process."""
     return request.get("repeat") in (AGAIN, ANEW)
 
 
-def alone(request: dict[str, Any]) -> RunToldData:
+def alone(request: RunRequestData) -> RunToldData:
     """Evaluate without any recorder, to see whether the process comes to its end so."""
     _warmed_up("", {**request, "warm_ups": 1})
     return {"observations": []}
 
 
-def steps_first(request: Mapping[str, Any]) -> bool:
+def steps_first(request: RunRequestData) -> bool:
     """Whether the very first run in its process is stepped: where that is asked for, or no other can be."""
     return bool(request.get("first")) or request.get("repeat") == FIRST
 
 
-def _warmed_up(recorder: str, request: dict[str, Any]) -> Pass:
+def _warmed_up(recorder: str, request: RunRequestData) -> Pass:
     """Evaluate as often as the request says before the run that is seen: the last pass that did.
 
     A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
@@ -231,7 +234,7 @@ def _warmed_up(recorder: str, request: dict[str, Any]) -> Pass:
     return running
 
 
-def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None) -> Pass:
+def prepared(recorder: str, request: RunRequestData, before: Pass | None = None) -> Pass:
     """The pass with its names, and its way to evaluate: the script, or the expression, maybe recorded.
 
     `before` is what was evaluated before in this process, if anything was: --setup does not run again then, unless the
@@ -241,13 +244,15 @@ def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None)
     """
     tree = read(request)
     names = _names(request, tree, before)
-    if tree is None:
+    script = request.get("script")
+    if tree is None and script is not None:
         # The very bytes that were shown run, where they were: they are not read again after this.
-        code = check_script(request["script"], request.get("script_sha256"))
-        return Pass(recorder, request, names, lambda: _script(request["script"], code))
+        code = check_script(script, request.get("script_sha256"))
+        return Pass(recorder, request, names, lambda: _script(script, code))
+    assert tree is not None
     check_attributes(tree, names.values)
     is_instrumented = recorder in (DISPATCH, TOGETHER)
-    code, sites = _code(request["expression"], instrumented=is_instrumented)
+    code, sites = _code(request.get("expression") or "", instrumented=is_instrumented)
     running = Pass(recorder, request, names, lambda: eval(code, names.values))
     if sites is not None:
         names.values[dispatch.HELPER] = running.calls = dispatch.CallRecorder(sites)
@@ -271,7 +276,7 @@ def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dispat
     return compile(tree, frames.EXPRESSION, "eval"), None
 
 
-def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | None) -> Namespace:
+def _names(request: RunRequestData, tree: ast.Expression | None, before: Pass | None) -> Namespace:
     """The names that an evaluation sees."""
     if before is not None and request.get("repeat") != ANEW:
         before.names.renew(tree)
@@ -423,7 +428,7 @@ def _refuse_profiler() -> None:
     raise Refused("profiler", reason("expression-profiles"))
 
 
-def texts(request: Mapping[str, Any]) -> str:
+def texts(request: RunRequestData) -> str:
     """All that was typed for an expression."""
     return "\n".join((request.get("expression") or "", *request.get("setup", ()), *request.get("contexts", ())))
 

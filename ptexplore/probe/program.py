@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from json import dumps
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from . import autograd, clock, freed, isolate, last_words, passes, throws, twice, unpatched, written
 from . import torch_api as api
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ProgramData,
         RaisedErrorData,
         RunAnsweredData,
+        RunRequestData,
         RunToldData,
         SentObservationData,
     )
@@ -42,7 +43,7 @@ BLOCK = "block"  # where a block of the user's own process raised
 FORKED = "this process was forked from the one that is recorded"
 
 
-def run(request: dict[str, Any], known: dict[str, str]) -> RunToldData:
+def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
     """Record the script: the message of this pass.
 
     It has what was recorded, the bound names, what the script raised and the tables of operators that changed. A
@@ -52,7 +53,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> RunToldData:
     running = passes.prepared(RECORDER, request)
     budget = int(request["native_most"]) if request.get("native") and not request.get("native_op") else 0
     left = max(request["until"] - time.monotonic(), 0.0)
-    recorder = Recorder((request["script"],), budget, left, running.names.seed_numpy)
+    recorder = Recorder((request.get("script") or "",), budget, left, running.names.seed_numpy)
     limit = sys.getrecursionlimit()
 
     def dying(error: BaseException) -> bytes:
@@ -201,7 +202,7 @@ def _message(
 # --- an expression, once more ---
 
 
-def freed_again(request: dict[str, Any]) -> RunToldData:
+def freed_again(request: RunRequestData) -> RunToldData:
     """One more run of an expression whose backward came to what was freed: an observation "freed", if it is seen.
 
     What was typed is recorded as a program's lines are, `--setup` included. Raises Refused or Raised as passes do.

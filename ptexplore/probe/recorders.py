@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from . import freed, libraries, native, passes, program, thrown, twice, writes
 from .isolate import ChildOutcome
@@ -18,9 +18,9 @@ from .reasons import reason
 from .stepper import Unavailable
 
 if TYPE_CHECKING:
-    from .messages import RunToldData
+    from .messages import RunRequestData, RunToldData
 
-Request: TypeAlias = dict[str, Any]
+    Asked: TypeAlias = RunRequestData | Unavailable | None
 
 PASSES = (passes.OPS, passes.FRAMES, passes.DISPATCH)
 ALONE = "alone"  # a run without recorders
@@ -38,11 +38,11 @@ class ChildRun:
     `speaks`: if the child dies, it says what it saw until then.
     """
 
-    run: Callable[[Request, dict[str, str]], RunToldData]
+    run: Callable[[RunRequestData, dict[str, str]], RunToldData]
     speaks: bool = False
 
 
-def _of_request(run: Callable[[Request], RunToldData]) -> ChildRun:
+def _of_request(run: Callable[[RunRequestData], RunToldData]) -> ChildRun:
     """A run that needs no digests."""
     return ChildRun(lambda request, _: run(request))
 
@@ -62,7 +62,6 @@ RUNS: Mapping[str, ChildRun] = {
 # --- the runs that follow ---
 
 Outcomes: TypeAlias = Mapping[str, ChildOutcome]  # of the runs so far, by recorder
-Asked: TypeAlias = Request | Unavailable | None
 
 
 @dataclass(frozen=True)
@@ -75,10 +74,10 @@ class FollowingRun:
 
     recorder: str
     after: Literal["expression", "script", "stack"]
-    asked: Callable[[Request, Outcomes], Asked]
+    asked: Callable[[RunRequestData, Outcomes], Asked]
 
 
-def _native(request: Request, outcomes: Outcomes) -> Asked:
+def _native(request: RunRequestData, outcomes: Outcomes) -> Asked:
     if not request.get("native"):
         return None
     first = next(iter(outcomes.values()))
@@ -88,18 +87,18 @@ def _native(request: Request, outcomes: Outcomes) -> Asked:
     return {**request, "called": called}
 
 
-def _native_of_script(request: Request, _: Outcomes) -> Asked:
+def _native_of_script(request: RunRequestData, _: Outcomes) -> Asked:
     return {**request, "repeat": passes.AGAIN} if request.get("native") and request.get("native_op") else None
 
 
-def _libraries(request: Request, outcomes: Outcomes) -> Asked:
+def _libraries(request: RunRequestData, outcomes: Outcomes) -> Asked:
     """What libraries tell of their calls is laid over the native pass's frames: it is asked for if there are some."""
     stepped = outcomes.get(native.RECORDER)
     is_asked = stepped is not None and stepped.answer.startswith(PASS) and request.get("sample") is None
     return request if is_asked else None
 
 
-def _libraries_of_script(request: Request, outcomes: Outcomes) -> Asked:
+def _libraries_of_script(request: RunRequestData, outcomes: Outcomes) -> Asked:
     """Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much."""
     stepped = outcomes.get(native.RECORDER)
     if stepped is None or ONE_CALL in stepped.answer:
@@ -107,22 +106,22 @@ def _libraries_of_script(request: Request, outcomes: Outcomes) -> Asked:
     return _libraries({**request, "repeat": passes.AGAIN}, outcomes)
 
 
-def _twice(request: Request, outcomes: Outcomes) -> Asked:
+def _twice(request: RunRequestData, outcomes: Outcomes) -> Asked:
     counted = OPERATORS.search(outcomes[program.RECORDER].answer)
     if not request.get("twice") or counted is None:
         return None
     return {**request, "operators": int(counted[1])}
 
 
-def _writes_of_script(request: Request, outcomes: Outcomes) -> Asked:
+def _writes_of_script(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return request if request.get("again") and writes.REASON in outcomes[program.RECORDER].answer else None
 
 
-def _writes(request: Request, outcomes: Outcomes) -> Asked:
+def _writes(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return request if writes.REASON in outcomes[thrown.RECORDER].answer else None
 
 
-def _freed(request: Request, outcomes: Outcomes) -> Asked:
+def _freed(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return request if freed.REASON in outcomes[thrown.RECORDER].answer else None
 
 

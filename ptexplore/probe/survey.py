@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         NoSampleData,
         NoSamplesData,
         RunBeginsData,
+        RunRequestData,
         SampleToldData,
         SurveyDoneData,
         SurveyOperatorsData,
@@ -68,10 +69,10 @@ REFUSALS = {
 }
 OPERATOR = re.compile(r"\baten::[\w.]+\w|\btorch\.\w[\w.]*\w")
 
-RunPasses = Callable[[dict[str, Any]], None]
+RunPasses = Callable[["RunRequestData"], None]
 
 
-def written(op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def written(op: Any, number: int, dtype: torch.dtype, request: RunRequestData) -> tuple[str, dict[str, Any]]:
     """One sample of one operator as an expression, and what its names stand for, made anew for every evaluation.
 
     Making one runs operators, which may start threads: only ever in a child that forks no more.
@@ -152,7 +153,7 @@ class _Written:
         return self.name(None, value)
 
 
-def samples(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> Iterator[Any]:
+def samples(op: Any, dtype: torch.dtype, request: RunRequestData) -> Iterator[Any]:
     """The operator's samples on the CPU, from one state of every source of random numbers."""
     seed = int(request["seed"])
     random.seed(seed)
@@ -175,7 +176,7 @@ def public_name(op: Any) -> str | None:
     return None
 
 
-def serve(request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
+def serve(request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
     """Say which operators there are, then survey those that are asked for, until stdin ends."""
     gc.disable()  # all that is made stays: looking for what does not takes a fifth of the time
     try:
@@ -196,7 +197,7 @@ def serve(request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> N
         channel.send(done)
 
 
-def _survey(op: Any, asked: dict[str, Any], request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
+def _survey(op: Any, asked: dict[str, Any], request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
     """One operator, its sample alone or put into something: untraced in a child of its own, then the passes."""
     begins: RunBeginsData = {"type": "begin", "recorder": "plain"}
     channel.send(begins)
@@ -214,34 +215,48 @@ def _survey(op: Any, asked: dict[str, Any], request: dict[str, Any], channel: Ch
         run_passes({**request, "expression": plain["expression"], "sample": made, "whole": WHOLE})
     else:
         again = partial(_made_inside, asked["way"], op, number, dtype, request)
-        changed = {name: plain[name] for name in ("expression", "setup", "grad")}
-        step = {"whole": WHOLE, "calls": CALLS, "unlocated": asked["way"] == "jit.trace"}
-        run_passes({**request, **changed, **step, "sample": again})
+        run_passes(
+            {
+                **request,
+                "expression": plain["expression"],
+                "setup": plain["setup"],
+                "grad": plain["grad"],
+                "whole": WHOLE,
+                "calls": CALLS,
+                "unlocated": asked["way"] == "jit.trace",
+                "sample": again,
+            }
+        )
 
 
-def _inside(way: str, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> PutInside:
+def _inside(way: str, op: Any, number: int, dtype: torch.dtype, request: RunRequestData) -> PutInside:
     return WAYS[way](*written(op, number, dtype, request))
 
 
 def _made_inside(
-    way: str, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]
+    way: str, op: Any, number: int, dtype: torch.dtype, request: RunRequestData
 ) -> tuple[str, dict[str, Any]]:
     """As `written`, of a sample that is put into something."""
     inside = _inside(way, op, number, dtype, request)
     return inside.expression, inside.values
 
 
-def _plain_inside(op: Any, asked: dict[str, Any], request: dict[str, Any]) -> SampleTold:
+def _plain_inside(op: Any, asked: dict[str, Any], request: RunRequestData) -> SampleTold:
     """Evaluate a sample put into something, with nothing looking on; why not, in a word, where torch refuses it."""
     way, number, dtype = asked["way"], asked["sample"], getattr(torch, asked["dtype"])
     if not _tensor_names(written(op, number, dtype, request)[1]):
         return _no_sample("the sample has no tensor")
     try:
         inside = _inside(way, op, number, dtype, request)
-        changed = {"expression": inside.expression, "setup": list(inside.setup), "grad": inside.grad}
-        made = partial(_made_inside, way, op, number, dtype, request)
+        changed: RunRequestData = {
+            **request,
+            "expression": inside.expression,
+            "setup": inside.setup,
+            "grad": inside.grad,
+            "sample": partial(_made_inside, way, op, number, dtype, request),
+        }
         with api.without_vmap_fallback():
-            result = _evaluated({**request, **changed, "sample": made})
+            result = _evaluated(changed)
     except (Refused, Raised):
         raise
     except Exception as error:
@@ -273,7 +288,7 @@ def refusal(text: str, kind: str) -> str:
     return f"torch raises {kind}: {first}"
 
 
-def _plain(op: Any, request: dict[str, Any]) -> SampleTold:
+def _plain(op: Any, request: RunRequestData) -> SampleTold:
     """Evaluate the smallest sample that can be, with nothing looking on: the expression and the result's digest."""
     dtype, why = _dtype(op, request["backward"])
     if dtype is None:
@@ -309,7 +324,7 @@ def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, str]:
     return dtype, f"its OpInfo names no dtype for {'a backward on ' if backward else ''}the CPU"
 
 
-def _smallest_first(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> list[int]:
+def _smallest_first(op: Any, dtype: torch.dtype, request: RunRequestData) -> list[int]:
     """The samples' numbers by how many elements their tensors have; last those with an empty one, which run no loop."""
     order: list[tuple[bool, int, int]] = []
     for number, sample in enumerate(samples(op, dtype, request)):
@@ -318,7 +333,7 @@ def _smallest_first(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> lis
     return [number for _, _, number in sorted(order)]
 
 
-def _evaluated(request: dict[str, Any]) -> tuple[str, str | None]:
+def _evaluated(request: RunRequestData) -> tuple[str, str | None]:
     """What a sample gave, described, and a digest of it."""
     evaluation = passes.prepared("plain", request)
     result = evaluation.evaluate()

@@ -9,7 +9,7 @@ line with errors of other classes: who raised those is noted there (raises.py).
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from . import autograd, passes
 from .expression import text_of
@@ -18,13 +18,13 @@ from .raises import RaiseLog
 from .throws import NoNotes
 
 if TYPE_CHECKING:
-    from .messages import RunToldData, SentThrowData
+    from .messages import RunRequestData, RunToldData, SentThrowData
 
 RECORDER: Final = "thrown"
 STACK_LIMIT = 200_000  # characters kept of a message with C++'s stack
 
 
-def run(request: dict[str, Any]) -> RunToldData:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: an observation "thrown" with the text, none where nothing was raised.
 
     Raises Refused or Raised as every pass does.

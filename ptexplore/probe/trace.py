@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from . import dispatch, isolate, last_words, native, passes, program, raising
 from .expression import UNREPEATABLE, Refused
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         RunPrintedData,
         RunRaisedData,
         RunRefusedData,
+        RunRequestData,
         RunUnavailableData,
     )
 
@@ -54,7 +55,7 @@ PASSED = re.compile(  # a good answer
 )
 
 
-def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+def run_passes(request: RunRequestData, known: dict[str, str], channel: Channel) -> None:
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
 
     A script is run once, under a recorder of its own, and again only where that is asked for: for one operator call, or
@@ -75,7 +76,7 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
 class _Runs:
     """The runs of one request, each in a child of its own: and where their answers go."""
 
-    def __init__(self, request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+    def __init__(self, request: RunRequestData, known: dict[str, str], channel: Channel) -> None:
         """`request` is what the children know; of the request of a run they are told what differs from it."""
         self.channel, self._request = channel, request
         self._forks = Forks(
@@ -91,14 +92,14 @@ class _Runs:
     def forked(
         self,
         recorder: str,
-        request: dict[str, Any],
+        request: RunRequestData,
         limit: TimeLimit | None = None,
         begins: Literal["begin", "second"] = "begin",
     ) -> ChildOutcome:
         """One run: its outcome. Only that it `begins` has been sent yet."""
         message: RunBeginsData = {"type": begins, "recorder": recorder}
         self.channel.send(message)
-        was = self._request
+        was: Mapping[str, object] = self._request
         changed = {name: value for name, value in request.items() if name not in was or was[name] is not value}
         return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request))
 
@@ -108,7 +109,7 @@ class _Runs:
         passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, self.channel) else None
         return passed[1].decode() if passed else None
 
-    def further(self, after: str, request: dict[str, Any], outcomes: Mapping[str, ChildOutcome]) -> None:
+    def further(self, after: str, request: RunRequestData, outcomes: Mapping[str, ChildOutcome]) -> None:
         """The runs that follow those of an expression, of a script, or where C++'s stack is asked for, in order."""
         seen = dict(outcomes)
         for following in FOLLOWING_RUNS:
@@ -120,7 +121,7 @@ class _Runs:
                 self.told(following.recorder, seen[following.recorder])
 
 
-def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
+def _run_expression(request: RunRequestData, runs: _Runs) -> None:
     outcomes, request = _warmed(request, runs)
     recorder, first = next(iter(outcomes.items()))
     # Where what waits for it was stopped, it may have come to its end all the same: then the next pass is late.
@@ -144,14 +145,14 @@ def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
     runs.further("expression", request, outcomes)
 
 
-def _run_script(request: dict[str, Any], runs: _Runs) -> None:
+def _run_script(request: RunRequestData, runs: _Runs) -> None:
     outcome = runs.forked(program.RECORDER, request, _limit(request, patience=TELLING))
     runs.told(program.RECORDER, outcome)
     if LATE not in outcome.answer:
         runs.further("script", request, {program.RECORDER: outcome})
 
 
-def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: _Runs) -> None:
+def _ended(recorder: str, outcome: ChildOutcome, request: RunRequestData, runs: _Runs) -> None:
     """A pass ended its process without a word: run the one that sees who may do that, or else one without recorders.
 
     What cannot be noticed at its end, as SIGKILL, ends that one too: it keeps meanwhile what it has seen.
@@ -168,7 +169,7 @@ def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: 
     runs.channel.send(died)
 
 
-def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
+def run_again_for_stack(request: RunRequestData, channel: Channel) -> None:
     """One more run of what raised, in a process that was started so that its torch tells where C++ threw.
 
     Where a saved tensor had been written to, or the graph freed, a further one tells who did that.
@@ -177,7 +178,7 @@ def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
         runs.further("stack", request, {})
 
 
-def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcome], dict[str, Any]]:
+def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcome], RunRequestData]:
     """The outcomes of passes that have run, by recorder, and the request for all further ones.
 
     Where the first call is asked for, that is what all passes see. Else every pass evaluates once or twice before what
@@ -202,8 +203,14 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
         return _together(first, request, runs), request
     imported = int(passed[2] or 0)
     whys, is_late = list[Said](), False
-    for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
-        repeated = {**request, "repeat": repeat, "imported": imported, "warm_ups": min(passes.WARM_UPS)}
+    ways: tuple[Literal["again", "anew"], ...] = (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,)
+    for repeat in ways:
+        repeated: RunRequestData = {
+            **request,
+            "repeat": repeat,
+            "imported": imported,
+            "warm_ups": min(passes.WARM_UPS),
+        }
         if not imported:
             limit = MANY * float(request["timeout"])
             seen = runs.forked(TOGETHER, repeated, _limit(request, most=limit), "second")
@@ -234,7 +241,7 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
     return {OPS: first} if is_late else _together(first, request, runs), request
 
 
-def _together(alone: ChildOutcome, request: dict[str, Any], runs: _Runs) -> dict[str, ChildOutcome]:
+def _together(alone: ChildOutcome, request: RunRequestData, runs: _Runs) -> dict[str, ChildOutcome]:
     """One pass of all recorders, if it ran what the pass of operators `alone` did; else that one."""
     limit = MANY * float(request["timeout"])
     seen = runs.forked(TOGETHER, request, _limit(request, most=limit), "second")
@@ -276,7 +283,7 @@ def _failed(outcome: ChildOutcome) -> Said:
 
 
 def _limit(
-    request: dict[str, Any], *, telling: bool = False, patience: float = 0.0, most: float | None = None
+    request: RunRequestData, *, telling: bool = False, patience: float = 0.0, most: float | None = None
 ) -> TimeLimit | None:
     """The time that is left for a run, but no more than `most`; and `patience` seconds, in which it may end by itself.
 
@@ -349,7 +356,7 @@ def _refused(recorder: str, error: Refused) -> RunRefusedData:
     }
 
 
-def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
+def answer(recorder: str, request: RunRequestData, known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     child = RUNS[recorder]
     with last_words.spoken(partial(_dying, recorder)) if child.speaks else nullcontext():

@@ -19,14 +19,14 @@ from .reasons import reason
 from .values import random_states
 
 if TYPE_CHECKING:
-    from .messages import EffectsData, RunToldData
+    from .messages import EffectsData, RunRequestData, RunToldData
 
 RECORDER: Final = "twice"
 MOST = 150_000  # operators: the profiler holds all of them at once, half a gigabyte
 TOO_MANY = reason("many-operators")
 
 
-def run(request: dict[str, Any]) -> RunToldData:
+def run(request: RunRequestData) -> RunToldData:
     """Run the script under torch's profiler: the message of this pass. `operators` says how many it ran when recorded.
 
     Raises Refused for names that cannot be bound.

@@ -30,7 +30,7 @@ from .stepper import Unavailable
 from .whose import GIVEN, OURS
 
 if TYPE_CHECKING:
-    from .messages import PythonPlaceData, RunToldData, SavedTensorWritesData, TensorWriteData
+    from .messages import PythonPlaceData, RunRequestData, RunToldData, SavedTensorWritesData, TensorWriteData
 
 RECORDER: Final = "writes"
 REASON = b"has been modified by an inplace operation"
@@ -342,7 +342,7 @@ def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -
     return written
 
 
-def run(request: dict[str, Any]) -> RunToldData:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: an observation "saved" for each saved tensor that was asked for too late.
 
     Raises Unavailable where too many are saved, Refused or Raised as every pass does.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import Struct, field
 
+from ptexplore.capture.probing import TraceRequest
+from ptexplore.model.messages import RunRequest
 from ptexplore.model.observed import Recorded
 from ptexplore.model.reasons import AnyReason
 
@@ -64,6 +67,10 @@ class SampledData(SampledParts):
 def test_a_record_as_the_probe_writes_it(made: Any) -> None:
     """A field with a default may be left out, and the observation's own id is beside its data."""
     assert made._typed_dictionary(Sampled) == TYPES
+
+
+def test_a_run_is_asked_for_by_all_that_a_trace_is_asked_for(made: Any) -> None:
+    assert {known.name for known in fields(TraceRequest)} <= set(made._keys(RunRequest))
 
 
 WRONG = """
