@@ -1,7 +1,7 @@
-"""What a probe says of a trace, message by message, as JSON has it: the `type` of a message tells them apart.
+"""What a probe is asked for, and the messages that it sends, as JSON has them: `type` tells one from another.
 
-`scripts/probe-messages` makes `probe/messages.py` of these, and of the records of `model/observed.py`: mypy holds what
-the probe writes to it.
+`scripts/probe-messages` makes `probe/messages.py` from these, and from the records of `model/observed.py`. mypy checks
+what the probe writes against it.
 """
 
 from __future__ import annotations
