@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
+
+from msgspec import convert
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import TraceRequest
@@ -11,6 +13,16 @@ from ptexplore.errors import FAILED, USAGE
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import Action
+from ptexplore.model.messages import (
+    AboutRun,
+    ProbeMessage,
+    ReasonSaid,
+    RunDied,
+    RunFailure,
+    RunRaised,
+    RunRefused,
+)
+from ptexplore.model.observed import LeftFrame, RaisedError
 from ptexplore.model.reasons import Reason, reason_of
 
 # Of each kind of refusal: why, and what would help.
@@ -32,17 +44,27 @@ TYPED = ("<--", "<expression")  # how the probe names the files of what was type
 TEXT_LIMIT = 1000  # characters shown of an error's own message
 
 
-def failure(message: dict[str, Any], request: TraceRequest) -> NotCaptured:
-    """The error for a message of type "refused", "raised" or "died"."""
+def is_about_run(message: ProbeMessage) -> TypeGuard[AboutRun]:
+    """Whether a message is about a run, and not only that it begins."""
+    return message["type"] in ("output", "pass", "refused", "raised", "unavailable", "died", "late")
+
+
+def is_failure(message: ProbeMessage) -> TypeGuard[RunFailure]:
+    """Whether a message says why a run told nothing, unless it could not be made here."""
+    return message["type"] in ("refused", "raised", "died")
+
+
+def failure(message: RunFailure, request: TraceRequest) -> NotCaptured:
+    """The error for a run that told nothing."""
     if message["type"] == "refused":
         because, then = REFUSED.get(message["kind"], (why.CannotRun(), to.TraceExpression()))
-        return NotCaptured(told_by(message), _caret(message) or because, _near(message) or then, USAGE)
+        return NotCaptured(told_by(message["told"]), _caret(message) or because, _near(message) or then, USAGE)
     return _raised(message, request) if message["type"] == "raised" else _died(message, request)
 
 
-def told_by(message: Mapping[str, Any]) -> Reason:
-    """The reason that a probe's message gives, with no text longer than is shown."""
-    return reason_of(_shortened(message["told"]))
+def told_by(told: ReasonSaid) -> Reason:
+    """The reason that a probe gives, with no text longer than is shown."""
+    return reason_of(_shortened(told))
 
 
 def _shortened(told: Any) -> Any:
@@ -51,11 +73,12 @@ def _shortened(told: Any) -> Any:
     return told[:TEXT_LIMIT] if isinstance(told, str) else told
 
 
-def _near(message: dict[str, Any]) -> Action | None:
-    return to.UseNearName(tuple(message["close"])) if message["close"] else None
+def _near(message: RunRefused | RunRaised) -> Action | None:
+    close = message.get("close")
+    return to.UseNearName(tuple(close)) if close else None
 
 
-def _caret(message: dict[str, Any]) -> Reason | None:
+def _caret(message: RunRefused) -> Reason | None:
     """The offending line with a caret under the place, where there is one."""
     lines, (line, column) = str(message["source"]).split("\n"), message["where"] or (0, 0)
     if not 1 <= line <= len(lines):
@@ -65,19 +88,19 @@ def _caret(message: dict[str, Any]) -> Reason | None:
     return why.GivenLine(shown[start : start + 100], f"\n       {' ' * (column - start - 1)}^")
 
 
-def no_native(message: dict[str, Any]) -> Reason:
+def no_native(message: AboutRun) -> Reason:
     """Why there is no native call tree, for a message of the native pass that is not its answer."""
-    kind, signal = message["type"], message.get("signal")
-    if kind == "raised":
-        return why.RaisedUnderStepper(str(message["exception"]), _first_line(message))
-    if signal == "SIGTRAP":
-        return why.TrapTaken()
-    if kind == "died":
-        return why.EndedBySignal(str(signal)) if signal else why.EndedByItself()
-    if "told" not in message:
-        return _first_line(message)
-    told = told_by(message)
-    if kind == "refused" and message.get("kind") == "repeat":
+    if message["type"] == "raised":
+        return why.RaisedUnderStepper(message["exception"], _first_line(message["message"]))
+    if message["type"] == "died":
+        signal = message["signal"]
+        if signal == "SIGTRAP":
+            return why.TrapTaken()
+        return why.EndedBySignal(signal) if signal else why.EndedByItself()
+    if message["type"] != "refused" and message["type"] != "unavailable":
+        return why.SaysNothing()
+    told = told_by(message["told"])
+    if message["type"] == "refused" and message["kind"] == "repeat":
         return why.FurtherRun(told)
     # Other passes had none of it: they run the setup once a process.
     if isinstance(told, why.GivenRaised) and isinstance(told.given, why.GivenSetup):
@@ -85,18 +108,22 @@ def no_native(message: dict[str, Any]) -> Reason:
     return told
 
 
-def unwatched(message: dict[str, Any]) -> Reason:
+def unwatched(message: AboutRun) -> Reason:
     """Why a run that watches saved tensors told nothing, for its message; of an answer, that it saw no such write."""
     if message["type"] == "pass":
         return why.WritesNotTold(why.ErrorNotRaised())
     if message["type"] == "died":
-        signal = message.get("signal")
-        return why.WritesNotTold(why.RunEndedBySignal(str(signal)) if signal else why.RunEndedByItself())
-    return why.WritesNotTold(told_by(message) if "told" in message else _first_line(message))
+        signal = message["signal"]
+        return why.WritesNotTold(why.RunEndedBySignal(signal) if signal else why.RunEndedByItself())
+    if message["type"] == "raised":
+        return why.WritesNotTold(_first_line(message["message"]))
+    if message["type"] == "refused" or message["type"] == "unavailable":
+        return why.WritesNotTold(told_by(message["told"]))
+    return why.WritesNotTold(why.SaysNothing())
 
 
-def _first_line(message: dict[str, Any]) -> Reason:
-    text = str(message.get("message") or "").strip().split("\n")[0]
+def _first_line(message: str) -> Reason:
+    text = message.strip().split("\n")[0]
     return why.Said(text[:TEXT_LIMIT]) if text else why.SaysNothing()
 
 
@@ -110,34 +137,36 @@ def without_stack(message: str) -> str:
     return message.partition("\nException raised from ")[0]
 
 
-def is_told(raised: dict[str, Any]) -> bool:
+def is_told(raised: RaisedError) -> bool:
     """Whether a Trail tells what was raised.
 
     Not where memory ran out, which the next run may find elsewhere; nor of a name that is misspelt in the expression.
     What ran in the user's own process has no next run.
     """
-    if raised["stage"] == "block":
+    if raised.stage == "block":
         return True
-    slip = bool(raised["close"]) and all(frame["file"] == "<expression>" for frame in raised["frames"])
-    return not slip and not _out_of_memory(raised["exception"], str(raised.get("message") or ""))
+    slip = bool(raised.close) and all(frame.file == "<expression>" for frame in raised.frames)
+    return not slip and not _out_of_memory(raised.exception, raised.message)
 
 
 def _out_of_memory(name: str, text: str) -> bool:
     return name in ("MemoryError", "OutOfMemoryError") or any(phrase in text for phrase in OUT_OF_MEMORY)
 
 
-def _raised(message: dict[str, Any], request: TraceRequest) -> NotCaptured:
-    if message.get("by") == "timeout":
+def _raised(message: RunRaised, request: TraceRequest) -> NotCaptured:
+    by, name = message.get("by", "error"), message["exception"]
+    if by == "timeout":
         ended = why.ScriptNotEnded if request.script else why.NotEndedInTime
-        over = why.RunsOver(request.timeout, str(message.get("recorder")), _where(message))
+        over = why.RunsOver(request.timeout, message["recorder"], _where(message))
         return NotCaptured(ended(request.timeout), over, to.GiveLonger(), FAILED)
-    if message.get("by", "error") != "error":
-        what = {"signal" if message["by"] == "signal" else "called": message["exception"]}
-        told = {**what, "recorder": message.get("recorder"), "status": message.get("message")}
-        return _died(told, request, _where(message))
-    stage, name = str(message["stage"]), str(message["exception"])
+    if by == "signal":
+        return _ended(why.KilledBy(name), message["recorder"], request, signal=name, where=_where(message))
+    if by != "error":
+        how = why.CalledToEnd(name, message["message"])
+        return _ended(how, message["recorder"], request, where=_where(message))
+    stage = message["stage"]
     part = PARTS.get(stage) or why.PartOfRun(stage)
-    text = str(message.get("message") or "").strip()
+    text = message["message"].strip()
     # torch's own message without the C++ stack that may follow.
     words = without_stack(text).strip()[:TEXT_LIMIT]
     because = why.Said(words) if words else why.ErrorSilent(name)
@@ -151,15 +180,15 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> NotCaptured:
 PARTS: Mapping[str, Reason] = {"backward": why.PartBackward(), "context": why.PartContext()}
 
 
-def _where(message: dict[str, Any]) -> Reason | None:
+def _where(message: RunRaised) -> Reason | None:
     """Where Python was: a function, and the innermost line of what was typed."""
-    frames: list[dict[str, Any]] = message.get("frames") or []
-    typed = next((frame for frame in reversed(frames) if frame["file"].startswith(TYPED)), None)
+    frames = convert(message.get("frames", ()), list[LeftFrame])
+    typed = next((frame for frame in reversed(frames) if frame.file.startswith(TYPED)), None)
     if typed is None:
         return None
-    line, file = int(typed["line"] or 0), str(typed["file"]).strip("<>")
+    line, file = typed.line or 0, typed.file.strip("<>")
     if frames[-1] is not typed:
-        return why.InFunction(str(frames[-1]["function"]), line, file)
+        return why.InFunction(frames[-1].function, line, file)
     return why.AtLine(line, file)
 
 
@@ -175,16 +204,29 @@ def _who_kills() -> Reason:
 LIMITS: Mapping[str, Reason] = {"SIGXCPU": why.ProcessorTimeLimit(), "SIGXFSZ": why.FileSizeLimit()}
 
 
-def _died(message: dict[str, Any], request: TraceRequest, where: Reason | None = None) -> NotCaptured:
-    signal, recorder, alone = message.get("signal"), message.get("recorder"), message.get("alone")
-    how: Reason = why.KilledBy(str(signal)) if signal else why.EndedWithStatus(int(message.get("exit") or 0))
-    if "called" in message:
-        how = why.CalledToEnd(str(message["called"]), str(message["status"] or ""))
-    same = alone == (signal or f"status {message.get('exit')}")
+def _died(message: RunDied, request: TraceRequest) -> NotCaptured:
+    signal, status = message["signal"], message["exit"]
+    how: Reason = why.KilledBy(signal) if signal else why.EndedWithStatus(status or 0)
+    alone = message.get("alone")
+    same = alone == (signal or f"status {status}")
+    return _ended(how, message["recorder"], request, signal=signal, alone=alone, same=same)
+
+
+def _ended(
+    how: Reason,
+    recorder: str,
+    request: TraceRequest,
+    *,
+    signal: str | None = None,
+    where: Reason | None = None,
+    alone: str | None = None,
+    same: bool = False,
+) -> NotCaptured:
+    """The error for a process that ended; `alone`: how one without recorders ended, which may be the `same`."""
     without = why.AloneGoesOn() if alone == "answered" else why.AloneAlike() if same else why.AloneOtherwise(str(alone))
     ended = why.ProcessEnded(
         how,
-        str(recorder or ""),
+        recorder,
         where,
         killer=_who_kills() if signal == "SIGKILL" else None,
         limit=LIMITS.get(str(signal)),

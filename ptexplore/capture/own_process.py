@@ -20,10 +20,12 @@ from typing import Any
 from msgspec import to_builtins
 
 from ptexplore.capture.probing import PROBE, TraceRequest
-from ptexplore.capture.trace import NATIVE, gather
+from ptexplore.capture.trace import gather
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.model.messages import RunAnswered, RunUnavailable
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import RanInYourProcess
+from ptexplore.model.recorders import NATIVE
 from ptexplore.model.trace import Session
 from ptexplore.source.runtime.describe import OLDEST, release_of
 
@@ -108,14 +110,14 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
     if os.path.realpath(recorded.torch_dir) != os.path.realpath(runtime.torch_dir):
         why = f"{recorded.torch_dir} ran, and the one to look into is {runtime.torch_dir}"
         raise PtexploreError("another torch was recorded", why, "a Workspace() without python=", MISSING)
-    message = json.loads(recorded.message)
+    message: RunAnswered = json.loads(recorded.message)
     tables = [seen["data"] for seen in message["observations"] if seen["kind"] == "table"]
     changed = set(_probe("program").unlike(tables, dict(digests)))
     message["observations"] = [
         seen for seen in message["observations"] if seen["kind"] != "table" or seen["data"]["op"] in changed
     ]
     request = TraceRequest(expression=recorded.name, native=True)
-    no_native = {"type": "unavailable", "recorder": NATIVE, "told": NOT_STEPPED}
+    no_native: RunUnavailable = {"type": "unavailable", "recorder": NATIVE, "told": NOT_STEPPED}
     return gather((no_native, message), request, runtime, raising=True)
 
 

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal, cast
 
 from ptexplore import processes
 from ptexplore.capture.left_running import left_running
@@ -20,6 +20,7 @@ from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
+from ptexplore.model.messages import ProbeMessage, RunRequest
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions, asked_options, refused
 from ptexplore.model.places import Runtime
@@ -96,13 +97,21 @@ FOLDING = (
 DAY = 86400.0  # seconds
 
 
+def request_of(
+    request: TraceRequest, work: Literal["trace", "survey"], runtime: Runtime, digests: Mapping[str, str]
+) -> RunRequest:
+    """A trace, or a survey's traces, as a probe is asked for it. `digests` are the catalogue's, by operator."""
+    asked = {"work": work, "torch_dir": runtime.torch_dir, "digests": dict(digests), **asdict(request)}
+    return cast("RunRequest", asked)  # a test holds the fields of TraceRequest to it
+
+
 def ask(
     runtime: Runtime,
-    request: dict[str, Any],
+    request: RunRequest,
     timeout: float,
     environment: Mapping[str, str] | None = None,
     left: list[LeftProcess] | None = None,
-) -> Generator[dict[str, Any]]:
+) -> Generator[ProbeMessage]:
     """Yield the probe's messages after its "ready"; all runs that it begins may take `timeout` seconds together.
 
     Of a trace the probe itself sees to that; it is ended here only where it does not.
@@ -120,8 +129,8 @@ def ask(
 
 
 def ask_of_program(
-    runtime: Runtime, request: dict[str, Any], timeout: float, left: list[LeftProcess] | None = None
-) -> Generator[dict[str, Any]]:
+    runtime: Runtime, request: RunRequest, timeout: float, left: list[LeftProcess] | None = None
+) -> Generator[ProbeMessage]:
     """As `ask`, of a program: one that is interrupted tells what it did until then.
 
     What does not answer within a minute is ended as `ask` ends it.
@@ -164,7 +173,7 @@ class _Patient:
         return self.child.stop()
 
 
-def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple[IO[bytes], Iterator[dict[str, Any]]]:
+def converse(runtime: Runtime, request: RunRequest, timeout: float) -> tuple[IO[bytes], Iterator[ProbeMessage]]:
     """A probe that is told more as it goes: where to write lines to, and its messages as `ask` gives them.
 
     Closing the first asks it to end. What it does before its first run may take as long as the import of torch.
@@ -183,7 +192,7 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
     return given, _heard(child, runtime, timeout, _allowed(timeout, IMPORT_TIMEOUT) | dict.fromkeys(IDLE, DAY))
 
 
-def _patience(request: dict[str, Any], timeout: float) -> float:
+def _patience(request: RunRequest, timeout: float) -> float:
     """How long a probe that sees to its time itself is waited for then: a first run may say what it saw."""
     return timeout + 6 * GRACE if request["work"] == "trace" else 0.0
 
@@ -203,19 +212,20 @@ def _heard(
     allowed: Mapping[str, float],
     left: list[LeftProcess] | None = None,
     patience: float = 0.0,
-) -> Generator[dict[str, Any]]:
+) -> Generator[ProbeMessage]:
     """First the import's own time, then what is `allowed` from each kind of message on, and `patience` seconds."""
     running: Reason = why.ImportingTorch()
     ended = is_alone = False
     try:
-        for message in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))), patience):
-            if message.get("type") == "end":
-                ended, is_alone = True, not message.get("left")
+        for told in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))), patience):
+            message = cast("ProbeMessage", told)  # as the probe's own code is held to it
+            if message["type"] == "end":
+                ended, is_alone = True, not message["left"]
                 return
-            if message.get("type") == "begin":
-                running = why.RunningPass(str(message.get("recorder")))
+            if message["type"] == "begin":
+                running = why.RunningPass(message["recorder"])
             _check(message, runtime)
-            if message.get("type") == "late":
+            if message["type"] == "late":
                 raise _too_slow(timeout, running)
             yield message
     except processes.ChannelTimeout as error:
@@ -246,16 +256,16 @@ def _start(
         raise NotCaptured(why.NotStarted(runtime.python), because, to.Diagnose(), MISSING) from error
 
 
-def _check(message: dict[str, Any], runtime: Runtime) -> None:
+def _check(message: ProbeMessage, runtime: Runtime) -> None:
     """Raise NotCaptured for a message that says that there is no probe to go on with."""
-    kind, text = message.get("type"), why.Said(str(message.get("message", "")))
-    if kind == "no-torch":
+    if message["type"] == "no-torch":
+        text = why.Said(message["message"])
         raise NotCaptured(why.TorchNotImported(), text, to.InstallTorch(runtime.python), MISSING)
-    if kind == "wrong-torch":
-        other = why.OtherTorchFound(str(message.get("found")))
+    if message["type"] == "wrong-torch":
+        other = why.OtherTorchFound(message["folder"])
         raise NotCaptured(why.OtherTorchImported(), other, to.CheckSearchPath(), MISSING)
-    if kind == "broken":
-        raise NotCaptured(why.ProbeFailed(), text, to.ShowOutput())
+    if message["type"] == "broken":
+        raise NotCaptured(why.ProbeFailed(), why.Said(message["message"]), to.ShowOutput())
 
 
 def _died(status: int, running: Reason) -> Reason:

@@ -15,11 +15,12 @@ from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
+from ptexplore.model.messages import SentObservation
 from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorKind, OperatorRoute, Program
+from ptexplore.model.recorders import FRAMES
 from ptexplore.model.trace import Observation
 
-RECORDER = "frames"  # the events are like that pass's: builtins, and the operators that they called
 APART = 1_000_000  # between the autograd sequence numbers of two routes; within one they are a call's own
 NODES = ("engine", "node")
 MOST_IN_ROUTES = 500_000  # calls that one call of each route holds: a trace that can be loaded has 300,000 hops of them
@@ -33,7 +34,10 @@ def program_of(told: Mapping[str, Any]) -> Program:
 
 @dataclass
 class _Events:
-    """Events of one tree as they are made, numbered as observations are."""
+    """Events of one tree as they are made, numbered as observations are.
+
+    They are like the events of the frames pass: builtins, and the operators that they called.
+    """
 
     observations: list[Observation] = field(default_factory=list)
     read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))  # of a route's operators
@@ -42,7 +46,7 @@ class _Events:
         """Add an event inside of another; its number."""
         number = len(self.observations)
         event = {"event": number, "parent": parent, **data, "thread": 0, "phase": phase}
-        self.observations.append(Observation(number + 1, RECORDER, "event", event))
+        self.observations.append(Observation(number + 1, FRAMES, "event", event))
         return number
 
 
@@ -58,8 +62,8 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
 
 
 def stepped(
-    program: Program, observations: Sequence[Observation], steps: Iterable[Mapping[str, Any]]
-) -> Iterator[Mapping[str, Any]]:
+    program: Program, observations: Sequence[Observation], steps: Iterable[SentObservation]
+) -> Iterator[SentObservation]:
     """The probe's observations of stepped calls, and of what libraries told of them, each with that of the call it is.
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
@@ -69,7 +73,7 @@ def stepped(
         if seen["kind"] in ("steps", "libraries"):
             events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
             data = {**data, "event": next(event.id for event in events if event.data["type"] == data["at"])}
-        yield {**seen, "data": data}
+        yield {"recorder": seen["recorder"], "kind": seen["kind"], "data": data}
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import ask
 from ptexplore.errors import PtexploreError
 from ptexplore.model.actions import ShowOutput
+from ptexplore.model.messages import RunRequest
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import NoCatalogueGiven, Together
 
@@ -19,10 +20,10 @@ def dump(runtime: Runtime) -> dict[str, Any]:
 
     Raises PtexploreError where the probe fails.
     """
-    request = {"work": "catalogue", "torch_dir": runtime.torch_dir}
+    request: RunRequest = {"work": "catalogue", "torch_dir": runtime.torch_dir}
     for message in ask(runtime, request, TIMEOUT):
-        if message.get("type") == "catalogue":
-            return _unpacked(message)
+        if message["type"] == "catalogue":
+            return _unpacked(cast("dict[str, Any]", message))
     raise NotCaptured(NoCatalogueGiven(), Together(()), ShowOutput())
 
 

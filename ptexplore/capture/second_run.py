@@ -6,7 +6,7 @@ import base64
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -16,10 +16,10 @@ from msgspec import to_builtins
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.capture.program import units_by_thread
 from ptexplore.model import reasons as why
+from ptexplore.model.messages import Effects
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
 
-TWICE = "twice"
 COMPARED = ("op", "node", "engine")
 LONG = 60  # characters of a line that is shown
 
@@ -33,7 +33,7 @@ class ComparedRun:
 
     printed: str
     is_cut: bool
-    left: Mapping[str, Any]
+    left: Effects
 
 
 def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> di
     return {"equal": not different, "told": to_builtins(compared)}
 
 
-def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[Reason], different: list[Reason]) -> None:
+def _compare_operators(program: Program, told: Effects, equal: list[Reason], different: list[Reason]) -> None:
     recorded, beside = ([kind.name for unit in units for kind in unit if kind.type in COMPARED]
                         for units in units_by_thread(program, nodes_beside=told["apart"]))  # fmt: skip
     names = list(_names(told))
@@ -76,7 +76,7 @@ def _compare_operators(program: Program, told: Mapping[str, Any], equal: list[Re
         equal.append(why.SameCalls(len(recorded), len(beside)))
 
 
-def _names(told: Mapping[str, Any]) -> Iterator[str]:
+def _names(told: Effects) -> Iterator[str]:
     names: Sequence[str] = told["names"]
     packed = zlib.decompress(base64.b64decode(told["order"]))
     return (names[number] for (number,) in struct.iter_unpack("<I", packed))

@@ -8,15 +8,16 @@ import json
 import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import IO, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import IO, Literal
 
 from ptexplore.capture.failures import failure
 from ptexplore.capture.not_captured import NotCaptured
-from ptexplore.capture.probing import TraceRequest, converse
+from ptexplore.capture.probing import TraceRequest, converse, request_of
 from ptexplore.capture.trace import gather
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.actions import ShowOutput
+from ptexplore.model.messages import NoSamples, ProbeMessage
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import AnyReason, FailedSo, NoOperatorsNamed, Said, Together
 from ptexplore.model.trace import Session
@@ -59,7 +60,7 @@ class Surveyor:
         self.ways = ways
         self._digests = dict(digests)
         self._given: IO[bytes] = io.BytesIO()
-        self._messages: Iterator[dict[str, Any]] = iter(())
+        self._messages: Iterator[ProbeMessage] = iter(())
         self._running = False
 
     def operators(self) -> list[str]:
@@ -67,17 +68,12 @@ class Surveyor:
 
         Raises PtexploreError (missing) where the runtime's Python lacks what OpInfo needs.
         """
-        asked = {
-            "work": "survey",
-            "torch_dir": self.runtime.torch_dir,
-            "digests": self._digests,
-            **asdict(self.request),
-        }
+        asked = request_of(self.request, "survey", self.runtime, self._digests)
         self._given, self._messages = converse(self.runtime, asked, self.request.timeout)
         for message in self._messages:
             if message["type"] == "operators":
                 self._running = True
-                return [str(name) for name in message["names"]]
+                return list(message["names"])
             if message["type"] == "no-samples":
                 raise _no_samples(self.runtime, message)
         raise NotCaptured(NoOperatorsNamed(), Together(()), ShowOutput())
@@ -111,22 +107,22 @@ class Surveyor:
         surveyed.seconds = time.monotonic() - began
         return surveyed
 
-    def _gather(self, messages: Iterator[dict[str, Any]], surveyed: Surveyed) -> None:
+    def _gather(self, messages: Iterator[ProbeMessage], surveyed: Surveyed) -> None:
         for message in messages:
             if message["type"] == "plain":
                 surveyed.sample, surveyed.dtype = message["sample"], message["dtype"]
                 surveyed.expression, surveyed.digests[PLAIN] = message["expression"], message["fingerprint"]
                 request = replace(self.request, expression=surveyed.expression)
                 if surveyed.way is not None:
-                    request = replace(request, setup=tuple(message["setup"]), grad=bool(message["grad"]))
+                    request = replace(request, setup=tuple(message["setup"]), grad=message["grad"])
                 surveyed.session = gather(messages, request, self.runtime)
                 return
             if message["type"] == "no-sample":
-                surveyed.has_sample, surveyed.why = False, Said(str(message["why"]))
-            elif message["type"] in ("refused", "raised", "died"):
+                surveyed.has_sample, surveyed.why = False, Said(message["why"])
+            elif message["type"] == "refused" or message["type"] == "raised" or message["type"] == "died":
                 raise failure(message, replace(self.request, expression=f"the sample of {surveyed.op}"))
 
-    def _asked(self, surveyed: Surveyed) -> Iterator[dict[str, Any]]:
+    def _asked(self, surveyed: Surveyed) -> Iterator[ProbeMessage]:
         """What the probe says of one run; a probe that does not come to the end of it is done with."""
         asked = {name: getattr(surveyed, name) for name in ("op", "way", "sample", "dtype")}
         self._running = False
@@ -152,8 +148,8 @@ class Surveyor:
             self._messages.close()
 
 
-def _no_samples(runtime: Runtime, message: Mapping[str, Any]) -> PtexploreError:
-    module = str(message["module"] or "expecttest")
+def _no_samples(runtime: Runtime, message: NoSamples) -> PtexploreError:
+    module = message["module"] or "expecttest"
     why = f"it needs the package {module}, which {runtime.python} does not have: {message['message']}"
     packages = dict.fromkeys((*NEEDED, module.partition(".")[0]))
     hint = f"{shlex.quote(runtime.python)} -m pip install {shlex.join(packages)}"

@@ -5,36 +5,59 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from msgspec import convert, to_builtins
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
-from ptexplore.capture.failures import failure, is_told, no_native, unwatched
+from ptexplore.capture.failures import failure, is_about_run, is_failure, is_told, no_native, unwatched
 from ptexplore.capture.left_running import told_of
 from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
-from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options
+from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options, request_of
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import GiveLonger
-from ptexplore.model.observed import LeftProcess
+from ptexplore.model.messages import (
+    AboutRun,
+    ProbeMessage,
+    RunAnswered,
+    RunFailure,
+    RunRaised,
+    RunRequest,
+    SentObservation,
+    SentThrow,
+)
+from ptexplore.model.observed import LeftProcess, RaisedError, records
 from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
+from ptexplore.model.recorders import (
+    COMPARE,
+    DISPATCH,
+    FRAMES,
+    LIBRARIES,
+    NATIVE,
+    OPS_AGAIN,
+    PROBE,
+    PROCESSES,
+    PROGRAM,
+    RECORDERS,
+    THROWN,
+    TOGETHER,
+    TWICE,
+    WRITES,
+)
 from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo
 
-TOGETHER = "once"  # all recorders in one run
-AGAIN = "again"  # the ops pass run a second time, which the probe does only where passes differ
 
-
-def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, dict[str, Any]]]:
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
     "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
@@ -50,10 +73,10 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
         for message in passes.values()
         for o in message["observations"]
     )
-    kind = "perturbed" if is_deep or names.get(AGAIN) == names[reference] else "nondeterministic"
+    kind = "perturbed" if is_deep or names.get(OPS_AGAIN) == names[reference] else "nondeterministic"
     limit = why.AtRecursionLimit() if is_deep else None
     cause: Reason = why.RunsDiffer(limit) if kind == "nondeterministic" else why.RecorderChanged(limit)
-    causes = {"frames": why.RecorderChanged(limit, reference)} if kind == "perturbed" else {}
+    causes = {FRAMES: why.RecorderChanged(limit, reference)} if kind == "perturbed" else {}
     return [
         (kind, _difference(causes.get(recorder, cause), reference, recorder, names[reference], seen))
         for recorder, seen in names.items()
@@ -61,7 +84,7 @@ def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str
     ]
 
 
-def operators(observations: list[dict[str, Any]]) -> RunOperators:
+def operators(observations: Iterable[SentObservation]) -> RunOperators:
     """The operators and autograd nodes of one pass."""
     events = [o["data"] for o in observations if o["kind"] == "event" and o["data"]["type"] in ("op", "node")]
     own = [str(event["name"]) for event in events if not event["thread"]]
@@ -85,22 +108,8 @@ def _difference(
 
 # What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).
 ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
-NATIVE = "native"
-PROGRAM = "program"
-TWICE = "twice"
-LIBRARIES = "libraries"
-UNWATCHED = "unwatched"
-PROBE = "probe"
-VARIES = "varies"
-WRITES = "writes"
-THROWN = "thrown"
-PROCESSES = "processes"
-LEFT = "left-running"
 LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
-MISSING: Mapping[str, Reason] = {  # by pass: what is missing where it was stopped
-    "frames": why.FramesMissing(),
-    "dispatch": why.CallsMissing(),
-}
+LACKING = tuple(spec.missing for spec in RECORDERS.values() if spec.missing is not None)  # of what only `ops` saw
 
 
 def capture(
@@ -115,7 +124,7 @@ def capture(
     """
     check(run.request)
     request = replace(run.request, native=run.request.native and not run.request.once)
-    asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
+    asked = request_of(request, "trace", runtime, digests or {})
     left: list[LeftProcess] = []
     try:
         session = _captured(request, asked, runtime, left, raising=raising)
@@ -124,12 +133,12 @@ def capture(
         raise
     if not left:
         return session
-    seen = Observation(len(session.observations) + 1, PROCESSES, LEFT, {"processes": to_builtins(left)})
+    seen = Observation(len(session.observations) + 1, PROCESSES, "left-running", {"processes": to_builtins(left)})
     return replace(session, observations=(*session.observations, seen))
 
 
 def _captured(
-    request: TraceRequest, asked: dict[str, Any], runtime: Runtime, left: list[LeftProcess], *, raising: bool
+    request: TraceRequest, asked: RunRequest, runtime: Runtime, left: list[LeftProcess], *, raising: bool
 ) -> Session:
     """The session of what is asked; `left` gets what its runs left running."""
     if request.script is not None:
@@ -138,21 +147,22 @@ def _captured(
     began = time.monotonic()
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
-    raised = [seen.data for seen in session.observations if seen.kind == "raised"]
-    if request.once or all(data.get("by", "error") != "error" for data in raised):  # a signal says where it came
+    raised = records(session.observations, "raised", RaisedError)
+    if request.once or all(error.by != "error" for error in raised):  # a signal says where it came
         return session
     rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
     with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
         return with_throw(session, messages)
 
 
-def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
+def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
-    told: list[dict[str, Any]] = []
+    told: list[SentObservation] = []
     added: list[Observation] = []
     try:
         for message in messages:
-            told += message.get("observations", ())
+            if message["type"] == "pass":
+                told += message["observations"]
     except Stopped as error:
         if not told:  # the first may have told by then
             stopped: Reason = why.Stopping(error.told, error.because, error.then)
@@ -161,24 +171,29 @@ def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
             remark = {"told": to_builtins(why.ThrowNotLooked(stopped))}
             added.append(Observation(len(session.observations) + 1, THROWN, "stopped", remark))
     for seen in told:
-        data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
+        data = _data_of(seen)
         if data is not None:
             number = len(session.observations) + len(added) + 1
-            added.append(Observation(number, str(seen["recorder"]), str(seen["kind"]), data))
+            added.append(Observation(number, seen["recorder"], seen["kind"], data))
     return replace(session, observations=(*session.observations, *added))
 
 
-def _thrown(told: Mapping[str, Any]) -> dict[str, Any] | None:
+def _thrown(told: SentThrow) -> dict[str, Any] | None:
     """What a probe tells of where C++ threw, as an observation's data; None for what C++ did not throw."""
     from ptexplore.capture.native.thrown import raised, thrown  # numpy, only where it is needed
 
-    data = thrown(str(told["text"]), symbols_dir())
+    data = thrown(told["text"], symbols_dir())
     if data is None and "raised" in told:
-        data = raised(told["raised"], str(told["text"]), symbols_dir())
+        data = raised(told["raised"], told["text"], symbols_dir())
     return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
 
 
-def _with_functions(seen: dict[str, Any]) -> dict[str, Any]:
+def _data_of(seen: SentObservation) -> dict[str, Any] | None:
+    """The data of an observation that a probe sent; None if there is nothing to tell."""
+    return _thrown(cast("SentThrow", seen["data"])) if seen["kind"] == "thrown" else seen["data"]
+
+
+def _with_functions(seen: SentObservation) -> SentObservation:
     """An observation of a run that a signal ended: with the names of C++'s functions, in place of their addresses."""
     if seen["kind"] != "raised" or "cpp" not in seen["data"]:
         return seen
@@ -189,7 +204,7 @@ def _with_functions(seen: dict[str, Any]) -> dict[str, Any]:
     return {**seen, "data": data | {"stack": to_builtins(list(stack_at(places, symbols_dir())))}}
 
 
-def _as_typed(message: dict[str, Any], request: TraceRequest) -> None:
+def _as_typed(message: RunAnswered, request: TraceRequest) -> None:
     """Name the script as it was typed, in what a probe tells: Python itself knows it with its folder."""
     script = str(request.script)
     file = request.cwd + os.sep + script
@@ -203,7 +218,7 @@ def _as_typed(message: dict[str, Any], request: TraceRequest) -> None:
 
 
 def gather(
-    messages: Iterable[dict[str, Any]], request: TraceRequest, runtime: Runtime, *, raising: bool = False
+    messages: Iterable[ProbeMessage], request: TraceRequest, runtime: Runtime, *, raising: bool = False
 ) -> Session:
     """The session of one trace's messages. Raises as `capture` does."""
     heard = _Heard(request, raising)
@@ -211,21 +226,9 @@ def gather(
         for message in messages:
             heard.take(message)
     except Stopped as error:
-        if heard.running not in (NATIVE, LIBRARIES, WRITES) and not heard.passes:
-            raise
-        if heard.running not in (NATIVE, LIBRARIES, WRITES):
-            missing = tuple(MISSING[name] for name in (heard.running,) if name in MISSING)
-            # The expression has ended in the passes before: only their time together was over.
-            is_late = isinstance(error, TimeOver)
-            ended = why.ProbeEndedIn(error.told, error.because, error.then, missing)
-            heard.say("probe", "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
-            heard.no_native = heard.no_native or (why.TimeOverBefore() if is_late else error.told)
-        elif heard.running == WRITES:
-            heard.say(WRITES, UNWATCHED, why.WritesNotTold(error.because))
-        else:
-            heard.no_native = error.because
+        heard.stopped(error)
     for kind, data in compare(heard.passes):
-        heard.add("compare", kind, data)
+        heard.add(COMPARE, kind, data)
     return _session(request, runtime, heard)
 
 
@@ -238,12 +241,12 @@ class _Heard:
 
     request: TraceRequest
     raising: bool = False  # whether what raises has a session
-    passes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    passes: dict[str, RunAnswered] = field(default_factory=dict)
     program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: Reason | None = None
-    stepped_pass: Mapping[str, Any] | None = None  # the native pass's message, of an expression
+    stepped_pass: RunAnswered | None = None  # the native pass's message, of an expression
     late: bool = False  # whether the program was interrupted since it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # where the first call is shown though a later one was asked for
@@ -256,51 +259,80 @@ class _Heard:
         """Keep what must be known beside what was seen."""
         self.add(recorder, kind, {"told": to_builtins(told)})
 
-    def take(self, message: dict[str, Any]) -> None:
+    def take(self, message: ProbeMessage) -> None:
         """Keep one message. Raises PtexploreError for what ends the whole trace."""
-        kind, recorder = message.get("type"), str(message.get("recorder"))
-        self._ready(message.get("varies", ()))
-        if kind == "begin":
-            self.running = recorder
-        elif recorder == TWICE:
-            self._second_run(kind, message)
-        elif kind == "first":
+        if message["type"] == "ready":
+            self._ready(message["varies"])
+        elif message["type"] == "begin":
+            self.running = message["recorder"]
+        elif message["type"] == "first":
             whys = tuple(map(reason_of, message["whys"]))
             self._first_call(FirstCall(message["imported"], whys[0] if len(whys) == 1 else why.Together(whys)))
-        elif recorder == NATIVE:
-            self._native(message)
-        elif recorder in (LIBRARIES, WRITES):  # where it fails, nothing else is lost
-            told = message["observations"] if kind == "pass" else ()
-            for seen in told:
-                self.add(seen["recorder"], seen["kind"], seen["data"])
-            if recorder == WRITES and kind != "output" and not told:
-                self.say(WRITES, UNWATCHED, unwatched(message))
-        elif kind == "output" and not self.passes and message.get("text"):
-            self.printed[recorder] = str(message["text"]), bool(message.get("cut"))
-            self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
-        elif kind == "pass":
+        elif is_about_run(message):
+            _hearing(message["recorder"]).take(self, message)
+
+    def stopped(self, error: Stopped) -> None:
+        """Keep what ended the probe while a recorder ran. Raises it if there is nothing to show."""
+        _hearing(self.running).stopped(self, error)
+
+    def _of_pass(self, message: AboutRun) -> None:
+        """Keep what a pass says. Raises PtexploreError for what ends the whole trace."""
+        recorder = message["recorder"]
+        if message["type"] == "output" and not self.passes and message["text"]:
+            self.printed[recorder] = message["text"], message["cut"]
+            self.add(recorder, "output", {"text": message["text"], "cut": message["cut"]})
+        elif message["type"] == "pass":
             self._pass(recorder, message)
-        elif kind in ("refused", "raised", "died") and recorder != AGAIN:
+        elif is_failure(message) and recorder != OPS_AGAIN:
             self._failed(recorder, message)
 
-    def _failed(self, recorder: str, message: dict[str, Any]) -> None:
+    def _pass_stopped(self, error: Stopped) -> None:
+        """Keep that a pass was stopped, and what is missing. Raises the error if no pass before it has ended."""
+        if not self.passes:
+            raise error
+        spec = RECORDERS.get(self.running)
+        missing = (spec.missing,) if spec is not None and spec.missing is not None else ()
+        # The expression has ended in the passes before: only their time together was over.
+        is_late = isinstance(error, TimeOver)
+        ended = why.ProbeEndedIn(error.told, error.because, error.then, missing)
+        self.say(PROBE, "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
+        self.no_native = self.no_native or (why.TimeOverBefore() if is_late else error.told)
+
+    def _of_further_run(self, message: AboutRun) -> None:
+        """Keep what a recorder that may fail alone says: if it fails, nothing else is lost."""
+        for seen in message["observations"] if message["type"] == "pass" else ():
+            self.add(seen["recorder"], seen["kind"], seen["data"])
+
+    def _further_run_stopped(self, error: Stopped) -> None:
+        """Nothing else is lost either, if a recorder that may fail alone is stopped."""
+
+    def _of_writes(self, message: AboutRun) -> None:
+        """Keep who wrote to saved tensors, or why that is not known."""
+        self._of_further_run(message)
+        if message["type"] != "output" and not (message["type"] == "pass" and message["observations"]):
+            self.say(WRITES, "unwatched", unwatched(message))
+
+    def _writes_stopped(self, error: Stopped) -> None:
+        self.say(WRITES, "unwatched", why.WritesNotTold(error.because))
+
+    def _failed(self, recorder: str, message: RunFailure) -> None:
         """Keep what ended a later pass without a word: what earlier passes saw is told. Raises PtexploreError else."""
         if message["type"] != "died" or not (self.passes and self.raising):
             raise failure(message, self.request)
-        signal, status = message.get("signal"), f"status {message.get('exit')}"
-        how = ("signal", str(signal), "") if signal is not None else ("exit", EXIT, status)
+        signal, status = message["signal"], f"status {message['exit']}"
+        how = ("signal", signal, "") if signal is not None else ("exit", EXIT, status)
         ended = {"stage": "expression", **dict(zip(("by", "exception", "message"), how, strict=True)), "close": ()}
         self.add(recorder, "raised", ended)
-        by_itself = why.PassEndedByItself(recorder, int(message.get("exit") or 0))
-        self.no_native = why.PassEndedBySignal(recorder, str(signal)) if signal is not None else by_itself
+        by_itself = why.PassEndedByItself(recorder, message["exit"] or 0)
+        self.no_native = why.PassEndedBySignal(recorder, signal) if signal is not None else by_itself
 
     def _ready(self, drawn: Iterable[str]) -> None:
         """Keep what is drawn at random in the probe of an expression, and why."""
         varies = tuple(drawn)
         if varies and self.request.script is None:
-            self.say(PROBE, VARIES, why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
+            self.say(PROBE, "varies", why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
 
-    def _pass(self, recorder: str, message: dict[str, Any]) -> None:
+    def _pass(self, recorder: str, message: RunAnswered) -> None:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
         self.passes[recorder] = message
         self.late = self.late or bool(message.get("late"))
@@ -308,16 +340,17 @@ class _Heard:
         if self.request.script is not None and not os.path.isabs(self.request.script):
             _as_typed(message, self.request)
         seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
-        if seen is not None and seen["data"].get("by") == "timeout":
+        raised = convert({**seen["data"], "observation": 0}, RaisedError) if seen is not None else None
+        if seen is not None and raised is not None and raised.by == "timeout":
             if recorder != PROGRAM and not operators(message["observations"]).own:  # there is nothing to show
-                raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
+                raise failure(_raised_of(seen), self.request)
             self._ended_by_time(recorder, seen["data"])
         if "program" in message:
             self._program(message)
-        if seen is not None and not (self.raising and is_told(seen["data"])):
-            raise failure({"type": "raised", "recorder": seen["recorder"], **seen["data"]}, self.request)
-        for seen in message["observations"] if recorder != AGAIN else ():
-            data = _thrown(seen["data"]) if seen["kind"] == "thrown" else seen["data"]
+        if seen is not None and raised is not None and not (self.raising and is_told(raised)):
+            raise failure(_raised_of(seen), self.request)
+        for seen in message["observations"] if recorder != OPS_AGAIN else ():
+            data = _data_of(seen)
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
 
@@ -326,7 +359,7 @@ class _Heard:
         self.late = False  # the probe said that the time was over
         ended["over"] = to_builtins(why.AllRunsOver(self.request.timeout, GiveLonger()))
         if recorder != PROGRAM:
-            self.no_native = why.TimeWasOver(tuple(MISSING.values()) if recorder != "once" else ())
+            self.no_native = why.TimeWasOver(LACKING if recorder != TOGETHER else ())
 
     def _first_call(self, first: FirstCall) -> None:
         """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
@@ -334,43 +367,50 @@ class _Heard:
         if first.imported:
             self.no_native = why.LaterCallStepped(first.why)
 
-    def _second_run(self, kind: Any, message: dict[str, Any]) -> None:
+    def _second_run(self, message: AboutRun) -> None:
         """Keep how the second run of a program compares with the recorded one."""
         from ptexplore.capture.second_run import ComparedRun, compared
 
-        if kind == "output":
-            self.printed[TWICE] = str(message["text"]), bool(message.get("cut"))
+        if message["type"] == "output":
+            self.printed[TWICE] = message["text"], message["cut"]
             return
         first = self.passes.get(PROGRAM)
-        if kind != "pass" or first is None or self.program is None:
+        if message["type"] != "pass" or first is None or self.program is None:
             self.add(TWICE, TWICE, {"equal": False, "told": to_builtins(why.SecondUnanswered())})
             return
         recorded = ComparedRun(*self.printed.get(PROGRAM, ("", False)), first["left"])
         second = ComparedRun(*self.printed.get(TWICE, ("", False)), message["second"])
         self.add(TWICE, TWICE, compared(self.program, recorded, second))
 
-    def _program(self, message: dict[str, Any]) -> None:
+    def _program(self, message: RunAnswered) -> None:
         from ptexplore.capture.program import observed, program_of, stepped
 
         self.program, seen = observed(program_of(message["program"]))
         self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
         if self.late:
-            self.say("program", "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
+            self.say(PROGRAM, "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
         steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
         if steps:
-            self._native({"type": "pass", "observations": list(stepped(self.program, seen, steps))})
+            self._stepped(stepped(self.program, seen, steps))
         elif self.program.stepping is not None:
             self.no_native = self.program.stepping.reason or _unstepped(self.program)
 
-    def _native(self, message: dict[str, Any]) -> None:
+    def _native(self, message: AboutRun) -> None:
         if message["type"] == "pass":
-            from ptexplore.capture.native.record import calls  # numpy, only where it is needed
-
-            self.stepped_pass = message if "result" in message else None  # of a script the recorded run tells it
-            for seen in calls(message["observations"], symbols_dir()):
-                self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
+            self.stepped_pass = message
+            self._stepped(message["observations"])
         elif message["type"] != "output":
             self.no_native = no_native(message)
+
+    def _stepped(self, observations: Iterable[SentObservation]) -> None:
+        """Keep what the native pass, or a fork of a program, has stepped."""
+        from ptexplore.capture.native.record import calls  # numpy, only where it is needed
+
+        for seen in calls(list(observations), symbols_dir()):
+            self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
+
+    def _native_stopped(self, error: Stopped) -> None:
+        self.no_native = error.because
 
     def _placed(self, data: dict[str, Any]) -> dict[str, Any]:
         """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
@@ -386,7 +426,7 @@ class _Heard:
         return any(o.kind == "calls" for o in self.observations)
 
     @property
-    def shown(self) -> Mapping[str, Any]:
+    def shown(self) -> RunAnswered:
         """The message of the pass whose run is shown: what was stepped whole is, and may have gone another way."""
         parts = {o.data["part"] for o in self.observations if o.kind == "calls"}
         first = next(iter(self.passes.values()))
@@ -401,6 +441,30 @@ class _Heard:
         if given is None and self.program is not None and not self.request.native_most:
             return why.NoBudget()
         return given or why.NativeSilent()
+
+
+class _Hearing(NamedTuple):
+    """How what a recorder says is taken, and its being stopped."""
+
+    take: Callable[[_Heard, AboutRun], None]
+    stopped: Callable[[_Heard, Stopped], None]
+
+
+_OF_PASS = _Hearing(_Heard._of_pass, _Heard._pass_stopped)
+_OF_FURTHER_RUN = _Hearing(_Heard._of_further_run, _Heard._further_run_stopped)
+# The recorders whose messages are more than observations to keep.
+_HEARINGS: Mapping[str, _Hearing] = {
+    NATIVE: _Hearing(_Heard._native, _Heard._native_stopped),
+    LIBRARIES: _Hearing(_Heard._of_further_run, _Heard._native_stopped),
+    WRITES: _Hearing(_Heard._of_writes, _Heard._writes_stopped),
+    TWICE: _Hearing(_Heard._second_run, _Heard._pass_stopped),
+}
+
+
+def _hearing(recorder: str) -> _Hearing:
+    """How a recorder is heard, by its row among `RECORDERS` unless it has a way of its own."""
+    spec = RECORDERS.get(recorder)
+    return _HEARINGS.get(recorder, _OF_FURTHER_RUN if spec is not None and spec.fails_alone else _OF_PASS)
 
 
 def _unstepped(program: Program) -> Reason:
@@ -425,17 +489,22 @@ def check(request: TraceRequest) -> None:
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
 
 
-def _gave(message: Mapping[str, Any]) -> dict[str, Any]:
+def _gave(message: RunAnswered) -> dict[str, Any]:
     """What the expression gave in a pass, in words."""
     return {name: message["result"][name] for name in ("type", "description") if name in message["result"]}
+
+
+def _raised_of(seen: SentObservation) -> RunRaised:
+    """The message of a run that tells only what was raised: what its observation says."""
+    return cast("RunRaised", {"type": "raised", "recorder": seen["recorder"], **seen["data"]})
 
 
 def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
     captured = Captured(
         ops=True,
-        frames=heard.program is not None or not heard.passes.keys().isdisjoint(("frames", TOGETHER)),
-        dispatch=heard.program is None and not heard.passes.keys().isdisjoint(("dispatch", TOGETHER)),
+        frames=heard.program is not None or not heard.passes.keys().isdisjoint((FRAMES, TOGETHER)),
+        dispatch=heard.program is None and not heard.passes.keys().isdisjoint((DISPATCH, TOGETHER)),
         native=heard.stepped,
         cold=heard.stepped and (request.first or heard.first is not None),
         reason=heard.why_not_native,

@@ -6,15 +6,18 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from . import torch_api as api
 from .events import BACKWARD
 from .expression import Refused
-from .reasons import Said, reason
+from .reasons import reason
 from .values import describe, tensors
+
+if TYPE_CHECKING:
+    from .messages import GraphNodeData, ResultInfoData
 
 GRAPH_LIMIT = 20_000  # autograd nodes told of one result
 STARTS = 4  # tensors that backward ran from which are told
@@ -72,7 +75,7 @@ _ADDED = {
 }
 
 
-def told(starts: list[BackwardStart]) -> dict[str, Said]:
+def told(starts: list[BackwardStart]) -> ResultInfoData:
     """What backward ran from; {} where it did not run."""
     if not starts:
         return {}
@@ -92,7 +95,7 @@ def _node_of(tensor: Any) -> Any:
         return None
 
 
-def graph(result: Any, scalars: Sequence[torch.Tensor] = ()) -> tuple[list[dict[str, Any]], bool]:
+def graph(result: Any, scalars: Sequence[torch.Tensor] = ()) -> tuple[list[GraphNodeData], bool]:
     """The nodes that the result's tensors lead to, with the sequence numbers of the calls that made them; if cut.
 
     `scalars`: what backward ran from, whose nodes are told too: those of the calls that were added.
@@ -105,7 +108,7 @@ def graph(result: Any, scalars: Sequence[torch.Tensor] = ()) -> tuple[list[dict[
         if node is not None and node not in numbers:
             numbers[node] = len(numbers)
             pending += [following for following, _ in node.next_functions]
-    nodes = [
+    nodes: list[GraphNodeData] = [
         {
             "id": numbers[node],
             "name": node.name(),

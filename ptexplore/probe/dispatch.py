@@ -22,11 +22,21 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import torch_api as api
 from .taken import threading
 from .values import describe
+
+if TYPE_CHECKING:
+    from .events import EventMark
+    from .messages import (
+        CallArgumentData,
+        CallTargetData,
+        HeldTensorData,
+        UserCallData,
+        WrittenTensorData,
+    )
 
 HELPER = "__ptexplore__"
 ITEMS = 256  # tensors told of one list argument
@@ -47,6 +57,17 @@ Arguments = list[tuple[str, Any]]
 
 SOURCE_LIMIT = 2000  # characters kept of one step's source
 
+
+class CallSite(TypedDict):
+    """A part of the expression: its text, what it is, and where it stands."""
+
+    source: str
+    syntax: str
+    line: int
+    col: int
+    end_col: int | None
+
+
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
     ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
@@ -58,7 +79,7 @@ COMPARE: dict[type[ast.cmpop], str] = {
 UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not"}
 
 
-def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, list[dict[str, Any]]]:
+def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, list[CallSite]]:
     """The instrumented expression, and its parts for the CallRecorder that its namespace must hold under HELPER."""
     rewriter = Rewriter(source)
     return ast.fix_missing_locations(rewriter.visit(tree)), rewriter.sites
@@ -69,7 +90,7 @@ class Rewriter(ast.NodeTransformer):
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.sites: list[dict[str, Any]] = []
+        self.sites: list[CallSite] = []
 
     def _left_alone(self, node: ast.expr) -> ast.expr:
         return node
@@ -200,7 +221,9 @@ class Held:
         with api.without_overrides():
             tensors = [value for value in gc.get_objects() if issubclass(type(value), api.TENSOR_BASE)]
             tensors += _settled  # no longer among the objects
-            self.told = [{"impl": int(t._cdata), "raw": api.raw_key_set(t)} for t in tensors[:MOST_HELD]]
+            self.told: list[HeldTensorData] = [
+                {"impl": int(t._cdata), "raw": api.raw_key_set(t)} for t in tensors[:MOST_HELD]
+            ]
         self._alive = tensors
 
 
@@ -217,14 +240,18 @@ class OpenCall:
     versions: list[tuple[Any, int]]
     held: tuple[Any, ...]
 
-    def written(self) -> Iterator[dict[str, Any]]:
+    def written(self) -> Iterator[WrittenTensorData]:
         """The tensors that were written to meanwhile."""
         with api.without_overrides():
             for tensor, before in self.versions:
                 after = api.version(tensor)
                 if after is not None and after > before:
-                    told = {"tensor": api.kind_and_sizes(tensor), "memory": api.memory(tensor)}
-                    yield {**told, "before": before, "after": after}
+                    yield {
+                        "tensor": api.kind_and_sizes(tensor),
+                        "memory": api.memory(tensor),
+                        "before": before,
+                        "after": after,
+                    }
 
 
 def versions(given: Arguments) -> list[tuple[Any, int]]:
@@ -247,9 +274,9 @@ class CallRecorder:
 
     slice = slice
 
-    def __init__(self, sites: list[dict[str, Any]]) -> None:
+    def __init__(self, sites: list[CallSite]) -> None:
         self.sites = sites
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[UserCallData] = []
         self.cut = False
         self._pending: list[tuple[int, Any]] = []
         self._keywords: dict[str, Any] = {}
@@ -325,7 +352,7 @@ class CallRecorder:
         target, owner, other = of_operator(name, reflected, left, right)
         return self._step(site, target, [("self", owner), ("other", other)], lambda: perform(left, right))
 
-    def _step(self, site: int, target: dict[str, Any] | None, given: Arguments, perform: Callable[[], Any]) -> Any:
+    def _step(self, site: int, target: CallTargetData | None, given: Arguments, perform: Callable[[], Any]) -> Any:
         if target is None:  # no tensor has a part in this
             try:
                 return perform()
@@ -336,7 +363,7 @@ class CallRecorder:
         return self.end(site, perform())
 
     def _begin(
-        self, site: int, target: Callable[[], dict[str, Any]], given: Arguments, held: tuple[Any, ...] = ()
+        self, site: int, target: Callable[[], CallTargetData], given: Arguments, held: tuple[Any, ...] = ()
     ) -> None:
         if len(self.calls) >= CALLS:
             self.cut = True
@@ -345,7 +372,7 @@ class CallRecorder:
         self.asks_in = threading.get_ident()
         try:
             given = [*_owner(held), *given]
-            self.calls.append({"call": number, **self.sites[site], "callable": target(), **self._state(given)})
+            self.calls.append(self._told(number, self.sites[site], target(), given))
             written_to = versions(given)
         except Exception as error:
             raise Broken(f"the dispatch recorder failed: {error!r}") from error
@@ -367,19 +394,28 @@ class CallRecorder:
         if written:
             self.calls[ended.number]["written"] = written
 
-    def _state(self, given: Arguments) -> dict[str, Any]:
+    def _told(self, number: int, site: CallSite, target: CallTargetData, given: Arguments) -> UserCallData:
         include, exclude = api.local_sets()
         with api.without_overrides():
             arguments = [tensor for name, value in given for tensor in self._tensors(name, value)]
-        level = api.forward_level()
-        return {
+        call: UserCallData = {
+            "call": number,
+            "source": site["source"],
+            "line": site["line"],
+            "col": site["col"],
+            "end_col": site["end_col"],
+            "syntax": site["syntax"],
+            "callable": target,
             "arguments": arguments,
-            **({"forward_level": level} if level is not None else {}),
             "tls_include": {"raw": include[0], "keys": include[1]},
             "tls_exclude": {"raw": exclude[0], "keys": exclude[1]},
         }
+        level = api.forward_level()
+        if level is not None:
+            call["forward_level"] = level
+        return call
 
-    def _tensors(self, name: str, value: Any) -> list[dict[str, Any]]:
+    def _tensors(self, name: str, value: Any) -> list[CallArgumentData]:
         """The tensors of one argument, itself or in a list or tuple, with their key sets."""
         if type(value) in (list, tuple):
             return [a for i, item in enumerate(value[:ITEMS]) for a in self._tensors(f"{name}[{i}]", item)]
@@ -412,7 +448,7 @@ class CallRecorder:
         self._alive.append(tensor)
         return True
 
-    def marked(self) -> dict[str, dict[str, Any]]:
+    def marked(self) -> dict[str, EventMark]:
         """The markers' data, for the event tree."""
         return {f"c:{c['call']}": {"type": "call", "call": c["call"]} for c in self.calls}
 
@@ -429,7 +465,7 @@ _SLOTS = ("method-wrapper", "wrapper_descriptor")  # Python's own faces of a typ
 _FORMS = {"method_descriptor": "method", "wrapper_descriptor": "slot", "getset_descriptor": "attribute"}
 
 
-def of_call(function: Any) -> dict[str, Any]:
+def of_call(function: Any) -> CallTargetData:
     """What is called: a torch builtin by table and method, a Python function by its code's place, a class, …"""
     known = api.identify(function) if type(function).__name__ in _BUILTINS else None
     if known is not None:
@@ -481,7 +517,7 @@ THROUGH = ((float, "__float__"), (int, "__int__"), (complex, "__complex__"), (bo
            (operator.index, "__index__"))  # fmt: skip
 
 
-def of_builtin(function: Any, given: tuple[Any, ...]) -> dict[str, Any] | None:
+def of_builtin(function: Any, given: tuple[Any, ...]) -> CallTargetData | None:
     """What a builtin of Python's calls of the one tensor that it is given: float(t) calls its __float__.
 
     None for any other call.
@@ -491,7 +527,7 @@ def of_builtin(function: Any, given: tuple[Any, ...]) -> dict[str, Any] | None:
     return {**target, "through": function.__name__} if target is not None else None
 
 
-def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[dict[str, Any] | None, Any, Any]:
+def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[CallTargetData | None, Any, Any]:
     """What a binary operator or comparison computes with, its `self` and `other`; None where no tensor is in it.
 
     The right operand goes first where its class is derived from the left's and overrides the reflected method.
@@ -529,7 +565,7 @@ def _is_operand(kind: type) -> bool:
 PLAIN = (object, type(None))
 
 
-def _of_class(name: str, kind: type, *, written: bool = False) -> dict[str, Any] | None:
+def _of_class(name: str, kind: type, *, written: bool = False) -> CallTargetData | None:
     """A method that a class which is no tensor's has for an operator; with `written` one that is written in Python.
 
     One in Python may answer NotImplemented, too: it has no name then, but for the place by which its frame is known.
@@ -543,7 +579,7 @@ def _of_class(name: str, kind: type, *, written: bool = False) -> dict[str, Any]
     return {"kind": "other", "qualname": f"{api.qualname_of(kind)}.{name}"} if not written else None
 
 
-def of_slot(name: str, operand: Any) -> dict[str, Any] | None:
+def of_slot(name: str, operand: Any) -> CallTargetData | None:
     """What attribute or operator syntax finds on a tensor's type; None where the operand is no tensor or has none."""
     kind = type(operand)
     if not issubclass(kind, api.TENSOR_BASE):
@@ -552,7 +588,7 @@ def of_slot(name: str, operand: Any) -> dict[str, Any] | None:
     if base is None or base is object:
         return None
     owner = "torch.Tensor" if base is api.TENSOR_BASE or api.module_name_of(base) == "torch" else api.qualname_of(base)
-    target: dict[str, Any] = {"method": name, "qualname": f"{owner}.{name}"}
+    target: CallTargetData = {"method": name, "qualname": f"{owner}.{name}"}
     place = _place(value.fget if isinstance(value, property) else value)
     if place:
         return {"kind": "attribute" if isinstance(value, property) else "python", **target, **place}
@@ -579,7 +615,7 @@ def attribute(value: Any, name: str, default: Any = None) -> Any:
         return default
 
 
-def _place(function: Any) -> dict[str, Any]:
+def _place(function: Any) -> CallTargetData:
     """Where a Python function's own code begins, as its frame will say; {} for what has none."""
     code = attribute(function, "__code__")
     return {"file": code.co_filename, "line": code.co_firstlineno} if type(code) is CodeType else {}

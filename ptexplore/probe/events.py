@@ -5,40 +5,54 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from . import torch_api as api
 from .reasons import reason
 from .throws import Note
+
+if TYPE_CHECKING:
+    from .messages import EventData, EventParts
+
+    class EventMark(EventParts):
+        """What a marker stands for, or what the profiler says of one event: without its place in the tree."""
+
+        type: str
+
+
+Phase: TypeAlias = Literal["forward", "backward"]
 
 LIMIT = 20_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 APART = 1 << 40  # between the sequence numbers of two threads, each of which counts for itself
-MARKERS = ("frame", "builtin", "callback", "sets", "cut", "call")
+OF_FRAMES, OF_CALLS = ("frame", "builtin", "callback", "sets", "cut"), ("call",)  # what recorders mark, by the recorder
+MARKERS = (*OF_FRAMES, *OF_CALLS)
 BEGAN_LATE = reason("device-began-inside")
 NOT_LOOKED_AT = reason("device-not-watched")
-LAUNCH = "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
+LAUNCH: Final = (
+    "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
+)
 WORDS = 300  # characters kept of an error's first line
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 
 
 def collect(
-    profile: Any, marked: Mapping[str, dict[str, Any]], *, timed: bool = False, errors: Sequence[Note] = ()
-) -> tuple[list[dict[str, Any]], bool]:
+    profile: Any, marked: Mapping[str, EventMark], *, timed: bool = False, errors: Sequence[Note] = ()
+) -> tuple[list[EventData], bool]:
     """The events of a finished profile and whether some were cut; `timed`: each with its nanoseconds.
 
     `marked` gives the data of each marker by its name; a marker of an unknown name only passes its children on.
     `errors` are those of C++ that were caught: the operator that made one has it.
     """
-    events: list[dict[str, Any]] = []
+    events: list[EventData] = []
     made = _Makers(errors)
     roots = api.event_roots(profile)
     threads = {event.start_tid: 0 for event in roots if event.name == api.MARK + MAIN}
     roots.sort(key=lambda event: event.start_tid not in threads)  # by time alone, each recorder would have an order
     began = _backward_began(roots)
-    stack: list[tuple[Any, int | None, str]] = [
+    stack: list[tuple[Any, int | None, Phase]] = [
         (event, None, "forward" if event.start_tid in threads or event.start_time_ns < began else "backward")
         for event in reversed(roots)
     ]
@@ -47,23 +61,24 @@ def collect(
         event, parent, phase = stack.pop()
         launched = api.launched(event, work)
         for given in launched:
-            around = {"parent": parent, "thread": threads.setdefault(event.start_tid, len(threads)), "phase": phase}
-            events.append({"event": len(events), **launch(*given), **around})
+            thread = threads.setdefault(event.start_tid, len(threads))
+            events.append({"event": len(events), **launch(*given), "parent": parent, "thread": thread, "phase": phase})
         if launched:
             continue
         data = _data(event, marked)
         if data is not None:
             left -= data["type"] not in MARKERS
-            data = data | {"time": event.duration_time_ns} if timed else data
+            if timed:
+                data["time"] = event.duration_time_ns
             if left < 0:
                 made.tell()
                 return _telling(events), True
             number = len(events)
             thread = threads.setdefault(event.start_tid, len(threads))
-            if 0 <= data.get("sequence", -1) < COUNTED:
+            sequence = data.get("sequence")
+            if sequence is not None and 0 <= sequence < COUNTED:
                 counting = recorders.of(event) if data["type"] in ("node", "engine") else event.start_tid
-                apart = threads.setdefault(counting or event.start_tid, len(threads)) * APART
-                data = data | {"sequence": data["sequence"] + apart}
+                data["sequence"] = sequence + threads.setdefault(counting or event.start_tid, len(threads)) * APART
             events.append({"event": number, "parent": parent, **data, "thread": thread, "phase": phase})
             if data["type"] == "op":
                 made.met(events[-1], event.start_time_ns, event.start_time_ns + event.duration_time_ns)
@@ -80,9 +95,9 @@ class _Makers:
 
     def __init__(self, errors: Sequence[Note]) -> None:
         self._errors = errors
-        self._around: list[list[dict[str, Any]]] = [[] for _ in errors]
+        self._around: list[list[EventData]] = [[] for _ in errors]
 
-    def met(self, event: dict[str, Any], begin: int, end: int) -> None:
+    def met(self, event: EventData, begin: int, end: int) -> None:
         """An operator's event, that of the operator around it before it, and its times."""
         for error, around in zip(self._errors, self._around, strict=True):
             if begin <= error.time <= end:
@@ -96,7 +111,7 @@ class _Makers:
                 around[-1]["error"] = {"words": words[:WORDS], "file": error.file, "line": error.line}
 
 
-def _is_one_chain(events: Sequence[dict[str, Any]]) -> bool:
+def _is_one_chain(events: Sequence[EventData]) -> bool:
     """Whether of these events each lies in the one before: all of one thread, and by no other's clock."""
     return len({event["thread"] for event in events}) == 1 and all(
         inner["event"] > outer["event"] for outer, inner in pairwise(events)
@@ -114,13 +129,15 @@ def _backward_began(roots: Sequence[Any]) -> float:
     return math.inf
 
 
-def _telling(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _telling(events: list[EventData]) -> list[EventData]:
     """Without the small builtins of torch's Python machinery (`_has_torch_function`) that called no operator."""
     parents = {event["parent"] for event in events}
-    return [e for e in events if e["type"] != "builtin" or not api.is_internal(e["table"]) or e["event"] in parents]
+    return [
+        e for e in events if e["type"] != "builtin" or not api.is_internal(e["table"] or "") or e["event"] in parents
+    ]
 
 
-def _data(event: Any, marked: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
+def _data(event: Any, marked: Mapping[str, EventMark]) -> EventMark | None:
     fields = api.operator_fields(event)
     if fields is None:
         return None
@@ -145,7 +162,7 @@ def _data(event: Any, marked: Mapping[str, dict[str, Any]]) -> dict[str, Any] | 
     }
 
 
-def launch(name: str, through: str | None, took: int) -> dict[str, Any]:
+def launch(name: str, through: str | None, took: int) -> EventMark:
     """Work that a device was given: its name, the function of its runtime that launched it, and its nanoseconds."""
     return {"type": LAUNCH, "name": name, "through": through, "took": took}
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -26,6 +26,9 @@ from .kept import Kept, is_dynamos
 from .process_state import ProcessState, TorchSettings
 from .reasons import Said, reason
 from .values import describe, fingerprint, random_states, tensors
+
+if TYPE_CHECKING:
+    from .messages import BoundNameData, RunRequestData
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
 SIZE = (3, 3)
@@ -128,11 +131,12 @@ def raised(given: Said, error: BaseException) -> Said:
     return reason("given-raised", given=given, exception=type(error).__name__, message=text_of(error))
 
 
-def read(request: dict[str, Any]) -> ast.Expression | None:
+def read(request: RunRequestData) -> ast.Expression | None:
     """The tree of the expression that is asked for; None for a script. Raises Refused where it is no Python."""
-    if request.get("script") is None:
-        return parse(request["expression"], EXPRESSION)
-    check_script(request["script"], request.get("script_sha256"))
+    script = request.get("script")
+    if script is None:
+        return parse(request.get("expression") or "", EXPRESSION)
+    check_script(script, request.get("script_sha256"))
     return None
 
 
@@ -343,10 +347,10 @@ class Namespace:
     --setup runs once; `renew` gives a further evaluation in this process what the first one found.
     """
 
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, request: RunRequestData) -> None:
         self.request = request
         self.values: dict[str, Any] = _module().__dict__
-        self.bound: list[dict[str, Any]] = []
+        self.bound: list[BoundNameData] = []
         self._numpy_is_seeded = False
         self.is_again = False  # whether --setup had run in this process before
         self.made: dict[str, Any] = {}  # what --setup made, by name
@@ -439,7 +443,7 @@ class Namespace:
         before = self._before
         needs = [(free_names(text), called_names(parsed)) for _, parsed, text in variables]
         if tree is not None:
-            needs.append((free_names(self.request["expression"]), called_names(tree)))
+            needs.append((free_names(self.request.get("expression") or ""), called_names(tree)))
         given = {name for name, _, _ in variables}
         for name in dict.fromkeys(name for names, _ in needs for name in names):
             if name not in given and name in self.values and before.get(name, self) is not self.values[name]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -27,6 +27,10 @@ from .reasons import Said, reason
 from .taken import os, sys, threading
 from .values import names_of, tensors_among
 from .whose import GIVEN, OURS, is_library
+
+if TYPE_CHECKING:
+    from .events import EventMark
+    from .messages import HeldTensorData, ModuleCalledData, TensorLayerData
 
 LIMIT = 20_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
@@ -84,7 +88,7 @@ class FrameRecorder:
     def __init__(
         self, user_files: tuple[str, ...], named: Mapping[int, str], calls: CallRecorder | None = None
     ) -> None:
-        self.marked: dict[str, dict[str, Any]] = {}
+        self.marked: dict[str, EventMark] = {}
         self._cut = False
         self._starts_processes = False
         self.lost = False
@@ -240,11 +244,12 @@ class FrameRecorder:
         """
         for step in left_frames(error):
             frame, code = step.tb_frame, step.tb_frame.f_code
-            told = self.marked.get(self._frames.get(id(frame), ""), {})
-            if (told.get("file"), told.get("line")) == (code.co_filename, code.co_firstlineno):
+            told = self.marked.get(self._frames.get(id(frame), ""))
+            place = (told.get("file"), told.get("line")) if told is not None else None
+            if told is not None and place == (code.co_filename, code.co_firstlineno):
                 told["left"] = True
-            builtin = self.marked.get(self._raising.get((id(frame), step.tb_lasti), ""), {})
-            if builtin:
+            builtin = self.marked.get(self._raising.get((id(frame), step.tb_lasti), ""))
+            if builtin is not None:
                 builtin["left"] = True
 
     def died(self) -> None:
@@ -304,7 +309,7 @@ class FrameRecorder:
             return
         self._mine.sets = read
         self._dispatched = self._dispatched or bool(include & api.python_key())
-        data = {"type": "sets", "tls_include": include, "tls_exclude": exclude, "transforms": transforms}
+        data: EventMark = {"type": "sets", "tls_include": include, "tls_exclude": exclude, "transforms": transforms}
         if frame is not None:
             self._leave_sets(frame)
             self._enter((frame,), data)
@@ -320,7 +325,7 @@ class FrameRecorder:
         if held and isinstance(held[-1][0], tuple) and held[-1][0][0] is frame:
             held.pop()[2].__exit__(None, None, None)
 
-    def _mark(self, data: dict[str, Any]) -> tuple[str, Any] | None:
+    def _mark(self, data: EventMark) -> tuple[str, Any] | None:
         """A marker for something that was seen, and its name; None where there are too many."""
         number = next(self._numbers)
         if number >= LIMIT:
@@ -332,12 +337,12 @@ class FrameRecorder:
         self._threads.add(threading.get_ident())
         return self._told(number, data)
 
-    def _told(self, number: int, data: dict[str, Any]) -> tuple[str, Any]:
+    def _told(self, number: int, data: EventMark) -> tuple[str, Any]:
         name = f"f:{number}"
         self.marked[name] = data
         return name, api.marker(name)
 
-    def _enter(self, owner: object, data: dict[str, Any]) -> str:
+    def _enter(self, owner: object, data: EventMark) -> str:
         """Open a marker, and give its name; an empty one where there are too many."""
         marked = self._mark(data)
         if marked is None:
@@ -372,43 +377,50 @@ class FrameRecorder:
         # A builtin bound anew for the return event is equal, not identical.
         return type(owner) is type(other) and not isinstance(owner, FrameType) and _identity(owner) == _identity(other)
 
-    def _frame(self, frame: FrameType) -> dict[str, Any]:
+    def _frame(self, frame: FrameType) -> EventMark:
         code, back = frame.f_code, frame.f_back
         self._dispatched = self._dispatched or code.co_name == DISPATCHES
         given = self._dispatched and code.co_name == "__call__" and code.co_filename.endswith(OPERATORS)
         module = self._module(frame) if code is api.MODULE_CALL else None
         while back is not None and not self._is_wanted(back.f_code):
             back = back.f_back  # a hook of the user's own between two frames of torch
-        return {
+        told: EventMark = {
             "type": "frame",
             "file": code.co_filename,
             "line": code.co_firstlineno,
             "function": code.co_name,
             "qualname": getattr(code, "co_qualname", code.co_name),  # co_qualname is new in Python 3.11
             "caller_line": back.f_lineno if back is not None else None,
-            **({"resumed": True} if goes_on(frame) else {}),
-            **({"guards": True} if api.may_guard(code) else {}),
-            **({"is_getter": True} if back is not None and self._is_reading(back) else {}),
-            **({"tensors": _layers(None, frame)} if given else {}),
-            **({"module": module} if module is not None else {}),
-            **(self._at(frame.f_back) if code.co_name != FINALIZES else {}),
         }
+        if goes_on(frame):
+            told["resumed"] = True
+        if api.may_guard(code):
+            told["guards"] = True
+        if back is not None and self._is_reading(back):
+            told["is_getter"] = True
+        if given:
+            told["tensors"] = _layers(None, frame)
+        if module is not None:
+            told["module"] = module
+        if code.co_name != FINALIZES and (at := self._at(frame.f_back)):
+            told["at"] = at
+        return told
 
-    def _at(self, caller: FrameType | None) -> dict[str, Any]:
+    def _at(self, caller: FrameType | None) -> list[tuple[int, int, int]]:
         """The parts of the expression that are at work, innermost first, for what nothing that is told of has called.
 
         A finalizer runs whenever its object goes, which may be at the end of any of them.
         """
         if any(self.marked[name]["type"] in ("frame", "builtin") for _, name, _ in self._open):
-            return {}
-        parts = []
+            return []
+        parts: list[tuple[int, int, int]] = []
         while caller is not None:
             if caller.f_code.co_filename == EXPRESSION:
                 parts += part_at_work(caller)
             caller = caller.f_back
-        return {"at": parts} if parts else {}
+        return parts
 
-    def _module(self, frame: FrameType) -> dict[str, Any] | None:
+    def _module(self, frame: FrameType) -> ModuleCalledData | None:
         """The module that a frame of nn.Module's __call__ calls: its name within the outermost one that runs."""
         module = frame.f_locals.get("self")
         if not issubclass(type(module), torch.nn.Module):
@@ -425,27 +437,31 @@ class FrameRecorder:
         number, outermost = self._mine.root, self._named.get(id(module)) if is_outermost else None
         return {"name": name, "type": api.qualname_of(type(module)), "root": number, "bound": outermost}
 
-    def _builtin(self, builtin: Any, known: tuple[str, str], caller: FrameType) -> dict[str, Any]:
+    def _builtin(self, builtin: Any, known: tuple[str, str], caller: FrameType) -> EventMark:
         (include, _), (exclude, _) = api.local_sets()
         owner = getattr(builtin, "__self__", None)
-        bound = None
+        bound: HeldTensorData | None = None
         if issubclass(type(owner), api.TENSOR_BASE):
             raw, names = api.key_set(owner)
             bound = {"impl": api.address(owner), "raw": raw, "keys": names}
         table, method = known
         transforms = api.transforms()
-        return {
+        told: EventMark = {
             "type": "builtin",
             "table": table,
             "method": method,
             "qualname": api.public_name(table, method),
-            **({"transforms": transforms} if transforms else {}),
-            **({"tensors": _layers(owner, caller)} if transforms or self._dispatched else {}),
             "self": bound,
             "tls_include": include,
             "tls_exclude": exclude,
-            **self._at(caller),
         }
+        if transforms:
+            told["transforms"] = transforms
+        if transforms or self._dispatched:
+            told["tensors"] = _layers(owner, caller)
+        if at := self._at(caller):
+            told["at"] = at
+        return told
 
 
 def part_at_work(frame: FrameType) -> list[tuple[int, int, int]]:
@@ -513,7 +529,7 @@ def recording(
         recorder.unwind()
 
 
-def _layers(owner: Any, frame: FrameType) -> list[list[dict[str, Any]]]:
+def _layers(owner: Any, frame: FrameType) -> list[list[TensorLayerData]]:
     """The layers of each tensor that a call can have been given: its owner, and what names in a frame hold.
 
     A profile function is not told the arguments of a builtin: the frame is its caller's.

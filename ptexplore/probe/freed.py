@@ -13,17 +13,20 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import torch_api as api
 from .paths import Path
 from .whose import OURS
 from .written import place_of
 
-RECORDER = "freed"
+if TYPE_CHECKING:
+    from .messages import FreedNodeData, GraphCallData, PythonPlaceData
+
+RECORDER: Final = "freed"
 REASON = b"Trying to backward through the graph a second time"
 KEPT = 1 << 20  # nodes whose runs are remembered, the last ones
 NODES = 50_000  # of a graph that are looked at
@@ -91,14 +94,14 @@ def told(
     backwards: int,
     *,
     whole: bool,
-) -> dict[str, Any] | None:
+) -> FreedNodeData | None:
     """The data of an observation "freed"; None where the node that was freed is not known.
 
     `starts` are the nodes that the failing backward began at, `made` gives the call that recorded the node of a number,
     `makers` those calls that are known, `backwards` how many backwards were called. `whole`: as `place_of` takes it.
     """
 
-    def at(maker: NodeMaker) -> dict[str, Any] | None:
+    def at(maker: NodeMaker) -> PythonPlaceData | None:
         return place_of(maker.path, maker.operator, whole=whole)
 
     if log.last is None:
@@ -148,7 +151,7 @@ def told(
     }
 
 
-def _distinct(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _distinct(calls: Iterable[GraphCallData]) -> list[GraphCallData]:
     """Each once, by its place where it has one."""
     return list({str(call["at"] or call["operator"]): call for call in calls}.values())
 
@@ -169,10 +172,10 @@ def _leading_to(freed: Any, nodes: Sequence[Any]) -> set[Any]:
 
 
 def _is_made_again(
-    places: Sequence[dict[str, Any] | None],
+    places: Sequence[PythonPlaceData | None],
     makers: Iterable[NodeMaker],
     begun: int,
-    at: Callable[[NodeMaker], dict[str, Any] | None],
+    at: Callable[[NodeMaker], PythonPlaceData | None],
 ) -> bool | None:
     """Whether one of these lines has recorded others since, as one that makes a state does; None where no line is
     known.
@@ -184,7 +187,7 @@ def _is_made_again(
     return any(_line(at(maker)) in lines for maker in later.values())
 
 
-def _line(place: Mapping[str, Any] | None) -> tuple[str, int] | None:
+def _line(place: PythonPlaceData | None) -> tuple[str, int] | None:
     """The file and line of a place whose line is known."""
     return (place["file"], place["line"]) if place is not None and place.get("exact", True) else None
 
@@ -193,7 +196,7 @@ def _line(place: Mapping[str, Any] | None) -> tuple[str, int] | None:
 
 
 def _holders(
-    error: BaseException, results: set[Any], freed: Any, places: Sequence[Mapping[str, Any]]
+    error: BaseException, results: set[Any], freed: Any, places: Sequence[PythonPlaceData]
 ) -> tuple[list[str], bool]:
     """The program's names that hold a result of the freed part, and whether they hold just that.
 
@@ -211,7 +214,7 @@ def _holders(
     return (list(exact), True) if exact else (list(read), False)
 
 
-def _read_on(place: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _read_on(place: PythonPlaceData) -> Iterator[tuple[str, ...]]:
     """The dotted names that a line reads, each as its parts; all names on it where it is no statement by itself."""
     text = linecache.getline(str(place["file"]), int(place["line"])).strip() if place.get("exact", True) else ""
     try:

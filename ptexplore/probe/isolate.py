@@ -16,7 +16,7 @@ import struct
 import sys as of_program  # whose streams and hooks are what the program has made of them
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from ctypes import byref
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -204,7 +204,7 @@ class Channel:
         os.set_inheritable(descriptor, False)
         self.descriptor = descriptor
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: Mapping[str, object]) -> None:
         """Write one message whole."""
         self.pass_on(encoded(message))
 
@@ -219,7 +219,7 @@ class Channel:
         poll.poll()
 
 
-def encoded(message: dict[str, Any]) -> bytes:
+def encoded(message: Mapping[str, object]) -> bytes:
     """A message as a line."""
     return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
 

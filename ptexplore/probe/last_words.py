@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 from . import isolate
 from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER
@@ -39,7 +39,10 @@ AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: who sent these signals waits no l
 DEEPEST = 64  # functions of C++ that are told
 BELOW = "guarded"  # the function of ours that calls the traced code
 
-KILLED, EXITING, LATE = "signal", "exit", "timeout"  # what ends a process
+EndedBy: TypeAlias = Literal["signal", "exit", "timeout"]
+KILLED: Final = "signal"  # what ends a process
+EXITING: Final = "exit"
+LATE: Final = "timeout"
 EXIT_NAME, LATE_NAME = "os._exit", "timeout"
 
 Tell = Callable[[BaseException], bytes]
@@ -61,7 +64,7 @@ class Ended(BaseException):
     an address in it.
     """
 
-    by: str
+    by: EndedBy
     cpp: Sequence[tuple[str, int]] = ()
 
 
@@ -112,7 +115,7 @@ class _State:
 _state = _State()
 
 
-def _ended(by: str, name: str, frame: FrameType | None) -> Ended:
+def _ended(by: EndedBy, name: str, frame: FrameType | None) -> Ended:
     """What ended this process, having left all functions that run, from `frame` on."""
     error: Ended = type(name, (Ended,), {"by": by})()
     step: TracebackType | None = None

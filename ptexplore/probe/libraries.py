@@ -14,14 +14,19 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from itertools import pairwise
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import torch
 
 from . import autograd, passes
 from . import torch_api as api
+from .events import Phase
+from .observations import seen
 
-RECORDER = "libraries"
+if TYPE_CHECKING:
+    from .messages import LibraryCallData, RunRequestData, RunToldData
+
+RECORDER: Final = "libraries"
 MOST = 10_000  # calls that are kept
 UNBUFFERED = 2  # _IONBF of glibc
 BYTES = 16 * 1024 * 1024  # of output that are read
@@ -38,44 +43,57 @@ _STEPS = (
 _BLAS = re.compile(rf"I?[SDCZ]{{1,2}}(?:{_STEPS.upper().replace(' ', '|')})(?:I|_\w+)?")
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: one observation, "libraries". Raises Refused or Raised as every pass does."""
     torch.set_num_threads(1)  # as in the native pass: an implementation may be chosen by it
     before = None
     if not passes.steps_first(request):
         before = _evaluate(request, lambda _, function, *given: function(*given))
-    calls: list[dict[str, Any]] = []
+    calls: list[LibraryCallData] = []
 
-    def listen(phase: str, function: Callable[..., Any], *given: Any) -> Any:
+    def listen(phase: Phase, function: Callable[..., Any], *given: Any) -> Any:
         with tempfile.TemporaryFile() as file:
             with _aside(file.fileno()), api.library_output():
                 value = function(*given)
-            calls.extend({"phase": phase, **call} for call in told_in(file))
+            calls.extend(told_in(file, phase))
         return value
 
     _evaluate(request, listen, before)
-    data = {"calls": calls[:MOST], "cut": len(calls) > MOST}
-    return {"observations": [{"recorder": RECORDER, "kind": "libraries", "data": data}]}
+    return {"observations": [seen(RECORDER, "libraries", {"calls": calls[:MOST], "cut": len(calls) > MOST})]}
 
 
-def told_in(file: IO[bytes]) -> list[dict[str, Any]]:
-    """The calls that a file of output tells of, in order."""
+def told_in(file: IO[bytes], phase: Phase) -> list[LibraryCallData]:
+    """The calls of a phase that a file of output tells of, in order."""
     file.seek(0)
     text = file.read(BYTES).decode(errors="replace")
-    return [call for call in map(read, text.splitlines()) if call is not None]
+    return [call for line in text.splitlines() if (call := read(line, phase)) is not None]
 
 
-def read(line: str) -> dict[str, Any] | None:
+def read(line: str, phase: Phase) -> LibraryCallData | None:
     """One call that a line tells of; None for any other line. Addresses and times are left out."""
     onednn, mkl = _ONEDNN.fullmatch(line), _MKL.fullmatch(line)
     if onednn is not None:
-        return {"library": "oneDNN", "what": onednn[1], "implementation": onednn[2], "problem": onednn[3]}
+        kind, implementation, problem = onednn.groups()
+        return {
+            "phase": phase,
+            "library": "oneDNN",
+            "what": kind,
+            "implementation": implementation,
+            "problem": problem,
+        }
     if mkl is None:
         return None
     words = [word.strip() for word in re.split(r", ?0x", mkl[2], maxsplit=1)[0].split(",")]
-    problem = [word for word in words if "0x" not in word]
-    call = {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
-    return {**call, "query": True} if _is_query(mkl[1], mkl[2]) else call
+    call: LibraryCallData = {
+        "phase": phase,
+        "library": "MKL",
+        "what": mkl[1],
+        "implementation": None,
+        "problem": ",".join(word for word in words if "0x" not in word),
+    }
+    if _is_query(mkl[1], mkl[2]):
+        call["query"] = True
+    return call
 
 
 def _is_query(function: str, given: str) -> bool:
@@ -88,7 +106,7 @@ def _is_query(function: str, given: str) -> bool:
     return is_asked and _BLAS.fullmatch(function) is None
 
 
-def _evaluate(request: dict[str, Any], perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:
+def _evaluate(request: RunRequestData, perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:
     """Evaluate, as every pass does; the pass that did."""
     running = passes.prepared(RECORDER, request, before)
     with passes.stage("context"), ExitStack() as stack:

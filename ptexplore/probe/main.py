@@ -17,7 +17,10 @@ import sys
 import time
 import traceback
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from .messages import NoTorchData, ProbeBrokenData, ProbeEndsData, ProbeReadyData, RunRequestData, WrongTorchData
 
 PACKAGE = "_ptexplore_probe"
 
@@ -43,21 +46,24 @@ def load_siblings() -> None:
     sys.modules[PACKAGE] = package
 
 
-def import_torch(request: dict[str, Any], channel: Any) -> bool:
+def import_torch(request: RunRequestData, channel: Any) -> bool:
     """Import torch and see that it is the one that was meant; reports and returns False where not."""
     gc.disable()  # what torch makes while it is imported stays: looking for what does not takes a tenth of the time
     try:
         import torch
     except (Exception, SystemExit) as error:
-        channel.send({"type": "no-torch", "message": f"{type(error).__name__}: {error}"})
+        lacking: NoTorchData = {"type": "no-torch", "message": f"{type(error).__name__}: {error}"}
+        channel.send(lacking)
         return False
     finally:
         gc.enable()
     folder = os.path.dirname(os.path.realpath(str(torch.__file__)))
     if folder != os.path.realpath(request["torch_dir"]):
-        channel.send({"type": "wrong-torch", "found": folder})
+        other: WrongTorchData = {"type": "wrong-torch", "folder": folder}
+        channel.send(other)
         return False
-    channel.send({"type": "ready", "varies": varies()})
+    ready: ProbeReadyData = {"type": "ready", "varies": varies()}
+    channel.send(ready)
     return True
 
 
@@ -90,7 +96,7 @@ def end_with_parent(*, on: bool) -> None:
         os._exit(1)
 
 
-def work(request: dict[str, Any], channel: Any) -> None:
+def work(request: RunRequestData, channel: Any) -> None:
     """Do what the request asks: the catalogue message, the passes of one trace or a survey's of many, C++'s stack."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
@@ -135,7 +141,8 @@ def main() -> None:
             if os.getpgid(0) == os.getpid():
                 os.killpg(0, signal.SIGKILL)
         except Exception:
-            channel.send({"type": "broken", "message": traceback.format_exc()[-4000:]})
+            broken: ProbeBrokenData = {"type": "broken", "message": traceback.format_exc()[-4000:]}
+            channel.send(broken)
             return
     _end(channel)
 
@@ -148,7 +155,8 @@ def _end(channel: Any) -> None:
     from _ptexplore_probe.isolate import has_children
 
     left = has_children()
-    channel.send({"type": "end", "left": left})
+    ends: ProbeEndsData = {"type": "end", "left": left}
+    channel.send(ends)
     if left:
         channel.wait_for_reader()
 

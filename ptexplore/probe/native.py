@@ -23,9 +23,9 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
@@ -33,11 +33,23 @@ from . import autograd, events, passes
 from . import torch_api as api
 from .expression import Refused
 from .isolate import SharedAnswer, apart
+from .observations import seen
 from .reasons import reason
 from .stepper import Limit, Stepper, Steps, Unavailable, why_not
 from .values import describe, type_name
 
-RECORDER = "native"
+if TYPE_CHECKING:
+    from .messages import (
+        EventData,
+        OperatorTimesData,
+        ResultInfoData,
+        RunRequestData,
+        RunToldData,
+        SentStepsData,
+        SteppedResultData,
+    )
+
+RECORDER: Final = "native"
 WARM_UPS = max(passes.WARM_UPS)  # runs before the stepped one
 NET = 0.8  # of the time that a pass has: what is stepped then ends, so that what there is by then is not lost
 # Instructions, and those of them that the trap flag steps, some ten times as slowly: a million takes a second, or ten.
@@ -66,7 +78,7 @@ ONCE = reason("runs-once")
 SCRIPT = reason("script-not-stepped")
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: observations "steps" (one a stepped part), "maps", and "result".
 
     Raises Unavailable where this process cannot be stepped, Refused or Raised as every pass does.
@@ -91,22 +103,28 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     if beyond is not None or (asked is not None and not is_first):
         once, parts = _operator_call(runs, asked, beyond)
         parts += _further(runs, int(request.get("calls", 1)))
-    pace = {"warm_ups": runs.count, "threads": torch.get_num_threads()}
-    seen = [("steps", {**part, **pace}) for part in parts]
-    seen += [("maps", {"text": maps()}), ("result", runs.compared(once))]
+    for part in parts:
+        part["warm_ups"], part["threads"] = runs.count, torch.get_num_threads()
+    told = [seen(RECORDER, "steps", part) for part in parts]
+    told.append(seen(RECORDER, "maps", {"text": maps()}))
+    told.append(seen(RECORDER, "result", runs.compared(once)))
     if (asked is not None or beyond is not None) and request.get("script") is None:
         runs.take_times()
         while not runs.timed or (runs.timed < TIMED and runs.wall < SHORT):
             runs.profiled()
-        names, times = zip(*runs.times, strict=True) if runs.times else ((), ())
-        seen.append(("times", {"names": names, "times": times, "threads": torch.get_num_threads(), "runs": runs.timed}))
+        times: OperatorTimesData = {
+            "names": [name for name, _ in runs.times or ()],
+            "times": [time for _, time in runs.times or ()],
+            "threads": torch.get_num_threads(),
+            "runs": runs.timed,
+        }
+        told.append(seen(RECORDER, "times", times))
     if request.get("unlocated"):
-        seen.append(("cut", {"told": UNLOCATED}))
-    observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
-    return {"bound": once.evaluation.names.bound, "result": once.result, "observations": observations}
+        told.append(seen(RECORDER, "cut", {"told": UNLOCATED}))
+    return {"bound": once.evaluation.names.bound, "result": once.result, "observations": told}
 
 
-def _surely_beyond(request: dict[str, Any]) -> Limit | None:
+def _surely_beyond(request: RunRequestData) -> Limit | None:
     """The limit that all of it is beyond, if the operators that it calls alone say so: it is not begun then."""
     most, _ = request.get("whole", WHOLE)
     return Limit(most, singly=False) if int(request.get("called", 0)) * LEAST > most else None
@@ -115,13 +133,13 @@ def _surely_beyond(request: dict[str, Any]) -> Limit | None:
 class _Once:
     """One evaluation of the expression: each finds what the one `before` it in this process found."""
 
-    def __init__(self, request: dict[str, Any], before: passes.Pass | None = None) -> None:
+    def __init__(self, request: RunRequestData, before: passes.Pass | None = None) -> None:
         self.evaluation = passes.prepared(RECORDER, request, before)
         self.value: Any = None
         self.limit: Limit | None = None  # that the stepping met
 
     @cached_property
-    def result(self) -> dict[str, Any]:
+    def result(self) -> ResultInfoData:
         """What the evaluation gave, described; nothing where it raised."""
         if self.evaluation.raised is not None:
             return {"type": "", "description": "", "fingerprint": None}
@@ -137,9 +155,9 @@ class _Once:
         _ = self.result  # as long as its names have what they had
         return given
 
-    def stepped(self, stepper: Stepper) -> list[dict[str, Any]]:
+    def stepped(self, stepper: Stepper) -> list[SentStepsData]:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
-        parts = []
+        parts: list[SentStepsData] = []
 
         def step(phase: str, function: Callable[..., Any], *given: Any) -> Any:
             value, steps = stepper.step(function, *given)
@@ -169,7 +187,7 @@ class _Once:
 class _Runs:
     """The runs at full speed before the stepped one: how many, how long the fastest took, what the last gave."""
 
-    request: dict[str, Any]
+    request: RunRequestData
     began: float = field(default_factory=time.monotonic)
     count: int = 0
     wall: float = math.inf  # seconds that the fastest run under the profiler took
@@ -197,13 +215,13 @@ class _Runs:
             seen, self.is_cut = events.collect(profile, {}, timed=True)
             return seen
 
-        told = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
-        times = [(event["name"], event["time"]) for event in told]
+        told: list[EventData] = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
+        times = [(event["name"] or "", event["time"]) for event in told]
         if self.times is not None and [name for name, _ in times] == [name for name, _ in self.times]:
             # Of each call the fastest: a call's is never less than those of what it called together.
             times = [(name, min(time, other)) for (name, time), (_, other) in zip(times, self.times, strict=True)]
         self.times, self.timed = times, self.timed + 1
-        return [(event["name"], event["overload"]) for event in told if event["type"] == "op"]
+        return [(event["name"] or "", event["overload"]) for event in told if event["type"] == "op"]
 
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Run once more; what `how` returned."""
@@ -248,33 +266,33 @@ class _Runs:
         """Seconds for stepping: not so long that the trace's own time limit would end it first."""
         return max(NET * float(self.request["timeout"]) - (time.monotonic() - self.began), 0.0)
 
-    def compared(self, once: _Once) -> dict[str, Any]:
+    def compared(self, once: _Once) -> SteppedResultData:
         """Whether the stepped run gave what the last one at full speed gave; None where that cannot be told."""
         stepped = once.result["fingerprint"]
         return {"equal": None if None in (stepped, self.result) else stepped == self.result}
 
 
-def stepped_part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
+def stepped_part(name: str, steps: Steps) -> SentStepsData:
     """One stepped part as plain data; the rows packed, since there are many and they repeat."""
+    python = steps.python
     return {
         "what": name,
         "rows": base64.b64encode(zlib.compress(steps.rows, 1)).decode(),
         "instructions": steps.instructions,
         "cut": steps.cut,
         "seconds": round(steps.seconds, 3),
-        "python": asdict(steps.python) if steps.python is not None else None,
+        "python": python.told() if python is not None else None,
         "unprofiled": steps.unprofiled,
-        **more,
     }
 
 
-def _step_first(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
+def _step_first(runs: _Runs) -> tuple[_Once, list[SentStepsData]]:
     """Step the very first call in this process. Only what makes its inputs has run before."""
     once = runs.once()
     return once, once.stepped(Stepper(ROWS, ASKED[0], runs.left, ASKED[1]))
 
 
-def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]], Limit | None]:
+def _step_all(runs: _Runs) -> tuple[_Once, list[SentStepsData], Limit | None]:
     """Step all of it, once it is warm: also the limit that it meets, if all is too much."""
     for _ in range(WARM_UPS):
         runs.warm_up()
@@ -291,7 +309,7 @@ def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]], Limit | None]:
 
 def _operator_call(
     runs: _Runs, asked: tuple[str, int] | None, beyond: Limit | None = None
-) -> tuple[_Once, list[dict[str, Any]]]:
+) -> tuple[_Once, list[SentStepsData]]:
     """Step one operator call of the expression: the one asked for, else the first. `beyond`: why not all of it."""
     named = of_name(asked[0]) if asked else {}
     called, alike, is_cut = _called(runs)
@@ -319,17 +337,20 @@ def _operator_call(
         why = reason("events-cut", most=events.LIMIT) if is_cut else reason("maybe-in-another-thread")
         raise Unavailable(reason("called-beyond-recorded", op=base, because=why))
     sure = alike and (recorded is None or counts[steps.entry] == recorded)
-    limit = asdict(beyond) if beyond is not None else None
-    more = {"beyond": limit, "op": op, "number": steps.counts[steps.entry] if sure else None, "of": of}
-    return once, [stepped_part("operator", steps, **more)]
+    part = stepped_part("operator", steps)
+    part["beyond"] = {"count": beyond.count, "singly": beyond.singly} if beyond is not None else None
+    part["op"], part["of"] = op, of
+    part["number"] = steps.counts[steps.entry] if sure else None
+    return once, [part]
 
 
-def _further(runs: _Runs, most: int) -> list[dict[str, Any]]:
+def _further(runs: _Runs, most: int) -> list[SentStepsData]:
     """Step further operator calls, each in a run of its own, until `most` are: those that are in no other's call.
 
     The first is stepped already.
     """
-    parts, stepped = list[dict[str, Any]](), 0
+    parts: list[SentStepsData] = []
+    stepped = 0
     for name, number in runs.apart(lambda: runs.warm_up(_outermost))[1:most] if most > 1 else ():
         if stepped > FURTHER:
             break
@@ -349,9 +370,9 @@ def _outermost(both: Callable[[], None]) -> list[tuple[str, int]]:
     inside, outermost = set[int](), list[tuple[str, int]]()
     counts = dict[str, int]()
     for event in tree:
-        is_operator = event["type"] == "op"
-        if is_operator and event["name"].startswith("aten::"):
-            name = event["name"].removeprefix("aten::") + (f".{event['overload']}" if event["overload"] else "")
+        is_operator, called = event["type"] == "op", event.get("name") or ""
+        if is_operator and called.startswith("aten::"):
+            name = called.removeprefix("aten::") + (f".{event['overload']}" if event["overload"] else "")
             counts[name] = counts.get(name, 0) + 1
             if event["parent"] not in inside:
                 outermost.append((name, counts[name]))

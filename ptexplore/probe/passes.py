@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import autograd, clock, dispatch, events, frames, isolate, last_words, unpatched
 from . import torch_api as api
@@ -31,32 +31,65 @@ from .expression import (
     script_file,
     text_of,
 )
+from .observations import answered, seen
 from .profiler_load import ProfilerLoad
 from .raising import Raised
 from .reasons import Said, reason
 from .throws import ThrowLog
 from .values import describe, type_name
 
+if TYPE_CHECKING:
+    from .messages import (
+        ChangedTableData,
+        EventData,
+        GivenKernelData,
+        GraphNodeData,
+        RecorderName,
+        ResultInfoData,
+        RunRequestData,
+        RunToldData,
+        UncountedSavedData,
+    )
+
+    Told = Callable[[ResultInfoData, dict[RecorderName, list[EventData]]], RunToldData]
+
 # How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
 # again, where it does nothing to the process; or not at all, since neither can be done.
-AGAIN, ANEW, FIRST = "again", "anew", "first"
+AGAIN: Final = "again"
+ANEW: Final = "anew"
+FIRST: Final = "first"
+# The passes: torch's profiler alone, with Python's frames, with the expression's calls; all in one; the first again.
+OPS: Final = "ops"
+FRAMES: Final = "frames"
+DISPATCH: Final = "dispatch"
+TOGETHER: Final = "once"
+OPS_AGAIN: Final = "again"
+# For which recorders a pass speaks.
+SPEAKS_FOR: Mapping[str, tuple[RecorderName, ...]] = {
+    OPS: (OPS,),
+    FRAMES: (FRAMES,),
+    DISPATCH: (DISPATCH,),
+    TOGETHER: (OPS, FRAMES, DISPATCH),
+    OPS_AGAIN: (OPS_AGAIN,),
+}
 # Runs before the one that is seen: one, or two where the second run calls other operators than the first, or the first
 # imports modules. Then a third may go another way still.
 WARM_UPS = 1, 2
+MARKERS_OF = {FRAMES: events.OF_FRAMES, DISPATCH: events.OF_CALLS}  # what only this recorder tells among its events
 
 
 @dataclass
 class Pass:
-    """One pass as it runs. `recorder`: "ops", "frames", "dispatch", "once" for all in one, "again" for ops again."""
+    """One pass as it runs. `recorder` is one of the passes above, or another recorder's name."""
 
     recorder: str
-    request: dict[str, Any]
+    request: RunRequestData
     names: Namespace
     evaluate: Callable[[], Any]
     calls: dispatch.CallRecorder | None = None
     held: dispatch.Held | None = None
-    cuts: list[tuple[str, Said]] = field(default_factory=list)  # what is not told, each with whose it is
-    graph: list[dict[str, Any]] = field(default_factory=list)
+    cuts: list[tuple[RecorderName, Said]] = field(default_factory=list)  # what is not told, each with whose it is
+    graph: list[GraphNodeData] = field(default_factory=list)
     scalars: list[Any] = field(default_factory=list)  # the tensors that backward is run from
     device: str | None = None  # on which launches are recorded
     began: str | None = None  # the device that the evaluation was the first to use: its launches are not told
@@ -69,11 +102,11 @@ class Pass:
     throws: ThrowLog | None = field(default_factory=ThrowLog.where_possible)  # the errors that C++ makes
 
     @property
-    def recorders(self) -> tuple[str, ...]:
-        """The recorders that this pass speaks for: a single run for all three."""
-        return ("ops", "frames", "dispatch") if self.recorder == "once" else (self.recorder,)
+    def recorders(self) -> tuple[RecorderName, ...]:
+        """The recorders that this pass speaks for: a single run for all three. None of them if it is no pass."""
+        return SPEAKS_FOR.get(self.recorder, ())
 
-    def cut(self, told: Said, *recorders: str) -> None:
+    def cut(self, told: Said, *recorders: RecorderName) -> None:
         """Say what is not told, of all recorders of this pass, or of these."""
         self.cuts += ((name, told) for name in self.recorders if not recorders or name in recorders)
 
@@ -100,7 +133,7 @@ class Pass:
             return None
 
 
-def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+def run(recorder: str, request: RunRequestData, known: dict[str, str]) -> RunToldData:
     """One pass in this process.
 
     Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
@@ -113,31 +146,35 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
 
 
 def _message(
-    running: Pass, known: dict[str, str], result: dict[str, Any], trees: dict[str, list[dict[str, Any]]]
-) -> dict[str, Any]:
+    running: Pass, known: dict[str, str], result: ResultInfoData, trees: dict[RecorderName, list[EventData]]
+) -> RunToldData:
     """What a pass saw, as `run` returns it."""
-    recorder, request = running.recorder, running.request
+    request = running.request
     # The calls come first: events refer to them.
-    seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
-    seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
-    seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
-    seen += [("ops", "graph", node) for node in running.graph]
-    seen += [("ops", "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
-    uncounted = {name: getattr(running.saved, name) for name in ("packed", "unread", "silent")}
-    seen += [("ops", "uncounted", uncounted)] if any(uncounted.values()) else []
+    told = [seen(DISPATCH, "call", call) for call in (running.calls.calls if running.calls is not None else ())]
+    if running.held is not None:
+        told.append(seen(DISPATCH, "held", {"tensors": running.held.told}))
+    told += [seen(name, "event", event) for name, tree in trees.items() for event in tree]
+    told += [seen(OPS, "graph", node) for node in running.graph]
+    told += [seen(OPS, "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
+    saved = running.saved
+    if saved.packed or saved.unread or saved.silent:
+        uncounted: UncountedSavedData = {"packed": saved.packed, "unread": saved.unread, "silent": saved.silent}
+        told.append(seen(OPS, "uncounted", uncounted))
     mine = running.recorders[0]
-    seen += [(mine, "launches", {"device": running.device})] if running.device is not None else []
-    if recorder in ("ops", "once"):
-        seen.append(("ops", "idle", {"devices": api.idle_devices()}))
+    if running.device is not None:
+        told.append(seen(mine, "launches", {"device": running.device}))
+    if OPS in running.recorders:
+        told.append(seen(OPS, "idle", {"devices": api.idle_devices()}))
     if running.began is not None:
         running.cut(events.NOT_LOOKED_AT, mine)
-    seen += [(name, "cut", {"told": told}) for name, told in running.cuts]
+    told += [seen(name, "cut", {"told": lost}) for name, lost in running.cuts]
     if running.raised is not None:
         left, part = (running.calls.left, running.calls.part) if running.calls is not None else ((), "")
-        seen.append((mine, "raised", running.raised.told(left, part)))
+        told.append(seen(mine, "raised", running.raised.told(left, part)))
     sequence, called = _sequence(next(iter(trees.values())))
-    if recorder in ("ops", "once") and known:
-        seen += [("ops", "table", table) for table in changed_tables(called, known)]
+    if OPS in running.recorders and known:
+        told += [seen(OPS, "table", table) for table in changed_tables(called, known)]
     return {
         "sequence": sequence,
         "imported": int(request.get("imported", 0)) or running.imported,
@@ -148,7 +185,7 @@ def _message(
         "anew": request.get("repeat") == ANEW,
         "bound": running.names.bound,
         "result": result,
-        "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
+        "observations": told,
     }
 
 
@@ -164,23 +201,23 @@ def _which(error: BaseException) -> str:
     return f"{type(error).__name__}:{hashlib.sha256(text).hexdigest()[:16]}"
 
 
-def is_repeated(request: Mapping[str, Any]) -> bool:
+def is_repeated(request: RunRequestData) -> bool:
     """Whether what is shown is a later run than the first in its process."""
     return request.get("repeat") in (AGAIN, ANEW)
 
 
-def alone(request: dict[str, Any]) -> dict[str, Any]:
+def alone(request: RunRequestData) -> RunToldData:
     """Evaluate without any recorder, to see whether the process comes to its end so."""
     _warmed_up("", {**request, "warm_ups": 1})
     return {"observations": []}
 
 
-def steps_first(request: Mapping[str, Any]) -> bool:
+def steps_first(request: RunRequestData) -> bool:
     """Whether the very first run in its process is stepped: where that is asked for, or no other can be."""
     return bool(request.get("first")) or request.get("repeat") == FIRST
 
 
-def _warmed_up(recorder: str, request: dict[str, Any]) -> Pass:
+def _warmed_up(recorder: str, request: RunRequestData) -> Pass:
     """Evaluate as often as the request says before the run that is seen: the last pass that did.
 
     A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
@@ -197,7 +234,7 @@ def _warmed_up(recorder: str, request: dict[str, Any]) -> Pass:
     return running
 
 
-def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None) -> Pass:
+def prepared(recorder: str, request: RunRequestData, before: Pass | None = None) -> Pass:
     """The pass with its names, and its way to evaluate: the script, or the expression, maybe recorded.
 
     `before` is what was evaluated before in this process, if anything was: --setup does not run again then, unless the
@@ -207,23 +244,25 @@ def prepared(recorder: str, request: dict[str, Any], before: Pass | None = None)
     """
     tree = read(request)
     names = _names(request, tree, before)
-    if tree is None:
+    script = request.get("script")
+    if tree is None and script is not None:
         # The very bytes that were shown run, where they were: they are not read again after this.
-        code = check_script(request["script"], request.get("script_sha256"))
-        return Pass(recorder, request, names, lambda: _script(request["script"], code))
+        code = check_script(script, request.get("script_sha256"))
+        return Pass(recorder, request, names, lambda: _script(script, code))
+    assert tree is not None
     check_attributes(tree, names.values)
-    is_instrumented = recorder in ("dispatch", "once")
-    code, sites = _code(request["expression"], instrumented=is_instrumented)
+    is_instrumented = recorder in (DISPATCH, TOGETHER)
+    code, sites = _code(request.get("expression") or "", instrumented=is_instrumented)
     running = Pass(recorder, request, names, lambda: eval(code, names.values))
     if sites is not None:
         names.values[dispatch.HELPER] = running.calls = dispatch.CallRecorder(sites)
     elif is_instrumented:
-        running.cut(reason("nests-too-deep"), "dispatch")
+        running.cut(reason("nests-too-deep"), DISPATCH)
     return running
 
 
 @functools.cache
-def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dict[str, Any]] | None]:
+def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dispatch.CallSite] | None]:
     """The expression's code, the same object each time, and the parts that it tells of if it is `instrumented`.
 
     What nests too deeply for that is not.
@@ -237,7 +276,7 @@ def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dict[s
     return compile(tree, frames.EXPRESSION, "eval"), None
 
 
-def _names(request: dict[str, Any], tree: ast.Expression | None, before: Pass | None) -> Namespace:
+def _names(request: RunRequestData, tree: ast.Expression | None, before: Pass | None) -> Namespace:
     """The names that an evaluation sees."""
     if before is not None and request.get("repeat") != ANEW:
         before.names.renew(tree)
@@ -275,10 +314,7 @@ def _script(script: str, code: CodeType) -> None:
         runpy._run_code(code, vars(main.module), None, "__main__", None, "", file)  # type: ignore[attr-defined]
 
 
-Told = Callable[[dict[str, Any], dict[str, list[dict[str, Any]]]], dict[str, Any]]
-
-
-def _observe(running: Pass, message: Told) -> dict[str, Any]:
+def _observe(running: Pass, message: Told) -> RunToldData:
     """Evaluate under the profiler (and the frame hook): the message of what was seen.
 
     `message` is given the result described, and each recorder's tree of events. What dies meanwhile answers the same,
@@ -286,7 +322,7 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
     """
     script, calls = running.request.get("script"), running.calls
     files = (script,) if script else ()
-    is_hooked = running.recorder in ("frames", "once")
+    is_hooked = FRAMES in running.recorders
     hook = frames.recording(files, running.names.values, calls) if is_hooked else nullcontext(None)
     # Telling sizes keeps what is told of alive a little longer, and a gradient that something else holds is copied: one
     # pass does without, so that passes differ where that changes what runs.
@@ -294,7 +330,7 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
         enter_contexts(stack, running)
         if not running.request.get("first"):
             api.begin_device(texts(running.request), running.request.get("begin"))
-        profile = api.profiler(shapes=running.recorder not in ("ops", "again"), device=api.launching_device())
+        profile = api.profiler(shapes=running.recorder not in (OPS, OPS_AGAIN), device=api.launching_device())
         watch = clock.ClockWatch().start()
 
         def dying(error: BaseException) -> bytes:
@@ -305,8 +341,9 @@ def _observe(running: Pass, message: Told) -> dict[str, Any]:
             for opened in (calls, profile):
                 if opened is not None:
                     opened.__exit__(None, None, None)
-            told = message(*_told(running, profile, watch, hooked, None, []))
-            return isolate.encoded({"type": "pass", "recorder": running.recorder, **told})
+            return isolate.encoded(
+                answered(running.recorder, message(*_told(running, profile, watch, hooked, None, [])))
+            )
 
         noting = running.throws.noting() if running.throws is not None else nullcontext()
         with noting, profile, hook as hooked, calls or nullcontext():
@@ -348,7 +385,7 @@ def _told(
     hooked: frames.FrameRecorder | None,
     result: Any,
     starts: list[autograd.BackwardStart],
-) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+) -> tuple[ResultInfoData, dict[RecorderName, list[EventData]]]:
     """What the evaluation gave, described, and each recorder's tree of events; nothing records any more."""
     calls = running.calls
     if watch.stop():
@@ -356,11 +393,12 @@ def _told(
     running.device = api.launching_device()
     running.began = running.device if profile.use_device != running.device else None
     # Only now: asking a view for its grad_fn can itself call operators.
-    told = {} if running.raised is not None else {"type": type_name(result), "description": describe(result)}
-    described: dict[str, Any] = {**told, **autograd.told(starts)}
+    described = autograd.told(starts)
+    if running.raised is None:
+        described["type"], described["description"] = type_name(result), describe(result)
     if running.request.get("sample") is not None:
         described["fingerprint"] = running.names.digest(result)
-    if running.recorder in ("ops", "once"):
+    if OPS in running.recorders:
         _read_graph(running, result)
     if hooked is not None and running.raised is not None:
         hooked.left_by(running.raised.error)
@@ -370,9 +408,9 @@ def _told(
     if cut:
         running.cut(reason("events-cut", most=events.LIMIT))
     for lost in hooked.cuts() if hooked is not None else ():
-        running.cut(lost, "frames")
+        running.cut(lost, FRAMES)
     if calls is not None and calls.cut:
-        running.cut(reason("calls-cut", most=dispatch.CALLS), "dispatch")
+        running.cut(reason("calls-cut", most=dispatch.CALLS), DISPATCH)
     # The same events for each recorder, with the markers it is about.
     return described, {name: list(_of(tree, name)) for name in running.recorders}
 
@@ -383,14 +421,14 @@ def _read_graph(running: Pass, result: Any) -> None:
     if not running.request["backward"]:
         running.saved = autograd.saved(result)
     if cut:
-        running.cut(reason("nodes-cut", most=autograd.GRAPH_LIMIT), "ops")
+        running.cut(reason("nodes-cut", most=autograd.GRAPH_LIMIT), OPS)
 
 
 def _refuse_profiler() -> None:
     raise Refused("profiler", reason("expression-profiles"))
 
 
-def texts(request: Mapping[str, Any]) -> str:
+def texts(request: RunRequestData) -> str:
     """All that was typed for an expression."""
     return "\n".join((request.get("expression") or "", *request.get("setup", ()), *request.get("contexts", ())))
 
@@ -400,7 +438,7 @@ def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
     before = len(sys.modules)
 
     def backward(starts: list[autograd.BackwardStart]) -> None:
-        if running.recorder in ("ops", "once"):  # backward frees what was saved
+        if OPS in running.recorders:  # backward frees what was saved
             running.saved = autograd.saved([start.tensor for start in starts])
         autograd.backward(starts, running.scalars)
 
@@ -431,10 +469,9 @@ def phases(
     return result, starts
 
 
-def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
+def _of(tree: list[EventData], recorder: str) -> Iterator[EventData]:
     """The events that concern one recorder; others' markers are taken out and their children hoisted."""
-    own = {"frames": ("frame", "builtin", "callback", "sets", "cut"), "dispatch": ("call",)}.get(recorder, ())
-    foreign = set(events.MARKERS) - set(own)
+    foreign = set(events.MARKERS) - set(MARKERS_OF.get(recorder, ()))
     parents = {e["event"]: e["parent"] for e in tree if e["type"] in foreign}
     for event in tree:
         if event["type"] in foreign:
@@ -468,14 +505,14 @@ def stage(name: str) -> Iterator[None]:
         raise Raised(name, error) from error
 
 
-def _sequence(tree: list[dict[str, Any]]) -> tuple[str, set[str]]:
+def _sequence(tree: list[EventData]) -> tuple[str, set[str]]:
     """A digest of the operators and nodes that ran, in order: equal where two passes saw the same. The operators."""
-    names = [event["name"] for event in tree if event["type"] in ("op", "node")]
+    names = [event["name"] or "" for event in tree if event["type"] in ("op", "node")]
     digest = hashlib.sha1("\n".join(names).encode(), usedforsecurity=False).hexdigest()
-    return digest, {event["name"] for event in tree if event["type"] == "op"}
+    return digest, {event["name"] or "" for event in tree if event["type"] == "op"}
 
 
-def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str, Any]]:
+def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[ChangedTableData]:
     """Registrations of operators that were called and are not as the catalogue knows them."""
     custom: list[tuple[str, str, Callable[..., Any]]] | None = None
     for op in api.operator_names():
@@ -484,11 +521,16 @@ def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str
             if known.get(op) != api.digest(dumped, table):
                 custom = api.custom_kernels() if custom is None else custom
                 kernels = [_python_kernel(key, function) for name, key, function in custom if name == op]
-                told = {"dump": dumped, "table": table, "kernels": [k for k in kernels if k is not None]}
-                yield {"op": op, "schema": api.schema_and_tags(op)[0], **told}
+                yield {
+                    "op": op,
+                    "schema": api.schema_and_tags(op)[0],
+                    "dump": dumped,
+                    "table": table,
+                    "kernels": [k for k in kernels if k is not None],
+                }
 
 
-def _python_kernel(key: str, function: Callable[..., Any]) -> dict[str, Any] | None:
+def _python_kernel(key: str, function: Callable[..., Any]) -> GivenKernelData | None:
     """A function of Python that was registered under a dispatch key; None if it has no code."""
     place = place_of(function)
     name = qualname_of(beneath(function))

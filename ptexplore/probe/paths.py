@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from .messages import CallPathData
+
+PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
 
 
 class Path:
@@ -28,11 +33,30 @@ class Path:
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
         self.cold = False
 
-    def told(self) -> dict[str, Any]:
-        parent = self.parent.index if self.parent is not None else None
-        told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
-        told |= {"recording": self.recording} if self.recording else {}
-        return told | ({"inside": self.inside} if self.inside else {})
+    def told(self, *, at_least: bool = False) -> CallPathData:
+        """It as plain data; `at_least`: there was no room for the paths of further calls of it."""
+        label = self.label
+        told: CallPathData = {
+            "kind": label.kind,
+            "name": label.name,
+            "parent": self.parent.index if self.parent is not None else None,
+            "calls": self.calls,
+            "time": self.time,
+            "line": self.line,
+        }
+        if label.file is not None:
+            told["file"], told["first"] = label.file, label.first
+        if label.type is not None:
+            told["type"] = label.type
+        if label.method is not None:
+            told["table"], told["method"] = label.table, label.method
+        if self.recording:
+            told["recording"] = self.recording
+        if self.inside:
+            told["inside"] = self.inside
+        if at_least:
+            told["at_least"] = True
+        return told
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +66,7 @@ class Label:
     There is one for each: paths are looked up by it millions of times, and what it is, not what it holds, is compared.
     """
 
-    kind: str
+    kind: PathKind
     name: str  # qualified: of a function its own, of a module that within the outermost module
     file: str | None = None
     first: int | None = None  # the line of its def
@@ -56,6 +80,3 @@ class Label:
     def has_row(self) -> bool:
         """Whether readers see a row of it: it is none of torch's helpers, and no builtin."""
         return self.timed or self.kind not in ("torch", "builtin")
-
-    def told(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if value is not None and key not in ("timed", "guards")}

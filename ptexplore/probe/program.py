@@ -10,20 +10,32 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from json import dumps
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
-from . import autograd, clock, freed, isolate, last_words, native, passes, throws, twice, unpatched, written
+from . import autograd, clock, freed, isolate, last_words, passes, throws, twice, unpatched, written
 from . import torch_api as api
 from .held_signals import HeldSignals, is_the_programs
-from .last_words import EXIT_NAME, EXITING, KILLED, LATE, LATE_NAME
+from .last_words import EXIT_NAME, EXITING, KILLED, LATE, LATE_NAME, EndedBy
+from .observations import answered, seen
 from .raising import Raised
 from .reasons import reason
 from .recording import TRIES, Recorder
 from .taken import os, sys, threading, time
 from .whose import GIVEN
 
-RECORDER = "program"
-Seen = tuple[str, str, dict[str, Any]]  # an observation: recorder, kind, data
+if TYPE_CHECKING:
+    from .messages import (
+        ChangedTableData,
+        EffectsData,
+        ProgramData,
+        RaisedErrorData,
+        RunAnsweredData,
+        RunRequestData,
+        RunToldData,
+        SentObservationData,
+    )
+
+RECORDER: Final = "program"
 CUT = reason("cut-by-silent-end")
 NOT_IN_TIME = reason("cut-by-late-end")
 EXPRESSION = "<expression>"  # its file
@@ -31,7 +43,7 @@ BLOCK = "block"  # where a block of the user's own process raised
 FORKED = "this process was forked from the one that is recorded"
 
 
-def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
     """Record the script: the message of this pass.
 
     It has what was recorded, the bound names, what the script raised and the tables of operators that changed. A
@@ -41,7 +53,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     running = passes.prepared(RECORDER, request)
     budget = int(request["native_most"]) if request.get("native") and not request.get("native_op") else 0
     left = max(request["until"] - time.monotonic(), 0.0)
-    recorder = Recorder((request["script"],), budget, left, running.names.seed_numpy)
+    recorder = Recorder((request.get("script") or "",), budget, left, running.names.seed_numpy)
     limit = sys.getrecursionlimit()
 
     def dying(error: BaseException) -> bytes:
@@ -49,7 +61,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
         running.raised = Raised("script", error)
         recorder.late = recorder.late or (isinstance(error, last_words.Ended) and error.by == LATE)
         recorder.stop(dying=True)
-        return isolate.encoded({"type": "pass", "recorder": RECORDER, **_told(recorder, running, known)})
+        return isolate.encoded(answered(RECORDER, _told(recorder, running, known)))
 
     atexit._clear()  # what was registered before is the probe's own
     recorder.keeps = partial(_keeps, recorder, running)
@@ -81,80 +93,100 @@ def _wait_for_threads(running: passes.Pass) -> None:
         running.raised = raised or running.raised
 
 
-def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> dict[str, Any]:
+def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> RunToldData:
     """The message of a script's pass, whose recorder has stopped."""
     ended_by = _seen_of(recorder, running.raised)
-    left = twice.effects(running.raised) if running.request.get("twice") else {}
-    left |= {"uncompared": clock.SET} if recorder.clock.saw_it_set else {}
+    left: EffectsData = twice.effects(running.raised) if running.request.get("twice") else {}
+    if recorder.clock.saw_it_set:
+        left["uncompared"] = clock.SET
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
-    more = {"bound": running.names.bound, "operators": recorder.operators, "left": left}
-    return _message(recorder, told, ended_by, tables) | more
+    message = _message(recorder, told, ended_by, tables)
+    message["bound"], message["operators"], message["left"] = running.names.bound, recorder.operators, left
+    return message
 
 
 def _keeps(recorder: Recorder, running: passes.Pass) -> None:
     """Keep what was recorded until now, for a process that ends without a word, as one that is killed does."""
     told = recorder.so_far()
-    message = _message(recorder, told, (), ()) | {"bound": running.names.bound, "operators": 0, "left": {}}
+    message = _message(recorder, told, (), ())
+    message["bound"], message["operators"], message["left"] = running.names.bound, 0, {}
     isolate.put(isolate.encoded({"type": "so-far", "recorder": RECORDER, **message}))
 
 
-def ended(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
+def ended(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredData:
     """The message of a script whose process ended without a word: what was kept last, and how it ended."""
-    told["program"]["cuts"].append(NOT_IN_TIME if outcome.late else CUT)
-    raised = {"stage": "script", "close": [], **_how(outcome)}
-    seen = [*told["observations"], {"recorder": RECORDER, "kind": "raised", "data": raised}]
-    return {**told, "type": "pass", "raised": True, "late": outcome.late, "observations": seen}
+    program = kept["program"]
+    cuts = [*program.get("cuts", ()), NOT_IN_TIME if outcome.late else CUT]
+    by, name, words = _how(outcome)
+    raised: RaisedErrorData = {"stage": "script", "close": [], "by": by, "exception": name, "message": words}
+    return {
+        **kept,
+        "type": "pass",
+        "raised": True,
+        "late": outcome.late,
+        "program": {**program, "cuts": cuts},
+        "observations": [*kept["observations"], seen(RECORDER, "raised", raised)],
+    }
 
 
-def ended_expression(told: dict[str, Any], outcome: isolate.ChildOutcome) -> dict[str, Any]:
+def ended_expression(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredData:
     """As `ended`, of an expression: it has no frames where nobody saw what it was at when it ended."""
-    seen = list(told["observations"])
-    raised = next(observation for observation in seen if observation["kind"] == "raised")
+    observations = list(kept["observations"])
+    raised = next(observation for observation in observations if observation["kind"] == "raised")
     was_in = raised["data"]["message"] if outcome.signal == raised["data"]["exception"] else ""
-    raised["data"] |= {**_how(outcome), **({"message": was_in} if was_in else {})}
+    by, name, words = _how(outcome)
+    raised["data"] |= {"by": by, "exception": name, "message": was_in or words}
     if not raised["data"]["frames"]:
-        told_of = {"told": NOT_IN_TIME if outcome.late else CUT}
-        seen.append({"recorder": raised["recorder"], "kind": "cut", "data": told_of})
-    return {**told, "type": "pass", "raised": raised["data"]["exception"], "observations": seen}
+        told = {"told": NOT_IN_TIME if outcome.late else CUT}
+        observations.append({"recorder": raised["recorder"], "kind": "cut", "data": told})
+    return {**kept, "type": "pass", "raised": name, "observations": observations}
 
 
-def _how(outcome: isolate.ChildOutcome) -> dict[str, str]:
-    """What ended a process, as fields of an observation "raised"."""
+def _how(outcome: isolate.ChildOutcome) -> tuple[EndedBy, str, str]:
+    """What ended a process: by what, the name of that, and its words."""
     if outcome.late:
-        return {"by": LATE, "exception": LATE_NAME, "message": ""}
+        return LATE, LATE_NAME, ""
     if outcome.signal is not None:
-        return {"by": KILLED, "exception": outcome.signal, "message": ""}
-    return {"by": EXITING, "exception": EXIT_NAME, "message": f"status {outcome.exit_code}"}
+        return KILLED, outcome.signal, ""
+    return EXITING, EXIT_NAME, f"status {outcome.exit_code}"
 
 
-def _called(told: dict[str, Any]) -> set[str]:
+def _called(told: ProgramData) -> set[str]:
     return {kind["name"] for kind in told["kinds"] if kind["type"] == "op"}
 
 
-def _seen_of(recorder: Recorder, raised: Raised | None) -> list[Seen]:
+def _seen_of(recorder: Recorder, raised: Raised | None) -> list[SentObservationData]:
     """What is seen of what the program raised: that, where C++ threw it, who wrote to a saved tensor."""
     if raised is None:
         return []
     if recorder.late and isinstance(raised.error, KeyboardInterrupt):  # it is ours
-        return [(RECORDER, "raised", {**raised.told(), "by": LATE, "exception": LATE_NAME, "message": ""})]
+        return [seen(RECORDER, "raised", {**raised.told(), "by": LATE, "exception": LATE_NAME, "message": ""})]
     thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
-    seen = [(RECORDER, "raised", raised.told())]
-    seen += [(throws.RECORDER, "thrown", thrown)] if thrown is not None else []
-    seen += [(written.RECORDER, "saved", modified)] if modified is not None else []
+    told = [seen(RECORDER, "raised", raised.told())]
+    if thrown is not None:
+        told.append(seen(throws.RECORDER, "thrown", thrown))
+    if modified is not None:
+        told.append(seen(written.RECORDER, "saved", modified))
     again = recorder.freed(raised.error)
-    return seen + ([(freed.RECORDER, "freed", again)] if again is not None else [])
+    if again is not None:
+        told.append(seen(freed.RECORDER, "freed", again))
+    return told
 
 
 def _message(
-    recorder: Recorder, told: dict[str, Any], ended_by: Iterable[Seen], tables: Iterable[dict[str, Any]]
-) -> dict[str, Any]:
-    seen = list(ended_by)
-    raised = any(kind == "raised" for _, kind, _ in seen)
-    seen += [(RECORDER, "launches", {"device": recorder.device})] if recorder.device is not None else []
-    seen.append((RECORDER, "idle", {"devices": api.idle_devices()}))
-    seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
-    seen += [("ops", "table", table) for table in tables]
+    recorder: Recorder,
+    told: ProgramData,
+    ended_by: Iterable[SentObservationData],
+    tables: Iterable[ChangedTableData],
+) -> RunToldData:
+    observations = list(ended_by)
+    raised = any(observation["kind"] == "raised" for observation in observations)
+    if recorder.device is not None:
+        observations.append(seen(RECORDER, "launches", {"device": recorder.device}))
+    observations.append(seen(RECORDER, "idle", {"devices": api.idle_devices()}))
+    observations += recorder.steps()
+    observations += [seen(passes.OPS, "table", table) for table in tables]
     return {
         "sequence": recorder.digest,
         "imported": 0,
@@ -163,14 +195,14 @@ def _message(
         "result": {},
         "late": recorder.late,
         "program": told,
-        "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
+        "observations": observations,
     }
 
 
 # --- an expression, once more ---
 
 
-def freed_again(request: dict[str, Any]) -> dict[str, Any]:
+def freed_again(request: RunRequestData) -> RunToldData:
     """One more run of an expression whose backward came to what was freed: an observation "freed", if it is seen.
 
     What was typed is recorded as a program's lines are, `--setup` included. Raises Refused or Raised as passes do.
@@ -188,9 +220,8 @@ def freed_again(request: dict[str, Any]) -> dict[str, Any]:
             passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
     finally:
         recorder.stop()
-    seen = recorder.freed(running.raised.error) if running.raised is not None else None
-    told = [{"recorder": freed.RECORDER, "kind": "freed", "data": seen}] if seen is not None else []
-    return {"observations": told}
+    node = recorder.freed(running.raised.error) if running.raised is not None else None
+    return {"observations": [seen(freed.RECORDER, "freed", node)] if node is not None else []}
 
 
 # --- in the user's own process ---
@@ -281,9 +312,9 @@ def _encoded(recorder: Recorder, error: BaseException | None) -> bytes:
     ended_by = _seen_of(recorder, raised)
     told = recorder.told()
     message = _message(recorder, told, ended_by, passes.changed_tables(_called(told), {}))
-    return dumps({"type": "pass", "recorder": RECORDER, **message}, default=str).encode()
+    return dumps(answered(RECORDER, message), default=str).encode()
 
 
-def unlike(tables: Iterable[dict[str, Any]], known: dict[str, str]) -> Iterator[str]:
+def unlike(tables: Iterable[ChangedTableData], known: dict[str, str]) -> Iterator[str]:
     """The operators whose tables are not as the catalogue knows them."""
     return (table["op"] for table in tables if known.get(table["op"]) != api.digest(table["dump"], table["table"]))

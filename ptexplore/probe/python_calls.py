@@ -14,10 +14,13 @@ import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import machine_code
 from .reasons import Said, reason
+
+if TYPE_CHECKING:
+    from .messages import PythonCodeData, PythonLogData
 
 NAME_LIMIT = 200  # bytes of a builtin's name
 _ROW_SIZE = machine_code.ROW
@@ -47,6 +50,14 @@ class PythonCalls:
     codes: dict[int, CodeName] = field(default_factory=dict)
     builtins: dict[int, tuple[str, int]] = field(default_factory=dict)
     lost: bool = False
+
+    def told(self) -> PythonLogData:
+        """It as plain data."""
+        codes: dict[int, PythonCodeData] = {
+            address: {"file": code.file, "line": code.line, "name": code.name, "qualname": code.qualname}
+            for address, code in self.codes.items()
+        }
+        return {"hook": self.hook, "mark": self.mark, "codes": codes, "builtins": self.builtins, "lost": self.lost}
 
 
 def program() -> tuple[list[str], Said | None]:

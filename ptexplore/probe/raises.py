@@ -13,11 +13,14 @@ import ctypes
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from . import machine_code as code
 from .reasons import reason
 from .throws import JumpTables, NoNotes, address_of
+
+if TYPE_CHECKING:
+    from .messages import RaiserAndThrowData
 
 # Each with whether its second argument is text. The first is the exception's class, of __cxa_throw the object.
 WATCHED = {
@@ -84,7 +87,7 @@ class RaiseLog(JumpTables):
             for number, (name, has_words) in enumerate(WATCHED.items())
         }
 
-    def told(self, error: BaseException) -> dict[str, Any] | None:
+    def told(self, error: BaseException) -> RaiserAndThrowData | None:
         """Who raised an error, as plain data: the last call that set it, and the last throw before, if any.
 
         Of each the places on C++'s stack, innermost first: a library and an address in it.
@@ -97,9 +100,9 @@ class RaiseLog(JumpTables):
             (n for n in reversed(notes[: notes.index(setter)]) if (n.function, n.thread) == (THROW, setter.thread)),
             None,
         )
-        told: dict[str, Any] = {"by": setter.function, "places": list(self._frames_of(setter.stack))}
+        told: RaiserAndThrowData = {"by": setter.function, "places": list(self._frames_of(setter.stack))}
         if thrown is not None:
-            told |= {"type": _type_name(thrown.second), "thrown": list(self._frames_of(thrown.stack))}
+            told["type"], told["thrown"] = _type_name(thrown.second), list(self._frames_of(thrown.stack))
         return told
 
     def _notes_made(self) -> Iterator[Raise]:

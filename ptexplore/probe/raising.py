@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -17,6 +17,9 @@ from .expression import text_of
 from .last_words import Ended
 from .unused import unused_input
 from .whose import OURS
+
+if TYPE_CHECKING:
+    from .messages import ErrorBeforeData, FailedGetterData, LeftFrameData, RaisedErrorData
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
@@ -33,14 +36,14 @@ class Raised(Exception):
     stage: str
     error: BaseException
 
-    def told(self, calls: Sequence[int] = (), part: str = "") -> dict[str, Any]:
+    def told(self, calls: Sequence[int] = (), part: str = "") -> RaisedErrorData:
         """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first.
 
         `part` is the text of the part of the expression that raised, where that is none of its calls.
         """
         frames = frames_of(self.error)
         steps = list(_traceback(self.error))
-        return {
+        told: RaisedErrorData = {
             "stage": self.stage,
             "exception": type(self.error).__name__,
             "message": text_of(self.error).partition(IN_TEXT)[0][:TEXT_LIMIT],
@@ -54,11 +57,13 @@ class Raised(Exception):
             "before": list(errors_before(self.error)),
             "getter": failed_getter(self.error, steps),
             "unused": unused_input(text_of(self.error), (step.tb_frame for step in steps)),
-            **({"by": self.error.by, "cpp": self.error.cpp} if isinstance(self.error, Ended) else {}),
         }
+        if isinstance(self.error, Ended):
+            told["by"], told["cpp"] = self.error.by, self.error.cpp
+        return told
 
 
-def errors_before(error: BaseException) -> Iterator[dict[str, Any]]:
+def errors_before(error: BaseException) -> Iterator[ErrorBeforeData]:
     """The errors that led to this one, the nearest first: it was raised `from` one, or while one was handled.
 
     As Python's own traceback has them (PEP 3134). One that our own code alone was left by is none of the program's.
@@ -73,22 +78,33 @@ def errors_before(error: BaseException) -> Iterator[dict[str, Any]]:
         frames = frames_of(before)
         if frames or before.__traceback__ is None:
             words = text_of(before).partition(IN_TEXT)[0].strip().partition("\n")[0]
-            told = {"exception": type(before).__name__, "message": words[:FIRST_LINE], "is_cause": before is cause}
-            yield {**told, "frame": frames[-1] if frames else None}
+            yield {
+                "exception": type(before).__name__,
+                "message": words[:FIRST_LINE],
+                "is_cause": before is cause,
+                "frame": frames[-1] if frames else None,
+            }
         error = before
 
 
-def frames_of(error: BaseException) -> list[dict[str, Any]]:
+def frames_of(error: BaseException) -> list[LeftFrameData]:
     """The Python functions that an error left, outermost first: file, first line, name, and the line that was at work.
 
     Of each whether it was at a `raise` there. Without those of the recorders.
     """
-    told = []
+    told: list[LeftFrameData] = []
     for step in left_frames(error):
         code = step.tb_frame.f_code
         if not code.co_filename.startswith(OURS):
-            at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name}
-            told.append({**at, "line": step.tb_lineno, "raises": _raises(step)})
+            told.append(
+                {
+                    "file": code.co_filename,
+                    "first": code.co_firstlineno,
+                    "function": code.co_name,
+                    "line": step.tb_lineno,
+                    "raises": _raises(step),
+                }
+            )
     return told
 
 
@@ -145,7 +161,7 @@ def near_names(error: BaseException) -> list[str]:
         return []
 
 
-def failed_getter(error: BaseException, steps: Sequence[TracebackType]) -> dict[str, str] | None:
+def failed_getter(error: BaseException, steps: Sequence[TracebackType]) -> FailedGetterData | None:
     """The attribute that a class has and whose getter raised an AttributeError, if its `__getattr__` raised this one.
 
     Python drops the getter's error and asks `__getattr__` ("object.__getattribute__" of its reference), as every

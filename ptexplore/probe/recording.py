@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import torch
 
@@ -41,6 +41,7 @@ from .expression import text_of
 from .frames import PROCESSES, spawns
 from .generators import goes_on
 from .held_signals import HeldSignals, is_the_programs
+from .observations import seen
 from .paths import Label, Path
 from .profiler_load import ProfilerLoad
 from .raising import IN_TEXT
@@ -50,6 +51,21 @@ from .throws import NoNotes, ThrowLog
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
 if TYPE_CHECKING:
+    from .messages import (
+        FreedNodeData,
+        LibraryCallData,
+        LibraryCallsData,
+        LocalSetsData,
+        OperatorCallsData,
+        OperatorKindData,
+        OperatorRouteData,
+        ProgramData,
+        SavedTensorWritesData,
+        SentObservationData,
+        SentStepsData,
+        SentThrowData,
+        StepBudgetData,
+    )
     from .stepping import Stepped, Stepping
 
 RECORDER = "recording"
@@ -1372,38 +1388,50 @@ class Recorder:
                     if not self.is_over and sys.getprofile() is None:
                         sys.setprofile(self._hook)
 
-    def told(self) -> dict[str, Any]:
-        """Everything that was recorded, as plain data: model/recording.py has the records."""
+    def told(self) -> ProgramData:
+        """Everything that was recorded: model/program.py has the records."""
         fold = self._fold
-        sets = [
+        sets: list[LocalSetsData] = [
             {"include": include, "exclude": exclude, "transforms": [{"level": n, "kind": kind} for n, kind in layers]}
             for include, exclude, layers in self._sets
         ]
         cuts = [*self.cuts, *fold.cuts]
         if len(self._threads) > 1 and not api.records_all_threads():
             cuts.append(reason("more-threads", count=len(self._threads) - 1))
-        return {
-            "paths": [
-                path.told() | ({"at_least": True} if path.label in self._uncounted else {}) for path in self._paths
-            ],
+        paths = [path.told(at_least=path.label in self._uncounted) for path in self._paths]
+        stepping, folded, kept = self._told_of_stepping(), fold.told(self._paths), fold.kept
+        told: ProgramData = {
+            "paths": paths,
             "sets": sets,
+            "kinds": folded.kinds,
+            "routes": folded.routes,
+            "calls": folded.calls,
+            "order": base64.b64encode(folded.order).decode(),
+            "ordered": folded.ordered,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
             "processor": self.processor,
             "threads": torch.get_num_threads(),
             "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
+            "saved_backwards": kept["saved_backwards"],
+            "saved_elsewhere": kept["saved_elsewhere"],
+            "saved_packed": kept["saved_packed"],
+            "saved_unread": kept["saved_unread"],
+            "saved_silent": kept["saved_silent"],
+            "saved_slices": kept["saved_slices"],
             "is_block": self.is_block,
             "named": self.named,
-            **({"forward_level": self._forward_level} if self._forward_level is not None else {}),
-            **({"failed": self._failed.index} if self._failed is not None else {}),
-            **fold.kept,
             "cuts": cuts,
-            "stepping": self._told_of_stepping(),
-            **fold.told(self._paths),
+            "stepping": stepping,
         }
+        if self._forward_level is not None:
+            told["forward_level"] = self._forward_level
+        if self._failed is not None:
+            told["failed"] = self._failed.index
+        return told
 
-    def so_far(self) -> dict[str, Any]:
+    def so_far(self) -> ProgramData:
         """As `told`, of the run until now, while it goes on and no marker is open."""
         before = self.processor
         self.ended = time.perf_counter_ns()
@@ -1416,7 +1444,7 @@ class Recorder:
         finally:
             self.ended, self.processor, self.root.calls, self.root.time = 0, before, 0, 0
 
-    def thrown(self, error: BaseException) -> dict[str, Any] | None:
+    def thrown(self, error: BaseException) -> SentThrowData | None:
         """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""
         text = text_of(error)
         if IN_TEXT in text:
@@ -1426,7 +1454,7 @@ class Recorder:
             return None
         return self._throws.told(text)
 
-    def modified(self, error: BaseException) -> dict[str, Any] | None:
+    def modified(self, error: BaseException) -> SavedTensorWritesData | None:
         """Who wrote to the saved tensor that an error is about, as an observation's data; None where that is not seen.
 
         The graph is read, which the program has given up by then.
@@ -1439,7 +1467,7 @@ class Recorder:
         refused = api.refused_tensor(written.graph_of(error, BACKWARD), text, (saved, now))
         return self._fold.modified(refused, self._paths, whole=not self.cuts) if refused is not None else None
 
-    def freed(self, error: BaseException) -> dict[str, Any] | None:
+    def freed(self, error: BaseException) -> FreedNodeData | None:
         """Which node an earlier backward had freed, and what leads to it still, as an observation's data; else None."""
         if freed.REASON not in text_of(error).encode(errors="replace"):
             return None
@@ -1450,23 +1478,29 @@ class Recorder:
         if self._throws is not None:
             self._throws.off()
 
-    def steps(self) -> list[tuple[str, dict[str, Any]]]:
-        """What was stepped, as observations of the native pass, kind and data; behind `told`."""
+    def steps(self) -> list[SentObservationData]:
+        """What was stepped, as observations of the native pass; behind `told`."""
         from . import native
 
-        seen: list[tuple[str, dict[str, Any]]] = []
-        for part in self._fold.steps():
-            calls = [{"phase": "forward", **call} for call in part.pop("libraries")]
-            seen.append(("steps", part))
+        told: list[SentObservationData] = []
+        for part, calls in self._fold.steps():
+            told.append(seen(native.RECORDER, "steps", part))
             if calls:
-                seen.append(("libraries", {"calls": calls, "at": part["at"], "route": part["route"]}))
-        return [*seen, ("maps", {"text": native.maps()})] if seen else []
+                data: LibraryCallsData = {"calls": calls, "at": part["at"], "route": part["route"]}
+                told.append(seen(native.RECORDER, "libraries", data))
+        return [*told, seen(native.RECORDER, "maps", {"text": native.maps()})] if told else []
 
-    def _told_of_stepping(self) -> dict[str, Any] | None:
+    def _told_of_stepping(self) -> StepBudgetData | None:
         if self.stepping is None:
             return None if self._no_stepping is None else {"most": self._budget, "reason": self._no_stepping}
-        told = {"most": self._budget, "stepped": self.stepping.stepped, "forks": self.stepping.forks}
-        return told | ({"reason": self.stepping.reason} if self.stepping.reason is not None else {})
+        told: StepBudgetData = {
+            "most": self._budget,
+            "stepped": self.stepping.stepped,
+            "forks": self.stepping.forks,
+        }
+        if self.stepping.reason is not None:
+            told["reason"] = self.stepping.reason
+        return told
 
 
 def _read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list[Any] | None:
@@ -1614,6 +1648,23 @@ class Row:
     device: list[int] = field(default_factory=list)
     read: list[tuple[int | None, ...]] | None = None
 
+    def told(self, path: int, route: int, shape: int) -> OperatorCallsData:
+        """It as plain data; it is of this path, route and shape."""
+        told: OperatorCallsData = {
+            "path": path,
+            "route": route,
+            "shape": shape,
+            "calls": self.calls,
+            "time": self.time,
+        }
+        if self.python:
+            told["python"] = self.python
+        if self.device:
+            told["device"] = self.device
+        if self.saved:
+            told["saved"] = self.saved
+        return told
+
 
 @dataclass
 class Kind:
@@ -1623,10 +1674,21 @@ class Kind:
     around it, None where it has none; HOLE for a place where Python ran.
     """
 
-    first: dict[str, Any]
+    first: OperatorKindData
     inside: tuple[tuple[int, int | None], ...]
     is_node: bool
     shapes: dict[Any, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What was folded, as it is told: `order` is packed."""
+
+    kinds: list[OperatorKindData]
+    routes: list[OperatorRouteData]
+    calls: list[OperatorCallsData]
+    order: bytes
+    ordered: int
 
 
 class Fold:
@@ -2027,10 +2089,10 @@ class Fold:
         key = (type_, name, overload, given, counted, inside)
         number = self._kinds.get(key)
         if number is None:
-            first: dict[str, Any] = {"type": type_, "name": name}
+            first: OperatorKindData = {"type": type_, "name": name}
             if type_ == "op":
-                told = [events.recorded_input(value) for value in inputs]
-                first |= {"overload": overload, "counted": counted, "inputs": told}
+                first["overload"], first["counted"] = overload, counted
+                first["inputs"] = [events.recorded_input(value) for value in inputs]
             number = len(self.kinds)
             self.kinds.append(Kind(first, inside, type_ in NODES))
             self._kinds[key] = number
@@ -2043,7 +2105,7 @@ class Fold:
         number = self._kinds.get(key)
         if number is None:
             number = len(self.kinds)
-            first = {"type": events.LAUNCH, "name": name, "through": through}
+            first: OperatorKindData = {"type": events.LAUNCH, "name": name, "through": through}
             self.kinds.append(Kind(first, (), is_node=False))
             self._kinds[key] = number
         return number
@@ -2101,7 +2163,7 @@ class Fold:
                 self.cuts.append(SIZES_MERGED)
         return number
 
-    def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> dict[str, Any] | None:
+    def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> SavedTensorWritesData | None:
         """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
         saver = self._numbered(refused.sequence)
         if saver is None or self.writes is None:
@@ -2111,7 +2173,7 @@ class Fold:
         operator = self.kinds[kind].first["name"]
         return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
 
-    def freed(self, error: BaseException, paths: list[Path], backwards: int, *, whole: bool) -> dict[str, Any] | None:
+    def freed(self, error: BaseException, paths: list[Path], backwards: int, *, whole: bool) -> FreedNodeData | None:
         """Which node had been freed when the engine came to it, as an observation's data; None where it is not seen."""
         key_of = list(self._rows)  # by row
 
@@ -2161,13 +2223,14 @@ class Fold:
                 self.rows[known[0]].saved += size
                 self.kept["saved_elsewhere"] -= size
 
-    def told(self, paths: list[Path]) -> dict[str, Any]:
+    def told(self, paths: list[Path]) -> Folded:
+        """What was folded; `paths` are all of them, by number."""
         self._drop_halves()
         packed = b"".join(self._packed) + self._packer.copy().flush()  # it can be asked for again
         routes: dict[Any, int] = {}
         represents: dict[int, Any] = {}  # by route what stands for it among those that were stepped
         route_of: list[int] = [-1]  # by row
-        calls = []
+        calls: list[OperatorCallsData] = []
         for key, row in zip(self._rows, self.rows, strict=True):
             if not key:
                 continue
@@ -2179,39 +2242,41 @@ class Fold:
             route = routes.setdefault((builtin, sets, kind, maker, guards), len(routes))
             route_of.append(route)
             represents.setdefault(route, (builtin if self.kinds[kind].first["type"] not in NODES else None, sets, kind))
-            call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
-            call |= {"recorded": recorded[0] - 1} if recorded is not None else {}  # row 0 is END
-            call |= {"python": row.python} if row.python else {}
-            call |= {"device": row.device} if row.device else {}
-            calls.append(call | ({"saved": row.saved} if row.saved else {}))
-        kinds = [
-            {**kind.first, "inside": list(map(list, kind.inside)), "sizes": [list(map(list, s)) for s in kind.shapes]}
+            call = row.told(path, route, shape)
+            if recorded is not None:
+                call["recorded"] = recorded[0] - 1  # row 0 is END
+            calls.append(call)
+        kinds: list[OperatorKindData] = [
+            {**kind.first, "inside": kind.inside, "sizes": [list(map(list, sizes)) for sizes in kind.shapes]}
             for kind in self.kinds
         ]
         self._route_of = route_of
         told = [_route(*key) for key in routes]
+        read_by: dict[int, list[list[list[int]]]] = {}
         for row, number in zip(self.rows, route_of, strict=True):
             if row.read is not None and any(any(read) for read in row.read):
-                _add_read(told[number].setdefault("read", [[[] for _ in read] for read in row.read]), row.read)
+                _add_read(read_by.setdefault(number, [[[] for _ in read] for read in row.read]), row.read)
+        for number, read in read_by.items():
+            told[number]["read"] = read
         if self.stepping is not None:
             by = {call.key: route_of[call.row] for call in self.stepping.done if call.row is not None}
             for number, key in represents.items():
                 if self.kinds[key[2]].first["type"] == events.LAUNCH:
                     continue
                 why = self.stepping.why(key)
-                told[number] |= {"unstepped": why} if key not in by else {"represented": by[key]}
-        return {
-            "kinds": kinds,
-            "routes": told,
-            "calls": calls,
-            "order": base64.b64encode(packed).decode(),
-            "ordered": self._count,
-        }
+                if key in by:
+                    told[number]["represented"] = by[key]
+                else:
+                    told[number]["unstepped"] = why
+        return Folded(kinds, told, calls, packed, self._count)
 
-    def steps(self) -> list[dict[str, Any]]:
-        """What was stepped, with the number of the route that each is of; behind `told`."""
-        parts = self.stepping.parts() if self.stepping is not None else []
-        return [part | {"route": self._route_of[part["row"]]} for part in parts]
+    def steps(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
+        """What was stepped, with the route that each is of, and what libraries told of it; behind `told`."""
+        for part, calls in self.stepping.parts() if self.stepping is not None else ():
+            row = part["row"]
+            assert row is not None
+            part["route"] = self._route_of[row]
+            yield part, calls
 
 
 def _put_back_limits(limit: int, *, collects: bool) -> None:
@@ -2245,16 +2310,20 @@ def _read_of(value: Any, reading: dict[int, int]) -> int | None:
 
 def _route(
     builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None, guards: bool
-) -> dict[str, Any]:
-    table, method = builtin or (None, None)
-    recorded, offset = maker or (None, None)
-    told = {"sets": sets, "kind": kind, "table": table, "method": method, "recorded": recorded, "offset": offset}
-    told |= {"guards": True} if guards else {}
-    return {key: value for key, value in told.items() if value is not None}
+) -> OperatorRouteData:
+    told: OperatorRouteData = {"sets": sets, "kind": kind}
+    if builtin is not None:
+        told["table"], told["method"] = builtin
+    if maker is not None:
+        told["recorded"], told["offset"] = maker
+    if guards:
+        told["guards"] = True
+    return told
 
 
+CallType: TypeAlias = Literal["op", "node", "engine", "user", "script", "launch"]
 # An event: itself, its name, what it is, its fields, of an operator its inputs, and the events inside of it.
-Call = tuple[Any, str, str, Any, Any, list[Any]]
+Call = tuple[Any, str, CallType, Any, Any, list[Any]]
 MET: Call = (None, "", "op", None, None, [])  # a call that was folded already
 MARKED = api.MARK
 
@@ -2289,9 +2358,9 @@ def _read(event: Any, name: str) -> Call | None:
     return event, name, type_, fields, given, event.children
 
 
-_TYPES: dict[Any, str] = {}  # by scope
+_TYPES: dict[Any, CallType] = {}  # by scope
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
-TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
+TYPES: dict[str, CallType] = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
 
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -31,6 +31,9 @@ from .stepper import Stepper
 from .taken import os, signal, sys, time
 from .unshared import shares_memory, unshare
 from .whose import OURS
+
+if TYPE_CHECKING:
+    from .messages import LibraryCallData, OperatorKindData, SentStepsData
 
 # Times as many instructions where the libraries print: MKL prints all that it knows of the machine first.
 PRINTING = 10
@@ -63,7 +66,7 @@ class Representative:
     """Calls of one kind from one builtin with the same sets: one of them stands for all."""
 
     key: Key
-    first: dict[str, Any]  # the kind's first call
+    first: OperatorKindData  # the kind's first call
     calls: int = 0
     least: int = 0  # nanoseconds of one call
     tries: int = 0
@@ -104,8 +107,8 @@ class Stepped:
     met: int = 0  # calls of that name so far
     event: Any = None  # the call of that number
     key: Key | None = None  # which kind it turned out to be
-    part: dict[str, Any] = field(default_factory=dict)  # what was stepped, packed
-    libraries: list[dict[str, Any]] = field(default_factory=list)  # what oneDNN and MKL told of the same call
+    part: SentStepsData | None = None  # what was stepped, packed
+    libraries: list[LibraryCallData] = field(default_factory=list)  # what oneDNN and MKL told of the same call
 
 
 class Stepping:
@@ -152,7 +155,7 @@ class Stepping:
 
     # --- what is folded ---
 
-    def met(self, key: Key, first: dict[str, Any], path: int, duration: int, site: Any) -> None:
+    def met(self, key: Key, first: OperatorKindData, path: int, duration: int, site: Any) -> None:
         """An operator call, or a node, was folded; `site`: of an operator by syntax, what ran before it, and where."""
         candidate = self._met.get(key)
         if candidate is None:
@@ -339,14 +342,14 @@ class Stepping:
             return None
         return _ended(child, seconds, self.came)
 
-    def _heard_in(self, prepare: Callable[[int], None], seconds: float) -> list[dict[str, Any]]:
+    def _heard_in(self, prepare: Callable[[int], None], seconds: float) -> list[LibraryCallData]:
         """What oneDNN and MKL tell in a fork that `prepare` makes ready, given a descriptor of a file in memory."""
         with suppress(OSError), open(os.memfd_create("ptexplore"), "rb") as file:
             if self._fork(lambda: prepare(file.fileno()), seconds) == (0, False):
-                return libraries.told_in(file)
+                return libraries.told_in(file, "forward")
         return []
 
-    def _listen(self, call: Stepped, addresses: tuple[int, ...]) -> list[dict[str, Any]]:
+    def _listen(self, call: Stepped, addresses: tuple[int, ...]) -> list[LibraryCallData]:
         """What oneDNN and MKL tell of a call that was stepped.
 
         A builtin is called at full speed: Python says when it ends. Of an operator that syntax calls, and of a node,
@@ -364,7 +367,7 @@ class Stepping:
             return []
         return whole[len(before) :]
 
-    def _heard_until(self, most: int, call: Stepped, addresses: tuple[int, ...]) -> list[dict[str, Any]] | None:
+    def _heard_until(self, most: int, call: Stepped, addresses: tuple[int, ...]) -> list[LibraryCallData] | None:
         """What is told until a call has ended, or has run for `most` instructions; None if that came otherwise."""
         self._stepper.clear()
         self._stepper.most = most
@@ -424,14 +427,15 @@ class Stepping:
 
     # --- what is told ---
 
-    def parts(self) -> list[dict[str, Any]]:
-        """Each stepped call, with the number of its row of calls."""
-        told = []
+    def parts(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
+        """Each stepped call, with the number of its row of calls, and what libraries told of it."""
         for call in self.done:
-            op = f"{call.name}.{call.overload}" if call.overload else call.name
-            more = {"op": op.removeprefix("aten::"), "at": call.what, "row": call.row, "threads": 1}
-            told.append({**call.part, **more, "libraries": call.libraries})
-        return told
+            if call.part is not None:
+                op = f"{call.name}.{call.overload}" if call.overload else call.name
+                part = call.part.copy()
+                part["op"], part["at"] = op.removeprefix("aten::"), call.what
+                part["row"], part["threads"] = call.row, 1
+                yield part, call.libraries
 
     def why(self, key: Key) -> Said | None:
         """Why a kind was not stepped; None if it was."""

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -30,6 +30,19 @@ from .isolate import Channel, isolated
 from .raising import Raised
 from .trace import encoded, pass_on
 from .values import describe, tensors
+
+if TYPE_CHECKING:
+    from .messages import (
+        NoSampleData,
+        NoSamplesData,
+        RunBeginsData,
+        RunRequestData,
+        SampleToldData,
+        SurveyDoneData,
+        SurveyOperatorsData,
+    )
+
+    SampleTold = SampleToldData | NoSampleData
 
 WHOLE = 3_000_000, 250_000  # instructions that are stepped of a whole expression, and those of them singly (see native)
 TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
@@ -56,10 +69,10 @@ REFUSALS = {
 }
 OPERATOR = re.compile(r"\baten::[\w.]+\w|\btorch\.\w[\w.]*\w")
 
-RunPasses = Callable[[dict[str, Any]], None]
+RunPasses = Callable[["RunRequestData"], None]
 
 
-def written(op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def written(op: Any, number: int, dtype: torch.dtype, request: RunRequestData) -> tuple[str, dict[str, Any]]:
     """One sample of one operator as an expression, and what its names stand for, made anew for every evaluation.
 
     Making one runs operators, which may start threads: only ever in a child that forks no more.
@@ -140,7 +153,7 @@ class _Written:
         return self.name(None, value)
 
 
-def samples(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> Iterator[Any]:
+def samples(op: Any, dtype: torch.dtype, request: RunRequestData) -> Iterator[Any]:
     """The operator's samples on the CPU, from one state of every source of random numbers."""
     seed = int(request["seed"])
     random.seed(seed)
@@ -163,27 +176,31 @@ def public_name(op: Any) -> str | None:
     return None
 
 
-def serve(request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
+def serve(request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
     """Say which operators there are, then survey those that are asked for, until stdin ends."""
     gc.disable()  # all that is made stays: looking for what does not takes a fifth of the time
     try:
         from torch.testing._internal.common_methods_invocations import op_db
     except ImportError as error:
-        channel.send({"type": "no-samples", "module": error.name, "message": str(error)})
+        lacking: NoSamplesData = {"type": "no-samples", "module": error.name, "message": str(error)}
+        channel.send(lacking)
         return
     finally:
         gc.enable()
     known = {op.full_name: op for op in op_db}
-    channel.send({"type": "operators", "names": list(known)})
+    named: SurveyOperatorsData = {"type": "operators", "names": list(known)}
+    channel.send(named)
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         _survey(known[asked["op"]], asked, request, channel, run_passes)
-        channel.send({"type": "done", "op": asked["op"]})
+        done: SurveyDoneData = {"type": "done", "op": asked["op"]}
+        channel.send(done)
 
 
-def _survey(op: Any, asked: dict[str, Any], request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
+def _survey(op: Any, asked: dict[str, Any], request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
     """One operator, its sample alone or put into something: untraced in a child of its own, then the passes."""
-    channel.send({"type": "begin", "recorder": "plain"})
+    begins: RunBeginsData = {"type": "begin", "recorder": "plain"}
+    channel.send(begins)
     alone = asked["way"] is None
     outcome = isolated(
         lambda: encoded(lambda: _plain(op, request) if alone else _plain_inside(op, asked, request), "plain"),
@@ -198,39 +215,67 @@ def _survey(op: Any, asked: dict[str, Any], request: dict[str, Any], channel: Ch
         run_passes({**request, "expression": plain["expression"], "sample": made, "whole": WHOLE})
     else:
         again = partial(_made_inside, asked["way"], op, number, dtype, request)
-        changed = {name: plain[name] for name in ("expression", "setup", "grad")}
-        step = {"whole": WHOLE, "calls": CALLS, "unlocated": asked["way"] == "jit.trace"}
-        run_passes({**request, **changed, **step, "sample": again})
+        run_passes(
+            {
+                **request,
+                "expression": plain["expression"],
+                "setup": plain["setup"],
+                "grad": plain["grad"],
+                "whole": WHOLE,
+                "calls": CALLS,
+                "unlocated": asked["way"] == "jit.trace",
+                "sample": again,
+            }
+        )
 
 
-def _inside(way: str, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> PutInside:
+def _inside(way: str, op: Any, number: int, dtype: torch.dtype, request: RunRequestData) -> PutInside:
     return WAYS[way](*written(op, number, dtype, request))
 
 
 def _made_inside(
-    way: str, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]
+    way: str, op: Any, number: int, dtype: torch.dtype, request: RunRequestData
 ) -> tuple[str, dict[str, Any]]:
     """As `written`, of a sample that is put into something."""
     inside = _inside(way, op, number, dtype, request)
     return inside.expression, inside.values
 
 
-def _plain_inside(op: Any, asked: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+def _plain_inside(op: Any, asked: dict[str, Any], request: RunRequestData) -> SampleTold:
     """Evaluate a sample put into something, with nothing looking on; why not, in a word, where torch refuses it."""
     way, number, dtype = asked["way"], asked["sample"], getattr(torch, asked["dtype"])
     if not _tensor_names(written(op, number, dtype, request)[1]):
-        return {"type": "no-sample", "why": "the sample has no tensor"}
+        return _no_sample("the sample has no tensor")
     try:
         inside = _inside(way, op, number, dtype, request)
-        changed = {"expression": inside.expression, "setup": list(inside.setup), "grad": inside.grad}
-        made = partial(_made_inside, way, op, number, dtype, request)
+        changed: RunRequestData = {
+            **request,
+            "expression": inside.expression,
+            "setup": inside.setup,
+            "grad": inside.grad,
+            "sample": partial(_made_inside, way, op, number, dtype, request),
+        }
         with api.without_vmap_fallback():
-            result = _evaluated({**request, **changed, "sample": made})
+            result = _evaluated(changed)
     except (Refused, Raised):
         raise
     except Exception as error:
-        return {"type": "no-sample", "why": refusal(text_of(error), type(error).__name__)}
-    return {"type": "plain", "sample": number, "dtype": asked["dtype"], **changed, **result}
+        return _no_sample(refusal(text_of(error), type(error).__name__))
+    given, mark = result
+    return {
+        "type": "plain",
+        "sample": number,
+        "dtype": asked["dtype"],
+        "expression": inside.expression,
+        "setup": inside.setup,
+        "grad": inside.grad,
+        "result": given,
+        "fingerprint": mark,
+    }
+
+
+def _no_sample(why: str) -> NoSampleData:
+    return {"type": "no-sample", "why": why}
 
 
 def refusal(text: str, kind: str) -> str:
@@ -243,24 +288,31 @@ def refusal(text: str, kind: str) -> str:
     return f"torch raises {kind}: {first}"
 
 
-def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:
+def _plain(op: Any, request: RunRequestData) -> SampleTold:
     """Evaluate the smallest sample that can be, with nothing looking on: the expression and the result's digest."""
     dtype, why = _dtype(op, request["backward"])
     if dtype is None:
-        return {"type": "no-sample", "why": why}
+        return _no_sample(why)
     why = "its OpInfo gives no sample for the CPU"
     for number in _smallest_first(op, dtype, request)[:TRIES]:
         try:
             made = partial(written, op, number, dtype, request)
             expression = made()[0]
-            result = _evaluated({**request, "expression": expression, "sample": made})
+            result, mark = _evaluated({**request, "expression": expression, "sample": made})
         except Exception as error:
             text = text_of(error).strip().split("\n")[0][:TEXT]
             why = f"its samples raise untraced too: {type(error).__name__}: {text}"
         else:
             kind = str(dtype).removeprefix("torch.")
-            return {"type": "plain", "sample": number, "dtype": kind, "expression": expression, **result}
-    return {"type": "no-sample", "why": why}
+            return {
+                "type": "plain",
+                "sample": number,
+                "dtype": kind,
+                "expression": expression,
+                "result": result,
+                "fingerprint": mark,
+            }
+    return _no_sample(why)
 
 
 def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, str]:
@@ -272,7 +324,7 @@ def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, str]:
     return dtype, f"its OpInfo names no dtype for {'a backward on ' if backward else ''}the CPU"
 
 
-def _smallest_first(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> list[int]:
+def _smallest_first(op: Any, dtype: torch.dtype, request: RunRequestData) -> list[int]:
     """The samples' numbers by how many elements their tensors have; last those with an empty one, which run no loop."""
     order: list[tuple[bool, int, int]] = []
     for number, sample in enumerate(samples(op, dtype, request)):
@@ -281,9 +333,10 @@ def _smallest_first(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> lis
     return [number for _, _, number in sorted(order)]
 
 
-def _evaluated(request: dict[str, Any]) -> dict[str, Any]:
+def _evaluated(request: RunRequestData) -> tuple[str, str | None]:
+    """What a sample gave, described, and a digest of it."""
     evaluation = passes.prepared("plain", request)
     result = evaluation.evaluate()
     if request["backward"]:
         autograd.backward(autograd.roots(result))
-    return {"result": describe(result), "fingerprint": evaluation.names.digest(result)}
+    return describe(result), evaluation.names.digest(result)

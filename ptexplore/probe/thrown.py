@@ -9,18 +9,22 @@ line with errors of other classes: who raised those is noted there (raises.py).
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
 from . import autograd, passes
 from .expression import text_of
+from .observations import seen
 from .raises import RaiseLog
 from .throws import NoNotes
 
-RECORDER = "thrown"
+if TYPE_CHECKING:
+    from .messages import RunRequestData, RunToldData, SentThrowData
+
+RECORDER: Final = "thrown"
 STACK_LIMIT = 200_000  # characters kept of a message with C++'s stack
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: an observation "thrown" with the text, none where nothing was raised.
 
     Raises Refused or Raised as every pass does.
@@ -38,8 +42,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
     if running.raised is None:
         return {"observations": []}
-    data: dict[str, Any] = {"text": text_of(running.raised.error)[:STACK_LIMIT]}
+    data: SentThrowData = {"text": text_of(running.raised.error)[:STACK_LIMIT]}
     raised = log.told(running.raised.error) if log is not None else None
     if raised is not None:
         data["raised"] = raised
-    return {"observations": [{"recorder": RECORDER, "kind": "thrown", "data": data}]}
+    return {"observations": [seen(RECORDER, "thrown", data)]}

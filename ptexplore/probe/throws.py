@@ -22,13 +22,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import machine_code as code
 from .reasons import Said, reason
 from .unshared import shared_with_forks
 
-RECORDER = "thrown"
+if TYPE_CHECKING:
+    from .messages import SentThrowData
+
+RECORDER: Final = "thrown"
 MAKES_ERRORS = "_ZN3c105ErrorC{}ENS_14SourceLocationE"  # C1 and C2 are one function: of an object, of a base class
 STRINGS = (
     "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
@@ -319,7 +322,7 @@ class ThrowLog(JumpTables):
         last = next((note for note in reversed(notes) if encoded is not None and note.says(encoded)), None)
         return [note for note in notes if note is not last]
 
-    def told(self, text: str) -> dict[str, Any] | None:
+    def told(self, text: str) -> SentThrowData | None:
         """Who threw an error with this text, as an observation's data: the last that C++ made with these words, if any.
 
         Of an error that another process of the program threw, which torch's loader hands on inside of a longer text,

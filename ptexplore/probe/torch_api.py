@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
@@ -44,6 +44,9 @@ _SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymB
 NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))
 
 MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+
+if TYPE_CHECKING:
+    from .messages import TensorLayerData, TransformData
 
 TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))  # of the imported torch package
 
@@ -249,7 +252,7 @@ def compile_never(code: CodeType) -> None:
         _EVAL_FRAME.set_code_exec_strategy(code, _EVAL_FRAME._FrameExecStrategy(skip, default))
 
 
-def transforms() -> list[dict[str, Any]]:
+def transforms() -> list[TransformData]:
     """The function transforms (torch.func) that are on in this thread, outermost first: `level` and `kind` ("Vmap").
 
     [] where none is, and where a torch does not tell.
@@ -267,13 +270,13 @@ def forward_level() -> int | None:
     return int(level) if level >= 0 else None
 
 
-def layers(tensor: Any) -> list[dict[str, Any]]:
+def layers(tensor: Any) -> list[TensorLayerData]:
     """A tensor and what it wraps for a transform, outermost first: address and key set; of a wrapper level and `dim`.
 
     `dim` is the batch dimension that vmap hides, None where it hides none.
     """
     functorch = torch._C._functorch
-    told = []
+    told: list[TensorLayerData] = []
     with without_overrides():
         while True:
             wrapper = functorch.is_functorch_wrapped_tensor(tensor)

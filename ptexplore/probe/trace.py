@@ -8,26 +8,41 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
-from . import dispatch, freed, isolate, last_words, libraries, native, passes, program, raising, thrown, twice, writes
+from . import dispatch, isolate, last_words, native, passes, program, raising
 from .expression import UNREPEATABLE, Refused
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
+from .observations import answered
+from .passes import OPS, OPS_AGAIN, TOGETHER
 from .reasons import Said, reason
+from .recorders import ALONE, FOLLOWING_RUNS, PASSES, RUNS
 from .stepper import Unavailable
 from .throws import ThrowLog
 
-EXITED, DIED = b'"by":"exit"', re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: what ended the process
-OPERATORS_ONLY, TOGETHER = "ops", "once"  # recorders: the profiler alone, and all in one run
-PASSES = (OPERATORS_ONLY, "frames", "dispatch")
+if TYPE_CHECKING:
+    from .messages import (
+        FirstIsShownData,
+        ProbeBrokenData,
+        RunBeginsData,
+        RunDiedData,
+        RunLateData,
+        RunPrintedData,
+        RunRaisedData,
+        RunRefusedData,
+        RunRequestData,
+        RunUnavailableData,
+    )
+
+EXITED = b'"by":"exit"'  # in an answer: what ended the process
 # Of the time that all runs share: what a second pass gets, of all recorders and of operators, so that the first can
 # still be shown. No clock decides what is seen where all runs come to their end.
 MANY, ONE = 0.5, 0.4
-ALONE = "alone"  # a run without recorders
 LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over
 BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unless code of C does not end
 # Parts of its time at which a run looks how much it has recorded.
@@ -39,12 +54,8 @@ PASSED = re.compile(  # a good answer
     rb'(?:,"began":"(\w+)")?'
 )
 
-ONE_CALL = b'"what":"operator"'  # in the answer of a native pass that stepped one operator call, not all of it
-OPERATOR = b'"type":"op"'  # an event of an operator call, in the answer of a pass: of each recorder that it speaks for
-OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
 
-
-def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+def run_passes(request: RunRequestData, known: dict[str, str], channel: Channel) -> None:
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
 
     A script is run once, under a recorder of its own, and again only where that is asked for: for one operator call, or
@@ -65,7 +76,7 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
 class _Runs:
     """The runs of one request, each in a child of its own: and where their answers go."""
 
-    def __init__(self, request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+    def __init__(self, request: RunRequestData, known: dict[str, str], channel: Channel) -> None:
         """`request` is what the children know; of the request of a run they are told what differs from it."""
         self.channel, self._request = channel, request
         self._forks = Forks(
@@ -79,22 +90,38 @@ class _Runs:
         self._forks.close()
 
     def forked(
-        self, recorder: str, request: dict[str, Any], limit: TimeLimit | None = None, begins: str = "begin"
+        self,
+        recorder: str,
+        request: RunRequestData,
+        limit: TimeLimit | None = None,
+        begins: Literal["begin", "second"] = "begin",
     ) -> ChildOutcome:
         """One run: its outcome. Only that it `begins` has been sent yet."""
-        self.channel.send({"type": begins, "recorder": recorder})
-        was = self._request
+        message: RunBeginsData = {"type": begins, "recorder": recorder}
+        self.channel.send(message)
+        was: Mapping[str, object] = self._request
         changed = {name: value for name, value in request.items() if name not in was or was[name] is not value}
         return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request))
 
     def told(self, recorder: str, outcome: ChildOutcome) -> str | None:
         """Pass a run's answer on: the digest of the operators it saw, None where it failed."""
-        self.channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
+        self.channel.send(_printed(recorder, outcome))
         passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, self.channel) else None
         return passed[1].decode() if passed else None
 
+    def further(self, after: str, request: RunRequestData, outcomes: Mapping[str, ChildOutcome]) -> None:
+        """The runs that follow those of an expression, of a script, or where C++'s stack is asked for, in order."""
+        seen = dict(outcomes)
+        for following in FOLLOWING_RUNS:
+            asked = following.asked(request, seen) if following.after == after else None
+            if isinstance(asked, Unavailable):
+                self.channel.send(_unavailable(following.recorder, asked.reason))
+            elif asked is not None:
+                seen[following.recorder] = self.forked(following.recorder, asked)
+                self.told(following.recorder, seen[following.recorder])
 
-def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
+
+def _run_expression(request: RunRequestData, runs: _Runs) -> None:
     outcomes, request = _warmed(request, runs)
     recorder, first = next(iter(outcomes.items()))
     # Where what waits for it was stopped, it may have come to its end all the same: then the next pass is late.
@@ -114,74 +141,44 @@ def _run_expression(request: dict[str, Any], runs: _Runs) -> None:
             return
         digests.add(digest)
     if len(digests) > 1:
-        runs.told("again", runs.forked("again", request))
-    if request.get("native") and DIED.search(first.answer):
-        told = reason("ends-itself")
-        runs.channel.send({"type": "unavailable", "recorder": native.RECORDER, "told": told})
-    elif request.get("native"):
-        called = first.answer.count(OPERATOR) // (len(PASSES) if TOGETHER in outcomes else 1)
-        _step({**request, "called": called}, runs)
+        runs.told(OPS_AGAIN, runs.forked(OPS_AGAIN, request))
+    runs.further("expression", request, outcomes)
 
 
-def _run_script(request: dict[str, Any], runs: _Runs) -> None:
+def _run_script(request: RunRequestData, runs: _Runs) -> None:
     outcome = runs.forked(program.RECORDER, request, _limit(request, patience=TELLING))
     runs.told(program.RECORDER, outcome)
-    if LATE in outcome.answer:
-        return
-    counted = OPERATORS.search(outcome.answer)
-    if request.get("twice") and counted is not None:
-        second = {**request, "operators": int(counted[1])}
-        runs.told(twice.RECORDER, runs.forked(twice.RECORDER, second))
-    if request.get("again") and writes.REASON in outcome.answer:
-        runs.told(writes.RECORDER, runs.forked(writes.RECORDER, request))
-    if request.get("native") and request.get("native_op"):
-        _step({**request, "repeat": passes.AGAIN}, runs)
+    if LATE not in outcome.answer:
+        runs.further("script", request, {program.RECORDER: outcome})
 
 
-def _ended(recorder: str, outcome: ChildOutcome, request: dict[str, Any], runs: _Runs) -> None:
+def _ended(recorder: str, outcome: ChildOutcome, request: RunRequestData, runs: _Runs) -> None:
     """A pass ended its process without a word: run the one that sees who may do that, or else one without recorders.
 
     What cannot be noticed at its end, as SIGKILL, ends that one too: it keeps meanwhile what it has seen.
     """
-    again = runs.forked("once", {**request, "keeps": True}, _limit(request, telling=True))
+    again = runs.forked(TOGETHER, {**request, "keeps": True}, _limit(request, telling=True))
     if again.answer:
-        runs.told("once", again)
+        runs.told(TOGETHER, again)
         return
     alone = runs.forked(ALONE, request)
     told = "answered" if alone.answer else alone.signal or f"status {alone.exit_code}"
-    runs.channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
-    died = {"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code}
-    runs.channel.send({**died, "alone": told})
+    runs.channel.send(_printed(recorder, outcome))
+    died = _died(recorder, outcome)
+    died["alone"] = told
+    runs.channel.send(died)
 
 
-def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
+def run_again_for_stack(request: RunRequestData, channel: Channel) -> None:
     """One more run of what raised, in a process that was started so that its torch tells where C++ threw.
 
     Where a saved tensor had been written to, or the graph freed, a further one tells who did that.
     """
     with _Runs(request, {}, channel) as runs:
-        outcome = runs.forked(thrown.RECORDER, request)
-        runs.told(thrown.RECORDER, outcome)
-        if writes.REASON in outcome.answer:
-            runs.told(writes.RECORDER, runs.forked(writes.RECORDER, request))
-        if freed.REASON in outcome.answer:
-            runs.told(freed.RECORDER, runs.forked(freed.RECORDER, request))
+        runs.further("stack", request, {})
 
 
-def _step(request: dict[str, Any], runs: _Runs) -> None:
-    """The native pass comes late: it may die of what it does, and nothing else is lost then.
-
-    What libraries tell of their calls is laid over its frames, so it is asked for only once there are some.
-    """
-    outcome = runs.forked(native.RECORDER, request)
-    runs.told(native.RECORDER, outcome)
-    # Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much.
-    is_one_of_a_script = request.get("script") is not None and ONE_CALL in outcome.answer
-    if outcome.answer.startswith(b'{"type":"pass"') and not is_one_of_a_script and request.get("sample") is None:
-        runs.told(libraries.RECORDER, runs.forked(libraries.RECORDER, request))
-
-
-def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcome], dict[str, Any]]:
+def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcome], RunRequestData]:
     """The outcomes of passes that have run, by recorder, and the request for all further ones.
 
     Where the first call is asked for, that is what all passes see. Else every pass evaluates once or twice before what
@@ -194,20 +191,26 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
     """
     if request["once"]:
         return {TOGETHER: runs.forked(TOGETHER, request, _limit(request, telling=True))}, request
-    first = runs.forked(OPERATORS_ONLY, request, _limit(request, telling=True))
+    first = runs.forked(OPS, request, _limit(request, telling=True))
     passed = PASSED.match(first.answer)
     if passed and passed[4] and not (first.late or request.get("first")):  # none of what was typed named it
         request = {**request, "begin": passed[4].decode()}
-        first = runs.forked(OPERATORS_ONLY, request, _limit(request, telling=True))
+        first = runs.forked(OPS, request, _limit(request, telling=True))
         passed = PASSED.match(first.answer)
     if passed is None or first.late:
-        return {OPERATORS_ONLY: first}, request
+        return {OPS: first}, request
     if request.get("first"):
         return _together(first, request, runs), request
     imported = int(passed[2] or 0)
     whys, is_late = list[Said](), False
-    for repeat in (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,):
-        repeated = {**request, "repeat": repeat, "imported": imported, "warm_ups": min(passes.WARM_UPS)}
+    ways: tuple[Literal["again", "anew"], ...] = (passes.AGAIN, passes.ANEW) if request["setup"] else (passes.AGAIN,)
+    for repeat in ways:
+        repeated: RunRequestData = {
+            **request,
+            "repeat": repeat,
+            "imported": imported,
+            "warm_ups": min(passes.WARM_UPS),
+        }
         if not imported:
             limit = MANY * float(request["timeout"])
             seen = runs.forked(TOGETHER, repeated, _limit(request, most=limit), "second")
@@ -221,7 +224,7 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
                     break
                 continue
         repeated["warm_ups"], limit = max(passes.WARM_UPS), ONE * float(request["timeout"])
-        second = runs.forked(OPERATORS_ONLY, repeated, _limit(request, most=limit), "second")
+        second = runs.forked(OPS, repeated, _limit(request, most=limit), "second")
         same, is_late = PASSED.match(second.answer), second.late
         # What raised after other operators than the first run may have raised for what that one used up.
         elsewhere = same is not None and same[3] != b"" and same[1] != passed[1] and not imported
@@ -232,17 +235,18 @@ def _warmed(request: dict[str, Any], runs: _Runs) -> tuple[dict[str, ChildOutcom
         if is_late:
             break
     different = [why for number, why in enumerate(whys) if why not in whys[:number]]
-    runs.channel.send({"type": "first", "imported": imported, "whys": different})
+    shown: FirstIsShownData = {"type": "first", "imported": imported, "whys": different}
+    runs.channel.send(shown)
     request = {**request, "native": False} if imported else {**request, "repeat": passes.FIRST}
-    return {OPERATORS_ONLY: first} if is_late else _together(first, request, runs), request
+    return {OPS: first} if is_late else _together(first, request, runs), request
 
 
-def _together(alone: ChildOutcome, request: dict[str, Any], runs: _Runs) -> dict[str, ChildOutcome]:
+def _together(alone: ChildOutcome, request: RunRequestData, runs: _Runs) -> dict[str, ChildOutcome]:
     """One pass of all recorders, if it ran what the pass of operators `alone` did; else that one."""
     limit = MANY * float(request["timeout"])
     seen = runs.forked(TOGETHER, request, _limit(request, most=limit), "second")
     if not _agree(alone, seen):
-        return {OPERATORS_ONLY: alone}
+        return {OPS: alone}
     alone.answer = seen.answer
     return {TOGETHER: alone}
 
@@ -279,7 +283,7 @@ def _failed(outcome: ChildOutcome) -> Said:
 
 
 def _limit(
-    request: dict[str, Any], *, telling: bool = False, patience: float = 0.0, most: float | None = None
+    request: RunRequestData, *, telling: bool = False, patience: float = 0.0, most: float | None = None
 ) -> TimeLimit | None:
     """The time that is left for a run, but no more than `most`; and `patience` seconds, in which it may end by itself.
 
@@ -302,7 +306,8 @@ def _limit(
 def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     """Send a child's answer, or that it died, or that its time was over; whether it gave an answer."""
     if outcome.late and not outcome.answer:
-        channel.send({"type": "late", "recorder": recorder})
+        late: RunLateData = {"type": "late", "recorder": recorder}
+        channel.send(late)
         return False
     if outcome.answer.startswith(SO_FAR):
         message = json.loads(outcome.answer)
@@ -319,56 +324,79 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
     if outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:  # what dies may have told all the same
         channel.pass_on(outcome.answer)
         return True
-    channel.send({"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code})
+    channel.send(_died(recorder, outcome))
     return False
 
 
-def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
+def _printed(recorder: str, outcome: ChildOutcome) -> RunPrintedData:
+    return {"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut}
+
+
+def _died(recorder: str, outcome: ChildOutcome) -> RunDiedData:
+    return {"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code}
+
+
+def _unavailable(recorder: str, told: Said) -> RunUnavailableData:
+    return {"type": "unavailable", "recorder": recorder, "told": told}
+
+
+def _raised(recorder: str, raised: raising.Raised) -> RunRaisedData:
+    return {"type": "raised", "recorder": recorder, **raised.told()}
+
+
+def _refused(recorder: str, error: Refused) -> RunRefusedData:
+    return {
+        "type": "refused",
+        "recorder": recorder,
+        "kind": error.kind,
+        "told": error.told,
+        "close": error.close,
+        "where": error.where,
+        "source": error.source,
+    }
+
+
+def answer(recorder: str, request: RunRequestData, known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
-    own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
-    own |= {writes.RECORDER: writes.run, twice.RECORDER: twice.run, freed.RECORDER: program.freed_again}
-    own |= {ALONE: passes.alone}
-    run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
-    if recorder == program.RECORDER:
-        run = partial(program.run, request, known)
-    if recorder in own:
-        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
-    with last_words.spoken(partial(_dying, recorder)):
-        return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+    child = RUNS[recorder]
+    with last_words.spoken(partial(_dying, recorder)) if child.speaks else nullcontext():
+        return encoded(lambda: answered(recorder, child.run(request, known)), recorder)
 
 
 def _dying(recorder: str, error: BaseException) -> bytes:
     """What is said of a pass that is ended before, or after, what it is about: where it was."""
-    return isolate.encoded({"type": "raised", "recorder": recorder, **raising.Raised("preparation", error).told()})
+    return isolate.encoded(_raised(recorder, raising.Raised("preparation", error)))
 
 
-def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
-    """Encode the message that `run` gives, or the one that tells of what it raised."""
-    message: dict[str, Any]
+def encoded(run: Callable[[], Mapping[str, object]], recorder: str) -> bytes:
+    """Encode the message that `run` gives, or the one that tells of what it raised, and in which recorder."""
+    message: Mapping[str, object]
     try:
         message = run()
     except Refused as error:
-        place = {"where": error.where, "source": error.source}
-        message = {"type": "refused", "kind": error.kind, "told": error.told, "close": error.close, **place}
+        message = _refused(recorder, error)
     except raising.Raised as raised:
-        message = {"type": "raised", **raised.told()}
+        message = _raised(recorder, raised)
     except Unavailable as error:
-        message = {"type": "unavailable", "told": error.reason}
+        message = _unavailable(recorder, error.reason)
     except (MemoryError, RecursionError) as error:
-        message = {"type": "raised", **raising.Raised("expression", error).told()}
+        message = _raised(recorder, raising.Raised("expression", error))
     except dispatch.Broken as error:
-        message = {"type": "broken", "message": str(error)}
+        message = _broken(recorder, str(error))
     except Exception as error:
-        message = _broken(recorder, error)
-    message.setdefault("recorder", recorder)  # whose failure it is: that of the native pass alone ends nothing
+        message = _own_failure(recorder, error)
     return isolate.encoded(message)
 
 
-def _broken(recorder: str, error: Exception) -> dict[str, Any]:
+def _broken(recorder: str, text: str) -> ProbeBrokenData:
+    return {"type": "broken", "recorder": recorder, "message": text}
+
+
+def _own_failure(recorder: str, error: Exception) -> ProbeBrokenData | RunUnavailableData:
     """Our own code failed: the native pass only leaves the trace without what it would have told."""
     text = traceback.format_exc()
     if recorder != native.RECORDER:
-        return {"type": "broken", "message": text[-TEXT_LIMIT:]}
+        return _broken(recorder, text[-TEXT_LIMIT:])
     sys.stderr.write(text)
     told = reason("own-code-failed", exception=type(error).__name__, message=str(error))
-    return {"type": "unavailable", "told": told}
+    return _unavailable(recorder, told)

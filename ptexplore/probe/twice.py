@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import clock, events, passes, recording
 from . import torch_api as api
@@ -18,12 +18,15 @@ from .raising import Raised
 from .reasons import reason
 from .values import random_states
 
-RECORDER = "twice"
+if TYPE_CHECKING:
+    from .messages import EffectsData, RunRequestData, RunToldData
+
+RECORDER: Final = "twice"
 MOST = 150_000  # operators: the profiler holds all of them at once, half a gigabyte
 TOO_MANY = reason("many-operators")
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
+def run(request: RunRequestData) -> RunToldData:
     """Run the script under torch's profiler: the message of this pass. `operators` says how many it ran when recorded.
 
     Raises Refused for names that cannot be bound.
@@ -46,11 +49,14 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         if profile is not None:
             with api.quiet_profiler():
                 profile.__exit__(None, None, None)
+    second = effects(running.raised)
     if profile is None:
-        told: dict[str, Any] = {"uncompared": TOO_MANY}
+        second["uncompared"] = TOO_MANY
+    elif watch.stop():
+        second["uncompared"] = clock.SET
     else:
-        told = {"uncompared": clock.SET} if watch.stop() else _told(profile)
-    return {"sequence": "0", "second": effects(running.raised) | told, "observations": []}
+        second.update(_told(profile))
+    return {"sequence": "0", "second": second, "observations": []}
 
 
 @contextmanager
@@ -66,7 +72,7 @@ def _seeding(seed: Callable[[], None]) -> Iterator[None]:
         bootstrap._find_and_load = load
 
 
-def effects(raised: Raised | None) -> dict[str, Any]:
+def effects(raised: Raised | None) -> EffectsData:
     """What a run of the script leaves behind in its process: how it ended, and the state of random numbers."""
     ended = None
     if raised is not None:
@@ -74,7 +80,7 @@ def effects(raised: Raised | None) -> dict[str, Any]:
     return {"random": random_states(), "raised": ended}
 
 
-def _told(profile: Any) -> dict[str, Any]:
+def _told(profile: Any) -> EffectsData:
     """The names of operators and nodes in order, packed, those of the main thread first.
 
     Where a device is in use nodes run in threads of its own, beside what the main thread does: `apart` says that those

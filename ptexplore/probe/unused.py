@@ -10,17 +10,21 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from . import torch_api as api
 from .values import describe
 
+if TYPE_CHECKING:
+    from .messages import UnusedInputData
+
+Situation: TypeAlias = Literal["beside", "detached", "elsewhere"]
 REASON = re.compile(r"differentiated Tensors? (?:at index (\d+) )?appears to not have been used in the graph")
 NODES = 50_000  # of a graph that are looked at
 NAMED = 3  # leaves that are described
 
 
-def unused_input(message: str, frames: Iterable[FrameType]) -> dict[str, Any] | None:
+def unused_input(message: str, frames: Iterable[FrameType]) -> UnusedInputData | None:
     """The tensor that such an error is about, as plain data; None of any other error, and where it is not known.
 
     `frames` are the Python functions that the error left.
@@ -37,7 +41,7 @@ def unused_input(message: str, frames: Iterable[FrameType]) -> dict[str, Any] | 
         leaves = _leaves(reached)
         index = int(reason[1]) if reason[1] is not None else _first_unused(inputs, reached, leaves)
         if index is not None:
-            return {"index": index, **_told(inputs[index], len(inputs), leaves)}
+            return _told(index, inputs, leaves)
     return None
 
 
@@ -61,18 +65,20 @@ def _first_unused(inputs: Sequence[Any], reached: Collection[Any], leaves: Seque
     return None
 
 
-def _told(tensor: Any, count: int, leaves: Sequence[Any]) -> dict[str, Any]:
+def _told(index: int, inputs: Sequence[Any], leaves: Sequence[Any]) -> UnusedInputData:
+    tensor = inputs[index]
     node = _node(tensor)
     own = _leaves(api.nodes_of([node], NODES)) if node is not None else []
     memory = api.memory(tensor)
     if any(mine is leaf for mine in own for leaf in leaves):
-        situation = "beside"
+        situation: Situation = "beside"
     elif memory and any(api.memory(leaf) == memory for leaf in leaves):
         situation = "detached"
     else:
         situation = "elsewhere"
     return {
-        "count": count,
+        "index": index,
+        "count": len(inputs),
         "tensor": describe(tensor),
         "node": str(node.name()) if node is not None else "",
         "situation": situation,

@@ -20,15 +20,19 @@ from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import autograd, passes
 from . import torch_api as api
+from .observations import seen
 from .reasons import reason
 from .stepper import Unavailable
 from .whose import GIVEN, OURS
 
-RECORDER = "writes"
+if TYPE_CHECKING:
+    from .messages import PythonPlaceData, RunRequestData, RunToldData, SavedTensorWritesData, TensorWriteData
+
+RECORDER: Final = "writes"
 REASON = b"has been modified by an inplace operation"
 MOST_SAVED = 20_000  # saved tensors that are watched at one time
 MOST_LOOKS = 300_000  # instructions of your Python behind which a marker is put
@@ -233,13 +237,14 @@ class WriteRecorder:
 
     # --- what is told ---
 
-    def told(self, profile: Any) -> list[dict[str, Any]]:
+    def told(self, profile: Any) -> list[SavedTensorWritesData]:
         """The observations' data: each saved tensor that a node asked for too late."""
         events = list(_flattened(profile)) if self.late else []
         return [self._told(asked, events) for asked in self.late]
 
-    def _told(self, asked: LateRequest, events: list[tuple[Any, int]]) -> dict[str, Any]:
-        saved, writes = asked.saved, []
+    def _told(self, asked: LateRequest, events: list[tuple[Any, int]]) -> SavedTensorWritesData:
+        saved = asked.saved
+        writes: list[TensorWriteData] = []
         boundary = f"saved:{saved.number}"
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
@@ -247,15 +252,21 @@ class WriteRecorder:
             # Tensors without memory are not told apart: where one operator wrote to one of them, it was this one.
             operators = list(dict.fromkeys(written)) if asked.memory or len(written) == 1 else []
             operators = operators if write.is_parted else []
-            counts = {"before": write.before, "after": write.after, "operators": operators}
-            writes.append({"at": self._place(write.at), **counts})
+            at = self._place(write.at)
+            writes.append({"at": at, "before": write.before, "after": write.after, "operators": operators})
             boundary = mark
         with api.without_overrides():
             tensor = api.kind_and_sizes(saved.tensor)
-        counts = {"expected": saved.expected, "version": asked.version}
-        return {"tensor": tensor, **counts, "node": asked.node, "saved": self._place(saved.at), "writes": writes}
+        return {
+            "tensor": tensor,
+            "expected": saved.expected,
+            "version": asked.version,
+            "node": asked.node,
+            "saved": self._place(saved.at),
+            "writes": writes,
+        }
 
-    def _place(self, at: Instruction | None) -> dict[str, Any] | None:
+    def _place(self, at: Instruction | None) -> PythonPlaceData | None:
         if at is None:
             return None
         file = at.code.co_filename
@@ -331,7 +342,7 @@ def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -
     return written
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
+def run(request: RunRequestData) -> RunToldData:
     """The pass in this process: an observation "saved" for each saved tensor that was asked for too late.
 
     Raises Unavailable where too many are saved, Refused or Raised as every pass does.
@@ -346,4 +357,4 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
             passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
     if recorder.cut:
         raise Unavailable(reason("many-saved-tensors", most=MOST_SAVED))
-    return {"observations": [{"recorder": RECORDER, "kind": "saved", "data": data} for data in recorder.told(profile)]}
+    return {"observations": [seen(RECORDER, "saved", data) for data in recorder.told(profile)]}

@@ -14,12 +14,15 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import torch_api as api
 from .paths import Path
 
-RECORDER = "writes"
+if TYPE_CHECKING:
+    from .messages import PythonPlaceData, SavedTensorWritesData, TensorWriteData
+
+RECORDER: Final = "writes"
 REASON = "has been modified by an inplace operation"
 KEPT = 20_000  # writes, the last ones
 TOLD = 64  # of one tensor
@@ -93,14 +96,14 @@ def graph_of(error: BaseException, backward: dict[Any, str]) -> list[Any]:
 
 def told(
     refused: api.RefusedTensor, writes: Sequence[OperatorWrite] | None, saver: tuple[Path, str] | None, *, whole: bool
-) -> dict[str, Any]:
+) -> SavedTensorWritesData:
     """The data of an observation "saved". `saver` is the path and operator of the call that saved the tensor.
 
     `whole`: every function has a path of its own, so that a statement of a function's is what its operators are from.
     """
     counts = refused.version - refused.expected
     certain = writes is not None and len(writes) == counts
-    each = [
+    each: list[TensorWriteData] = [
         {
             "at": place_of(write.path, write.operator, whole=whole),
             "before": refused.expected + number if certain else refused.expected,
@@ -124,7 +127,7 @@ def told(
 # --- places ---
 
 
-def place_of(path: Path, operator: str, *, whole: bool) -> dict[str, Any] | None:
+def place_of(path: Path, operator: str, *, whole: bool) -> PythonPlaceData | None:
     """The innermost place of the user's own Python that a path leads through; of torch's own Python its call."""
     if path.label.kind == "user":
         line = only_statement(path, operator) if whole else None
@@ -137,14 +140,22 @@ def place_of(path: Path, operator: str, *, whole: bool) -> dict[str, Any] | None
     return _place(path.parent, path.line if direct else None)
 
 
-def _place(path: Path, line: int | None) -> dict[str, Any] | None:
+def _place(path: Path, line: int | None) -> PythonPlaceData | None:
     """A line of a function, or the function alone: then the line is its first."""
     label = path.label
     if label.file is None or label.first is None:
         return None
-    text = linecache.getline(label.file, line).strip() if line is not None else ""
-    place = {"file": label.file, "line": line or label.first, "first": label.first, "function": label.name}
-    return place | ({"text": text} if line is not None else {"exact": False})
+    place: PythonPlaceData = {
+        "file": label.file,
+        "line": line or label.first,
+        "first": label.first,
+        "function": label.name,
+    }
+    if line is None:
+        place["exact"] = False
+    else:
+        place["text"] = linecache.getline(label.file, line).strip()
+    return place
 
 
 def only_statement(path: Path, operator: str) -> int | None:

@@ -24,6 +24,7 @@ from ptexplore.model.reasons import (
     MadeByCall,
     Reason,
 )
+from ptexplore.model.recorders import FRAMES, OPS
 from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.dispatch.schema import arguments
@@ -166,7 +167,7 @@ def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
     (Engine::evaluate_function of torch/csrc/autograd/engine.cpp; the profiler's range is opened before it asks).
     """
     node = claim.hop.name
-    cut = any(seen.kind == "cut" and seen.recorder in ("ops", "frames") for seen in context.session.observations)
+    cut = any(seen.kind == "cut" and seen.recorder in (OPS, FRAMES) for seen in context.session.observations)
     if cut and claim.event.observation == context.base[-1].observation:
         return claim.but(claim.hop, EventsEnd(node))
     source = context.lookup.definition(EVALUATE)

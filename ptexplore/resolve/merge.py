@@ -38,6 +38,7 @@ from ptexplore.model.place_reasons import (
     RangeMarked,
 )
 from ptexplore.model.reasons import MarksRange, OperatorSyntax, Reason, SlotByName, ThroughPython, WhichCall
+from ptexplore.model.recorders import DISPATCH, FRAMES, OPS
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
@@ -72,7 +73,7 @@ def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
     If both passes ran the same operators, each hop carries both observations as evidence. If not, capture/trace.py says
     so, which becomes a finding, and the hops carry only the frames pass's.
     """
-    mine, theirs = operators(context.events("frames")), operators(context.events("ops"))
+    mine, theirs = operators(context.events(FRAMES)), operators(context.events(OPS))
     agreed: dict[int, int] = {}
     if [event.name for event in mine] == [event.name for event in theirs]:
         agreed = {a.observation: b.observation for a, b in zip(mine, theirs, strict=True)}
@@ -231,7 +232,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def _operators_inside(context: Context, dispatched: Sequence[Event]) -> dict[int, set[int]]:
     """For each call the positions of the operators that it ran."""
-    by_number = {event.event: event for event in context.events("dispatch")}
+    by_number = {event.event: event for event in context.events(DISPATCH)}
     inside: dict[int, set[int]] = {}
     for position, operator in enumerate(dispatched):
         around: Event | None = operator
@@ -249,7 +250,7 @@ def _begins(context: Context) -> dict[int, int]:
     """
     begins: dict[int, int] = {}
     seen = 0
-    for event in context.events("dispatch"):
+    for event in context.events(DISPATCH):
         if event.type == "call" and event.call is not None:
             begins.setdefault(event.call, seen)
         seen += event.is_operator

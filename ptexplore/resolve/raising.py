@@ -50,6 +50,7 @@ from ptexplore.model.reasons import (
     WatchedRaising,
     WatchedThrowing,
 )
+from ptexplore.model.recorders import THROWN
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
     Cause,
@@ -746,7 +747,7 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
         return outside(raised.frames[-1].file, raised.frames[-1].line)
     if context.session.options.once:
         return unknown(ThrowNotAsked())
-    if any(seen.kind == "stopped" and seen.recorder == "thrown" for seen in context.session.observations):
+    if any(seen.kind == "stopped" and seen.recorder == THROWN for seen in context.session.observations):
         return unknown(ThrowRunCut())
     return unknown(ThrowUnseen())
 

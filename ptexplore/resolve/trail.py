@@ -13,7 +13,16 @@ from ptexplore.capture.left_running import told_of
 from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.actions import StepOperator
-from ptexplore.model.observed import ChangedTable, LeftRunning, Remark, SecondRun, SteppedResult, record_of, records
+from ptexplore.model.observed import (
+    KINDS,
+    ChangedTable,
+    LeftRunning,
+    Remark,
+    SecondRun,
+    SteppedResult,
+    record_of,
+    records,
+)
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program, StepBudget
@@ -47,7 +56,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
         kind = observation.kind
-        if kind in ("cut", "nondeterministic", "perturbed", "stopped", "unwatched", "varies"):
+        if KINDS.get(kind) is Remark:
             context.tell(kind, record_of(observation, Remark).told)
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.tell("nondeterministic", OtherResult())

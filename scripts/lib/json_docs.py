@@ -36,8 +36,28 @@ def with_tables(text: str) -> str:
         raise ValueError(f"the document lacks {BEGIN} or {END}")
     trail, observations = (part.partition(END)[2] for part in marked)
     kinds = "\n".join(["| kind | `data` |", "| --- | --- |", *(f"| `{k}` | {words(KINDS[k])} |" for k in KINDS), ""])
-    seen = f"{kinds}\n{tables(*KINDS.values(), but=(Reason,))}"  # which stands above
+    seen = f"{recorders()}\n{kinds}\n{tables(*KINDS.values(), but=(Reason,))}"  # which stands above
     return f"{head}{BEGIN}\n\n{tables(SavedTrail)}\n{END}{trail}{BEGIN}\n\n{seen}\n{END}{observations}"
+
+
+def recorders() -> str:
+    """The table of recorders."""
+    from ptexplore.model.options import asked_options
+    from ptexplore.model.recorders import RECORDERS
+
+    head = ("recorder", "what it sees", "kinds", "needs", "asked for by", "fails alone")
+    rows = [
+        (
+            f"`{spec.name}`",
+            spec.about,
+            ", ".join(f"`{kind}`" for kind in spec.tells),
+            ", ".join(spec.needs),
+            ", ".join(f"`{asked_options()[name].flag}`" for name in spec.options),
+            "yes" if spec.fails_alone else "",
+        )
+        for spec in RECORDERS.values()
+    ]
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
 
 
 def tables(*top: type, but: tuple[type, ...] = ()) -> str:

@@ -128,9 +128,9 @@ def test_every_launch_is_folded_as_often_as_it_was_made(name: str) -> None:
     told = fold.told([root])
     seen = [
         (launch, calls["calls"] * times, took)
-        for calls in told["calls"]
+        for calls in told.calls
         for (launch, times), took in zip(
-            launches_in(told["kinds"], told["routes"][calls["route"]]["kind"]), calls.get("device", ()), strict=True
+            launches_in(told.kinds, told.routes[calls["route"]]["kind"]), calls.get("device", ()), strict=True
         )
     ]
     each = [launch for launch, count, _ in seen for _ in range(count)]
@@ -169,10 +169,10 @@ def test_nodes_that_ran_in_the_device_s_thread_belong_to_the_calls_that_recorded
     root = CallPath(0, None, Label("program", "program"), None)
     fold.take(Profile(RECORDED["backward"]), {}, root, lambda: root)
     told = fold.told([root])
-    names = [told["kinds"][told["routes"][calls["route"]]["kind"]]["name"] for calls in told["calls"]]
+    names = [told.kinds[told.routes[calls["route"]]["kind"]]["name"] for calls in told.calls]
     recorded = {
         name.rpartition(" ")[2]: names[calls["recorded"]]
-        for name, calls in zip(names, told["calls"], strict=True)
+        for name, calls in zip(names, told.calls, strict=True)
         if "recorded" in calls
     }
     expected = {"SumBackward0": "aten::sum", "ReluBackward0": "aten::relu", "MmBackward0": "aten::matmul"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 
 import pytest
 
-read = importlib.import_module("ptexplore.probe.libraries").read
+read = partial(importlib.import_module("ptexplore.probe.libraries").read, phase="forward")
 
 
 MATMUL = (

@@ -35,7 +35,7 @@ def recorded(run, budget=90_000_000, limit=None):
         recorder.stop()
     told = recorder.told()
     names = [told["kinds"][route["kind"]]["name"].split(" ")[-1] for route in told["routes"]]
-    parts = {names[part["route"]]: part for kind, part in recorder.steps() if kind == "steps"}
+    parts = {names[seen["data"]["route"]]: seen["data"] for seen in recorder.steps() if seen["kind"] == "steps"}
     why = {name: route.get("unstepped") for name, route in zip(names, told["routes"])}
     return told, parts, why
 

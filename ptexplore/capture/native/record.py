@@ -22,7 +22,9 @@ from msgspec import to_builtins
 from ptexplore.capture.native.python_frames import PythonNames, names_of, place_python
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
+from ptexplore.model.messages import SentObservation
 from ptexplore.model.reasons import HookTaken
+from ptexplore.model.recorders import NATIVE
 
 _WORD = 8
 _ROW, _BEFORE, _COUNT = 8, 2, 4  # numbers of a row of the stepper's log, and which two of them: see `build`
@@ -117,7 +119,7 @@ LOST = to_builtins(HookTaken())
 KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "beyond", "event")
 
 
-def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[str, Any]]:
+def calls(observations: Sequence[SentObservation], cache: Path) -> list[SentObservation]:
     """The native pass's observations with its rows read: kinds "calls" (one a stepped part) and "unreadable".
 
     `observations` are the probe's: "steps" (rows of the log, packed) and "maps" (the process's memory map). `cache` is
@@ -125,14 +127,14 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
     """
     maps = next((str(o["data"]["text"]) for o in observations if o["kind"] == "maps"), "")
     symbols = Symbols(maps, cache)
-    read = []
+    read: list[SentObservation] = []
     for seen in observations:
         if seen["kind"] == "steps":
-            read.append({"recorder": "native", "kind": "calls", "data": _part(seen["data"], symbols)})
+            read.append({"recorder": NATIVE, "kind": "calls", "data": _part(seen["data"], symbols)})
         elif seen["kind"] != "maps":
-            read.append(dict(seen))
+            read.append(seen)
     if symbols.unreadable:
-        read.append({"recorder": "native", "kind": "unreadable", "data": {"libraries": symbols.unreadable}})
+        read.append({"recorder": NATIVE, "kind": "unreadable", "data": {"libraries": symbols.unreadable}})
     return read
 
 

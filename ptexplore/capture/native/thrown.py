@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ptexplore.capture.failures import without_stack
 from ptexplore.capture.native.symbols import Elf, FunctionAddress, NotElf, demangle
 from ptexplore.cpp.library_names import OPENMP, STANDARD, SYSTEMS
 from ptexplore.cpp.symbol_names import parse
+from ptexplore.model.messages import RaiserAndThrow
 from ptexplore.model.observed import CppFunction
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
@@ -51,13 +52,13 @@ def thrown(text: str, cache: Path) -> dict[str, Any] | None:
     }
 
 
-def raised(told: Mapping[str, Any], message: str, cache: Path) -> dict[str, Any] | None:
+def raised(told: RaiserAndThrow, message: str, cache: Path) -> dict[str, Any] | None:
     """The data of an observation "thrown" about an error that torch keeps no line with; None if it is not known.
 
     `told` is what the probe noted (probe/raises.py). What hands an error of C++ to Python takes it as an exception_ptr;
     then the last one that was thrown before is that error.
     """
-    by, places = str(told["by"]), told["places"]
+    by, places = told["by"], told["places"]
     innermost = list(islice(_named(places, cache), 2))
     raiser = innermost[0] if innermost else None
     setter = innermost[-1] if raiser is not None and raiser.name.startswith(HELPER) else raiser

@@ -94,6 +94,7 @@ from ptexplore.model.reasons import (
     WhileTracing,
     within,
 )
+from ptexplore.model.recorders import DISPATCH
 from ptexplore.model.tensors import RecordedInput, RecordedTensor, TensorLayer, Transform
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
@@ -206,7 +207,7 @@ class KnownTensors:
         position = {event.event: number for number, event in enumerate(operators(context.base))}
         by_impl: dict[int, tuple[int, int, int]] = {}
         dispatched = context.dispatched or ()
-        starts = _starts(context.events("dispatch"))
+        starts = _starts(context.events(DISPATCH))
         for held in context.held if context.dispatched is not None else ():
             by_impl |= {tensor.impl: (tensor.raw, 0, held.observation) for tensor in held.tensors}
         for call in context.calls if context.dispatched is not None else ():

@@ -11,6 +11,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Reason
+from ptexplore.model.recorders import NATIVE
 from ptexplore.model.trace import (
     TRAIL_FORMAT,
     Ending,
@@ -177,7 +178,7 @@ def _shortened(observation: Observation) -> Observation:
         name: f"{len(value):,} entries" if isinstance(value, (list, dict)) and len(value) > MOST else value
         for name, value in observation.data.items()
     }
-    return replace(observation, data=data) if observation.recorder == "native" else observation
+    return replace(observation, data=data) if observation.recorder == NATIVE else observation
 
 
 def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:

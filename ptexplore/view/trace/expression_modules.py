@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.model.observed import GraphNode, KeptForBackward, SteppedCalls, UncountedSaved, records
+from ptexplore.model.recorders import OPS
 from ptexplore.model.run import Part, Unit
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
@@ -101,7 +102,7 @@ def _facts(trail: Trail, session: Session | None, whole: Part, unit: Unit) -> It
 
 def _is_cut(session: Session | None) -> bool:
     """Whether more ran than the recorder of operators tells."""
-    return any(seen.kind == "cut" and seen.recorder == "ops" for seen in (session.observations if session else ()))
+    return any(seen.kind == "cut" and seen.recorder == OPS for seen in (session.observations if session else ()))
 
 
 def _has_nodes(trail: Trail, root: Part) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptexplore.capture.trace import AGAIN, compare
+from ptexplore.capture.trace import compare
 from ptexplore.model.reasons import CountsDiffer, RecorderChanged, reason_of
+from ptexplore.model.recorders import OPS_AGAIN
 
 
 def test_when_other_threads_run_tells_nothing_but_how_often_does() -> None:
@@ -17,7 +18,7 @@ def test_when_other_threads_run_tells_nothing_but_how_often_does() -> None:
 
     first = a_pass(("mul", 0), ("ones_like", 1), ("SumBackward0", 1))
     assert compare({"ops": first, "dispatch": a_pass(("SumBackward0", 1), ("mul", 0), ("ones_like", 1))}) == []
-    [(kind, data)] = compare({"ops": first, "frames": a_pass(("mul", 0), ("ones_like", 1)), AGAIN: first})
+    [(kind, data)] = compare({"ops": first, "frames": a_pass(("mul", 0), ("ones_like", 1)), OPS_AGAIN: first})
     changed = RecorderChanged(reference="ops")
     assert kind == "perturbed"
     assert reason_of(data["told"]) == CountsDiffer(changed, "SumBackward0", 1, 0, "ops", "frames")

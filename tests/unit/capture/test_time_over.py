@@ -53,5 +53,5 @@ def test_where_it_was_thrown_is_said_to_be_lacking() -> None:
     (stopped,) = told.observations
     assert (stopped.recorder, stopped.kind) == ("thrown", "stopped")
     assert stopped.data["told"]["code"] == "throw-not-looked"
-    seen = {"observations": [{"recorder": "thrown", "kind": "freed", "data": {}}]}
+    seen = {"type": "pass", "recorder": "thrown", "observations": [{"recorder": "thrown", "kind": "freed", "data": {}}]}
     assert [one.kind for one in trace.with_throw(session, running(seen)).observations] == ["freed"]

@@ -1,0 +1,451 @@
+"""What a probe is asked for, and the messages that it sends, as JSON has them: `type` tells one from another.
+
+`scripts/probe-messages` makes `probe/messages.py` from these, and from the records of `model/observed.py`. mypy checks
+what the probe writes against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
+
+from ptexplore.model.observed import (
+    Beyond,
+    CallArgument,
+    Event,
+    HeldTensor,
+    KeySetBits,
+    LeftFrame,
+    LibraryCalls,
+    PythonCode,
+    RaisedError,
+)
+from ptexplore.model.options import TraceOptions
+from ptexplore.model.program import Program
+from ptexplore.model.reasons import AnyReason, Reason
+from ptexplore.model.trace import BoundName, EndedBy, ResultInfo
+
+Plain: TypeAlias = dict[str, Any]  # JSON data, beside the record that it is read as
+ReasonSaid: TypeAlias = Annotated[Plain, Reason]
+LibraryPlace: TypeAlias = tuple[str, int]  # a library's file, and an address in it
+
+
+class SentObservation(TypedDict):
+    """What a recorder saw. `data` is its kind's record, or what `SENT` has for the kind."""
+
+    recorder: str
+    kind: str
+    data: dict[str, Any]
+
+
+# --- what a recorder sends in place of a record, or besides ---
+
+
+class PythonLog(TypedDict):
+    """Which rows of a log are Python's own calls; by address what they called."""
+
+    hook: int
+    mark: int
+    codes: Mapping[int, PythonCode]
+    builtins: Mapping[int, tuple[str, int]]
+    lost: bool
+
+
+class StepsOfProgram(TypedDict, total=False):
+    """Which call of a program was stepped."""
+
+    at: Literal["builtin", "op", "node"]
+    row: int | None
+    route: int
+
+
+class StepsOfOperator(StepsOfProgram, total=False):
+    """Which operator call was stepped, and how it was done."""
+
+    beyond: Beyond | None
+    op: str
+    number: int | None
+    of: int
+    warm_ups: int
+    threads: int
+
+
+class SentSteps(StepsOfOperator):
+    """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` of it."""
+
+    what: str
+    rows: str
+    instructions: int
+    cut: AnyReason | None
+    seconds: float
+    python: PythonLog | None
+    unprofiled: AnyReason | None
+
+
+class SentMap(TypedDict):
+    """The executable part of the process's memory map, by which addresses are read."""
+
+    text: str
+
+
+class RaiserNoted(TypedDict):
+    """Who raised an error that torch keeps no line with: a function of C, and the places on C++'s stack."""
+
+    by: str
+    places: Sequence[LibraryPlace]
+
+
+class RaiserAndThrow(RaiserNoted, total=False):
+    """The same, with the last throw of C++ before it, if there was one."""
+
+    type: str
+    thrown: Sequence[LibraryPlace]
+
+
+class ThrowNoted(TypedDict, total=False):
+    """What is noted of an error besides its text."""
+
+    raised: RaiserAndThrow
+    elsewhere: bool
+
+
+class SentThrow(ThrowNoted):
+    """The text of an error, with C++'s stack where torch writes it there. The parent makes `thrown` of it."""
+
+    text: str
+
+
+class NamedKeys(TypedDict, total=False):
+    """The names of a key set's keys, for whoever reads a saved session."""
+
+    keys: Sequence[str]
+
+
+class DescribedKeys(NamedKeys, total=False):
+    """The same, with what the tensor is, in words."""
+
+    description: str
+
+
+class EventTime(TypedDict, total=False):
+    """How long an event took, in nanoseconds: the native pass makes `times` of it."""
+
+    time: int
+
+
+class AnyStage(TypedDict):
+    """What was running: in a message also `context` and `preparation`, of which there is no observation."""
+
+    stage: str
+
+
+class StageAndPlaces(AnyStage, total=False):
+    """The same, with the functions of C++ that a signal ended, innermost first. The parent makes `stack` of them."""
+
+    cpp: Sequence[LibraryPlace]
+
+
+# --- what a run is asked for ---
+
+
+class RunRequest(TypedDict, total=False):
+    """What a run is asked for, with all fields of `TraceOptions`: by the parent, and by the probe of its children."""
+
+    work: Literal["trace", "survey", "stack", "catalogue"]
+    torch_dir: str
+    digests: Mapping[str, str]  # the catalogue's, by operator
+    cwd: str
+    expression: str | None
+    script_sha256: str | None
+    until: float  # on the monotonic clock: when the time of all runs is over
+    repeat: Literal["again", "anew", "first"]  # how it is evaluated again in one process
+    warm_ups: int  # how often it is evaluated before the run that is seen
+    imported: int  # modules that the first run imported
+    raises: bool  # whether the run before raised
+    begin: str | None  # the device that is begun before
+    keeps: bool  # whether what was seen is kept as it goes, for a process that is killed
+    called: int  # operators that the passes saw
+    operators: int  # operators that a script's recorded run called
+    sample: Any  # of a survey: makes the expression and its values
+    whole: tuple[int, int]  # of a survey: instructions that are stepped of a whole expression, and those singly
+    calls: int  # of a survey: operator calls that are stepped, if the whole is too much
+    unlocated: bool  # of a survey: no source locations are recorded
+
+
+# --- messages of any probe ---
+
+
+class ProbeReady(TypedDict):
+    """Torch is imported; and what the system and Python draw at random in this process."""
+
+    type: Literal["ready"]
+    varies: Sequence[str]
+
+
+class NoTorch(TypedDict):
+    """Torch cannot be imported: why."""
+
+    type: Literal["no-torch"]
+    message: str
+
+
+class WrongTorch(TypedDict):
+    """Another torch was imported than the one that was meant: its folder."""
+
+    type: Literal["wrong-torch"]
+    folder: str
+
+
+class OwnFailure(TypedDict, total=False):
+    """In which run our own code failed, if in one."""
+
+    recorder: str
+
+
+class ProbeBroken(OwnFailure):
+    """Our own code failed."""
+
+    type: Literal["broken"]
+    message: str
+
+
+class ProbeEnds(TypedDict):
+    """All is said; and whether something that the traced code started runs on."""
+
+    type: Literal["end"]
+    left: bool
+
+
+class CatalogueTold(TypedDict):
+    """What the dispatcher of this torch has: `probe/catalogue.py` says the form of all other keys."""
+
+    type: Literal["catalogue"]
+
+
+# --- messages of a trace ---
+
+
+class OfRecorder(TypedDict):
+    """What every message about one run has."""
+
+    recorder: str
+
+
+class RunBegins(OfRecorder):
+    """A run begins; `second` if it is to see whether the expression can be run once more."""
+
+    type: Literal["begin", "second"]
+
+
+class RunPrinted(OfRecorder):
+    """What the traced code printed in a run."""
+
+    type: Literal["output"]
+    text: str
+    cut: bool
+
+
+class FirstIsShown(TypedDict):
+    """The first call of an expression is shown: how many modules it imported, and why a later call is not shown."""
+
+    type: Literal["first"]
+    imported: int
+    whys: Sequence[ReasonSaid]
+
+
+class Effects(TypedDict, total=False):
+    """What a run of a script leaves behind, to compare with another run's."""
+
+    random: Mapping[str, str]
+    raised: str | None
+    uncompared: ReasonSaid
+    names: Sequence[str]
+    order: str
+    main: int
+    apart: bool
+
+
+class AnswerParts(TypedDict, total=False):
+    """What an answer has, depending on what ran."""
+
+    sequence: str
+    imported: int
+    raised: str | bool
+    began: str | None
+    warm: bool
+    put_back: Sequence[str]
+    anew: bool
+    bound: Sequence[Annotated[Plain, BoundName]]
+    result: Annotated[Plain, ResultInfo]
+    late: bool
+    operators: int
+    left: Effects
+    second: Effects
+    program: Annotated[Plain, Program]
+
+
+class RunTold(AnswerParts):
+    """What a run saw, without whose it is: what a recorder's function returns."""
+
+    observations: list[SentObservation]
+
+
+class RunAnswered(OfRecorder, RunTold):
+    """A run has ended, and this is what it saw."""
+
+    type: Literal["pass"]
+
+
+class RunRefused(OfRecorder):
+    """What was given cannot be run: why, near names, and the place in the text."""
+
+    type: Literal["refused"]
+    kind: str
+    told: ReasonSaid
+    close: Sequence[str]
+    where: tuple[int, int] | None
+    source: str | None
+
+
+class RaisedFurther(TypedDict, total=False):
+    """What ended a run if no error did, near names, and the functions of Python that were left."""
+
+    by: EndedBy
+    close: Sequence[str]
+    frames: Sequence[Annotated[Plain, LeftFrame]]
+
+
+class RunRaised(OfRecorder, RaisedFurther):
+    """The user's code raised, and nothing else is told of the run: what the parent reads of a `RaisedError`."""
+
+    type: Literal["raised"]
+    stage: str
+    exception: str
+    message: str
+
+
+class RunUnavailable(OfRecorder):
+    """A run cannot be made here."""
+
+    type: Literal["unavailable"]
+    told: ReasonSaid
+
+
+class EndedAlone(TypedDict, total=False):
+    """How a run without recorders ended, if there was one."""
+
+    alone: str
+
+
+class RunDied(OfRecorder, EndedAlone):
+    """The process of a run ended without a word."""
+
+    type: Literal["died"]
+    signal: str | None
+    exit: int | None
+
+
+class RunLate(OfRecorder):
+    """The time of all runs was over, and this one was ended."""
+
+    type: Literal["late"]
+
+
+# --- messages of a survey ---
+
+
+class NoSamples(TypedDict):
+    """PyTorch's samples of operators cannot be imported: the module that is missing."""
+
+    type: Literal["no-samples"]
+    module: str | None
+    message: str
+
+
+class SurveyOperators(TypedDict):
+    """The names of all operators that have samples."""
+
+    type: Literal["operators"]
+    names: Sequence[str]
+
+
+class SurveyDone(TypedDict):
+    """All is said of an operator's sample."""
+
+    type: Literal["done"]
+    op: str
+
+
+class PutInsideTold(TypedDict, total=False):
+    """Of a sample that is put into something: what is run before, and whether its tensors require grad."""
+
+    setup: Sequence[str]
+    grad: bool
+
+
+class SampleTold(PutInsideTold):
+    """A sample was evaluated untraced: what it is, and what it gave."""
+
+    type: Literal["plain"]
+    sample: int
+    dtype: str
+    expression: str
+    result: str
+    fingerprint: str | None
+
+
+class NoSample(TypedDict):
+    """An operator has no sample that can be evaluated: why."""
+
+    type: Literal["no-sample"]
+    why: str
+
+
+AboutRun: TypeAlias = RunPrinted | RunAnswered | RunRefused | RunRaised | RunUnavailable | RunDied | RunLate
+AboutProbe: TypeAlias = ProbeReady | NoTorch | WrongTorch | ProbeBroken | ProbeEnds
+AboutSurvey: TypeAlias = NoSamples | SurveyOperators | SurveyDone | SampleTold | NoSample
+RunFailure: TypeAlias = RunRefused | RunRaised | RunDied
+ProbeMessage: TypeAlias = RunBegins | FirstIsShown | AboutRun | AboutProbe | AboutSurvey | CatalogueTold
+
+MESSAGES: tuple[type, ...] = (
+    RunRequest,
+    ProbeReady,
+    NoTorch,
+    WrongTorch,
+    ProbeBroken,
+    ProbeEnds,
+    RunBegins,
+    RunPrinted,
+    FirstIsShown,
+    RunTold,
+    RunAnswered,
+    RunRefused,
+    RunRaised,
+    RunUnavailable,
+    RunDied,
+    RunLate,
+    NoSamples,
+    SurveyOperators,
+    SurveyDone,
+    SampleTold,
+    NoSample,
+)
+
+# By kind what is sent in place of a record of that kind.
+SENT: Mapping[str, type] = {"steps": SentSteps, "maps": SentMap, "thrown": SentThrow}
+# The kinds of observations that the parent makes: no probe sends them.
+MADE_BY_PARENT = frozenset((
+    "calls", "unreadable", "output", "left-running", "nondeterministic", "perturbed", "varies", "unwatched", "stopped",
+    "twice",
+))  # fmt: skip
+# What has all fields of a record.
+WHOLE_RECORDS: Mapping[type, type] = {RunRaised: RaisedError, RunRequest: TraceOptions}
+# By record what is sent besides its fields.
+BESIDES: Mapping[type, type] = {
+    Event: EventTime,
+    KeySetBits: NamedKeys,
+    HeldTensor: NamedKeys,
+    CallArgument: DescribedKeys,
+    RaisedError: StageAndPlaces,
+    LibraryCalls: StepsOfProgram,
+}

@@ -1,0 +1,169 @@
+"""The recorders: what each one sees, the kinds of its observations, and what a trace loses if it fails.
+
+A recorder is a row of `RECORDERS`. The parent takes a recorder's messages as its row says (`capture/trace.py`),
+docs/json.md lists the rows, and `probe/recorders.py` has the function of each recorder that runs in a child of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ptexplore.model.options import TracedSource
+from ptexplore.model.reasons import CallsMissing, FramesMissing, Reason
+
+OPS, FRAMES, DISPATCH, TOGETHER, OPS_AGAIN = "ops", "frames", "dispatch", "once", "again"
+NATIVE, LIBRARIES, WRITES, THROWN, FREED = "native", "libraries", "writes", "thrown", "freed"
+PROGRAM, TWICE = "program", "twice"
+PROBE, COMPARE, PROCESSES = "probe", "compare", "processes"
+
+# Who runs a recorder: a pass, whose operators are compared with those of the other passes; a run of the same code after
+# the passes; the one recorded run of a script; the parent itself.
+RunBy = Literal["pass", "further run", "script", "parent"]
+# What a recorder needs besides torch's profiler and Python's own hooks.
+Need = Literal["a stepper", "a native pass", "an error", "a process of its own", "a recorded script"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecorderSpec:
+    """One recorder: a pass, a further run, or what the parent itself finds out."""
+
+    name: str
+    about: str  # what it sees, in a few words
+    runs: RunBy  # who runs it
+    of: tuple[TracedSource, ...] = ("expression",)  # what it records
+    tells: tuple[str, ...]  # the kinds of its observations: rows of `model/observed.py::KINDS`
+    fails_alone: bool = False  # whether what fails in it costs a trace only what it would have told
+    needs: tuple[Need, ...] = ()
+    options: tuple[str, ...] = ()  # those of `TraceOptions` that ask for it; it always runs if there are none
+    missing: Reason | None = None  # what a trace lacks without it
+
+
+# What every pass of an expression may tell of its own run.
+_OF_A_PASS = ("event", "launches", "cut", "raised", "output")
+
+RECORDERS: Mapping[str, RecorderSpec] = {
+    spec.name: spec
+    for spec in (
+        RecorderSpec(
+            name=OPS,
+            about="the operators and the nodes of backward that torch's profiler records",
+            runs="pass",
+            of=("expression", "script"),
+            tells=(*_OF_A_PASS, "graph", "kept", "uncounted", "idle", "table"),
+        ),
+        RecorderSpec(
+            name=FRAMES,
+            about="functions of Python, and torch's builtins that Python calls",
+            runs="pass",
+            of=("expression", "script"),
+            tells=_OF_A_PASS,
+            missing=FramesMissing(),
+        ),
+        RecorderSpec(
+            name=DISPATCH,
+            about="each call of the expression, with the key sets of its tensors",
+            runs="pass",
+            tells=(*_OF_A_PASS, "call", "held"),
+            missing=CallsMissing(),
+        ),
+        RecorderSpec(
+            name=TOGETHER,
+            about="these three in one run",
+            runs="pass",
+            tells=("raised", "output"),
+        ),
+        RecorderSpec(
+            name=OPS_AGAIN,
+            about="the operators once more, if passes differ",
+            runs="pass",
+            tells=(),
+        ),
+        RecorderSpec(
+            name=NATIVE,
+            about="the functions of C++ that ran, instruction by instruction",
+            runs="further run",
+            of=("expression", "script"),
+            tells=("calls", "result", "times", "unreadable", "libraries", "cut"),
+            fails_alone=True,
+            needs=("a stepper",),
+            options=("native", "native_op", "native_most", "first"),
+        ),
+        RecorderSpec(
+            name=LIBRARIES,
+            about="what oneDNN and MKL say of their own calls",
+            runs="further run",
+            of=("expression", "script"),
+            tells=("libraries",),
+            fails_alone=True,
+            needs=("a native pass",),
+            options=("native", "native_op", "first"),
+        ),
+        RecorderSpec(
+            name=THROWN,
+            about="where C++ threw an error",
+            runs="further run",
+            of=("expression", "script"),
+            tells=("thrown", "stopped"),
+            fails_alone=True,
+            needs=("an error", "a process of its own"),
+        ),
+        RecorderSpec(
+            name=WRITES,
+            about="who wrote to a tensor that a node had saved",
+            runs="further run",
+            of=("expression", "script"),
+            tells=("saved", "unwatched"),
+            fails_alone=True,
+            needs=("an error",),
+            options=("again",),
+        ),
+        RecorderSpec(
+            name=FREED,
+            about="which backward had freed a node",
+            runs="further run",
+            of=("expression", "script"),
+            tells=("freed",),
+            fails_alone=True,
+            needs=("an error", "a process of its own"),
+        ),
+        RecorderSpec(
+            name=PROGRAM,
+            about="a whole script, or a block of your own process, folded as it runs",
+            runs="script",
+            of=("script",),
+            tells=("launches", "idle", "raised", "cut", "output", "stopped"),
+        ),
+        RecorderSpec(
+            name=TWICE,
+            about="a script's second run, under torch's profiler only",
+            runs="further run",
+            of=("script",),
+            tells=("twice",),
+            fails_alone=True,
+            needs=("a recorded script",),
+            options=("twice",),
+        ),
+        RecorderSpec(
+            name=PROBE,
+            about="the probe itself: what it draws at random, and why it ended early",
+            runs="parent",
+            of=("expression", "script"),
+            tells=("varies", "stopped"),
+        ),
+        RecorderSpec(
+            name=COMPARE,
+            about="where passes called other operators",
+            runs="parent",
+            tells=("nondeterministic", "perturbed"),
+        ),
+        RecorderSpec(
+            name=PROCESSES,
+            about="the processes that your code left running",
+            runs="parent",
+            of=("expression", "script"),
+            tells=("left-running",),
+        ),
+    )
+}

@@ -1,0 +1,1231 @@
+"""What the probe says, as types: made by scripts/probe-messages, not by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict, overload
+
+from .reasons import Said
+
+RecorderName: TypeAlias = Literal[
+    "ops",
+    "frames",
+    "dispatch",
+    "once",
+    "again",
+    "native",
+    "libraries",
+    "thrown",
+    "writes",
+    "freed",
+    "program",
+    "twice",
+    "probe",
+    "compare",
+    "processes",
+]
+
+
+class RecordedTensorParts(TypedDict, total=False):
+    """What may be left out of RecordedTensorData."""
+
+    impl: int
+    device: str
+    layout: str
+    dtype: str
+    sizes: Sequence[int]
+
+
+class RecordedTensorData(RecordedTensorParts):
+    """A tensor that an operator was given, as the profiler records it."""
+
+
+class TransformData(TypedDict):
+    """A function transform of torch.func that is on."""
+
+    level: int
+    kind: str
+
+
+class HeldTensorParts(TypedDict, total=False):
+    """What may be left out of HeldTensorData."""
+
+    keys: Sequence[str]
+
+
+class HeldTensorData(HeldTensorParts):
+    """A tensor that a Python object was: when the expression began, or when Python called its method."""
+
+    impl: int
+    raw: int
+
+
+class TensorLayerParts(TypedDict, total=False):
+    """What may be left out of TensorLayerData."""
+
+    level: int | None
+    dim: int | None
+
+
+class TensorLayerData(TensorLayerParts):
+    """A tensor, or a wrapper that a transform put around it."""
+
+    impl: int
+    raw: int
+
+
+class ModuleCalledParts(TypedDict, total=False):
+    """What may be left out of ModuleCalledData."""
+
+    name: str | None
+    root: int
+    bound: str | None
+
+
+class ModuleCalledData(ModuleCalledParts):
+    """The nn.Module that a frame of Module.__call__ calls."""
+
+    type: str
+
+
+class CaughtErrorData(TypedDict):
+    """An error of C++ that an operator made, and that did not end the run."""
+
+    words: str
+    file: str
+    line: int
+
+
+class EventParts(TypedDict, total=False):
+    """What may be left out of EventData."""
+
+    name: str | None
+    overload: str | None
+    inputs: Sequence[
+        RecordedTensorData
+        | Sequence[RecordedTensorData | Sequence[Any] | bool | int | float | str | None]
+        | bool
+        | int
+        | float
+        | str
+        | None
+    ]
+    read: Sequence[Sequence[int]]
+    sequence: int | None
+    through: str | None
+    took: int | None
+    file: str | None
+    line: int | None
+    function: str | None
+    caller_line: int | None
+    resumed: bool
+    guards: bool
+    table: str | None
+    method: str | None
+    qualname: str | None
+    tls_include: int | None
+    tls_exclude: int | None
+    transforms: Sequence[TransformData]
+    self: HeldTensorData | None
+    tensors: Sequence[Sequence[TensorLayerData]]
+    module: ModuleCalledData | None
+    by_c: bool
+    raised: bool
+    error: CaughtErrorData | None
+    left: bool
+    is_getter: bool
+    at: Sequence[tuple[int, int, int]]
+    call: int | None
+    time: int
+
+
+class EventData(EventParts):
+    """One event of a recorder's tree."""
+
+    event: int
+    parent: int | None
+    type: str
+    thread: int
+    phase: Literal["forward", "backward"]
+
+
+class CallTargetParts(TypedDict, total=False):
+    """What may be left out of CallTargetData."""
+
+    kind: str
+    qualname: str | None
+    table: str | None
+    method: str | None
+    file: str | None
+    line: int | None
+    through: str | None
+
+
+class CallTargetData(CallTargetParts):
+    """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
+
+
+class CallArgumentParts(TypedDict, total=False):
+    """What may be left out of CallArgumentData."""
+
+    raw: int
+    impl: int | None
+    memory: int | None
+    requires_grad: bool
+    keys: Sequence[str]
+    description: str
+
+
+class CallArgumentData(CallArgumentParts):
+    """A tensor among a call's arguments."""
+
+    name: str
+
+
+class KeySetBitsParts(TypedDict, total=False):
+    """What may be left out of KeySetBitsData."""
+
+    keys: Sequence[str]
+
+
+class KeySetBitsData(KeySetBitsParts):
+    """A set of dispatch keys that was read."""
+
+    raw: int
+
+
+class WrittenTensorData(TypedDict):
+    """A tensor that was written to in place during a call, itself or through a view."""
+
+    tensor: str
+    memory: int | None
+    before: int
+    after: int
+
+
+class UserCallParts(TypedDict, total=False):
+    """What may be left out of UserCallData."""
+
+    written: Sequence[WrittenTensorData]
+    forward_level: int | None
+    line: int | None
+    col: int | None
+    end_col: int | None
+
+
+class UserCallData(UserCallParts):
+    """One call, operator, subscript or attribute of the expression."""
+
+    call: int
+    source: str
+    syntax: str
+    callable: CallTargetData
+    arguments: Sequence[CallArgumentData]
+    tls_include: KeySetBitsData
+    tls_exclude: KeySetBitsData
+
+
+class HeldTensorsData(TypedDict):
+    """Every tensor that was there as a Python object when the expression began: parameters, globals, closures."""
+
+    tensors: Sequence[HeldTensorData]
+
+
+class GraphNodeParts(TypedDict, total=False):
+    """What may be left out of GraphNodeData."""
+
+    sequence: int | None
+    needed: Sequence[bool]
+
+
+class GraphNodeData(GraphNodeParts):
+    """A node of the autograd graph that the result leads to, or what backward ran from: its sum, its real part."""
+
+    id: int
+    name: str
+    next: Sequence[int]
+
+
+class KeptForBackwardData(TypedDict):
+    """What the graph of the result keeps for backward of one call, each storage told once, at the first that saved
+    it.
+    """
+
+    sequence: int
+    bytes: int
+
+
+class UncountedSavedParts(TypedDict, total=False):
+    """What may be left out of UncountedSavedData."""
+
+    packed: int
+    unread: int
+    silent: int
+
+
+class UncountedSavedData(UncountedSavedParts):
+    """How many saved tensors are in no sum of bytes kept for backward."""
+
+
+class OperatorTimesParts(TypedDict, total=False):
+    """What may be left out of OperatorTimesData."""
+
+    runs: int
+    threads: int
+
+
+class OperatorTimesData(OperatorTimesParts):
+    """The operators and nodes of further runs under the profiler, warm ones, in order, with their times."""
+
+    names: Sequence[str]
+    times: Sequence[int]
+
+
+class GivenKernelData(TypedDict):
+    """A function of Python that `torch.library.custom_op` was given for an operator."""
+
+    key: str
+    function: str
+    file: str
+    line: int
+
+
+class ChangedTableParts(TypedDict, total=False):
+    """What may be left out of ChangedTableData."""
+
+    schema: str | None
+    kernels: Sequence[GivenKernelData]
+
+
+class ChangedTableData(ChangedTableParts):
+    """The dispatch table of an operator whose registrations are not the catalogue's."""
+
+    op: str
+    dump: str
+    table: str
+
+
+class RemarkData(TypedDict):
+    """What a recorder says beside what it saw: what it cut, what differed."""
+
+    told: Said
+
+
+class SteppedResultParts(TypedDict, total=False):
+    """What may be left out of SteppedResultData."""
+
+    equal: bool | None
+
+
+class SteppedResultData(SteppedResultParts):
+    """How the result of the stepped run compares."""
+
+
+class LibraryCallParts(TypedDict, total=False):
+    """What may be left out of LibraryCallData."""
+
+    implementation: str | None
+    query: bool
+
+
+class LibraryCallData(LibraryCallParts):
+    """A call that a library linked into torch tells of in its verbose output."""
+
+    library: str
+    phase: Literal["forward", "backward"]
+    what: str
+    problem: str
+
+
+class LibraryCallsParts(TypedDict, total=False):
+    """What may be left out of LibraryCallsData."""
+
+    cut: bool
+    event: int | None
+    at: Literal["builtin", "op", "node"]
+    row: int | None
+    route: int
+
+
+class LibraryCallsData(LibraryCallsParts):
+    """What oneDNN and MKL say of their own calls, in order; of a run of its own, or of a program's call in a fork."""
+
+    calls: Sequence[LibraryCallData]
+
+
+class LaunchesToldData(TypedDict):
+    """That what was launched on a device is among the events."""
+
+    device: str
+
+
+class IdleDevicesData(TypedDict):
+    """That some devices were never used: a tensor that is said to be there (a FakeTensor) has no memory there."""
+
+    devices: Sequence[str]
+
+
+class LeftFrameParts(TypedDict, total=False):
+    """What may be left out of LeftFrameData."""
+
+    line: int | None
+    raises: bool
+
+
+class LeftFrameData(LeftFrameParts):
+    """A Python function that an error left."""
+
+    file: str
+    first: int
+    function: str
+
+
+class CppFunctionParts(TypedDict, total=False):
+    """What may be left out of CppFunctionData."""
+
+    unit: str
+    entered: bool
+    shared: Sequence[str]
+    jumpers: Sequence[str]
+
+
+class CppFunctionData(CppFunctionParts):
+    """A function of C++ that an error left."""
+
+    library: str
+    name: str
+
+
+class UnusedInputParts(TypedDict, total=False):
+    """What may be left out of UnusedInputData."""
+
+    node: str
+    leaves: Sequence[str]
+    further: int
+
+
+class UnusedInputData(UnusedInputParts):
+    """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from."""
+
+    index: int
+    count: int
+    tensor: str
+    situation: Literal["beside", "detached", "elsewhere"]
+
+
+class ErrorBeforeParts(TypedDict, total=False):
+    """What may be left out of ErrorBeforeData."""
+
+    is_cause: bool
+    frame: LeftFrameData | None
+
+
+class ErrorBeforeData(ErrorBeforeParts):
+    """An error that led to another one."""
+
+    exception: str
+    message: str
+
+
+class FailedGetterParts(TypedDict, total=False):
+    """What may be left out of FailedGetterData."""
+
+    function: str
+
+
+class FailedGetterData(FailedGetterParts):
+    """An attribute that a class has, whose getter raised: `__getattr__`, which Python asked then, did not have it."""
+
+    owner: str
+    name: str
+
+
+class RaisedErrorParts(TypedDict, total=False):
+    """What may be left out of RaisedErrorData."""
+
+    frames: Sequence[LeftFrameData]
+    further: int
+    calls: Sequence[int]
+    part: str
+    close: Sequence[str]
+    module: str
+    by_raise: bool
+    by: Literal["error", "signal", "exit", "timeout"]
+    stack: Sequence[CppFunctionData]
+    unused: UnusedInputData | None
+    before: Sequence[ErrorBeforeData]
+    getter: FailedGetterData | None
+    over: Said | None
+    cpp: Sequence[tuple[str, int]]
+
+
+class RaisedErrorData(RaisedErrorParts):
+    """What the expression raised, or what ended its process."""
+
+    stage: str
+    exception: str
+    message: str
+
+
+class RaiserAndThrowParts(TypedDict, total=False):
+    """What may be left out of RaiserAndThrowData."""
+
+    type: str
+    thrown: Sequence[tuple[str, int]]
+
+
+class RaiserAndThrowData(RaiserAndThrowParts):
+    """The same, with the last throw of C++ before it, if there was one."""
+
+    by: str
+    places: Sequence[tuple[str, int]]
+
+
+class SentThrowParts(TypedDict, total=False):
+    """What may be left out of SentThrowData."""
+
+    raised: RaiserAndThrowData
+    elsewhere: bool
+
+
+class SentThrowData(SentThrowParts):
+    """The text of an error, with C++'s stack where torch writes it there. The parent makes `thrown` of it."""
+
+    text: str
+
+
+class PythonPlaceParts(TypedDict, total=False):
+    """What may be left out of PythonPlaceData."""
+
+    text: str
+    exact: bool
+
+
+class PythonPlaceData(PythonPlaceParts):
+    """A place in Python's source."""
+
+    file: str
+    line: int
+    first: int
+    function: str
+
+
+class TensorWriteParts(TypedDict, total=False):
+    """What may be left out of TensorWriteData."""
+
+    operators: Sequence[str]
+
+
+class TensorWriteData(TensorWriteParts):
+    """A write in place to a saved tensor."""
+
+    at: PythonPlaceData | None
+    before: int
+    after: int
+
+
+class SavedTensorWritesParts(TypedDict, total=False):
+    """What may be left out of SavedTensorWritesData."""
+
+    writes: Sequence[TensorWriteData]
+    watched: bool
+    certain: bool
+
+
+class SavedTensorWritesData(SavedTensorWritesParts):
+    """A tensor that was written to after a node of the graph had saved it; of an expression's from a run of its own."""
+
+    tensor: str
+    expected: int
+    version: int
+    node: str | None
+    saved: PythonPlaceData | None
+
+
+class GraphCallData(TypedDict):
+    """A call that recorded a node of the graph."""
+
+    at: PythonPlaceData | None
+    operator: str
+
+
+class FreedNodeParts(TypedDict, total=False):
+    """What may be left out of FreedNodeData."""
+
+    uses: Sequence[GraphCallData]
+    kept: Sequence[GraphCallData]
+    again: bool | None
+    older: bool
+    same_start: bool
+    names: Sequence[str]
+    exact: bool
+
+
+class FreedNodeData(FreedNodeParts):
+    """A node that an earlier backward had freed when the engine came to it again."""
+
+    node: str
+    operator: str
+    recorded: PythonPlaceData | None
+    recorded_after: int | None
+    freed: PythonPlaceData | None
+    freed_by: int | None
+    backwards: int | None
+
+
+class BeyondData(TypedDict):
+    """A limit that a run was found to be beyond, counted as it was stepped."""
+
+    count: int
+    singly: bool
+
+
+class PythonCodeData(TypedDict):
+    """The code of a Python function that ran."""
+
+    file: str
+    line: int
+    name: str
+    qualname: str
+
+
+class PythonLogData(TypedDict):
+    """Which rows of a log are Python's own calls; by address what they called."""
+
+    hook: int
+    mark: int
+    codes: Mapping[int, PythonCodeData]
+    builtins: Mapping[int, tuple[str, int]]
+    lost: bool
+
+
+class SentStepsParts(TypedDict, total=False):
+    """What may be left out of SentStepsData."""
+
+    at: Literal["builtin", "op", "node"]
+    row: int | None
+    route: int
+    beyond: BeyondData | None
+    op: str
+    number: int | None
+    of: int
+    warm_ups: int
+    threads: int
+
+
+class SentStepsData(SentStepsParts):
+    """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` of it."""
+
+    what: str
+    rows: str
+    instructions: int
+    cut: Said | None
+    seconds: float
+    python: PythonLogData | None
+    unprofiled: Said | None
+
+
+class SentMapData(TypedDict):
+    """The executable part of the process's memory map, by which addresses are read."""
+
+    text: str
+
+
+class RunRequestParts(TypedDict, total=False):
+    """What may be left out of RunRequestData."""
+
+    work: Literal["trace", "survey", "stack", "catalogue"]
+    torch_dir: str
+    digests: Mapping[str, str]
+    cwd: str
+    expression: str | None
+    script_sha256: str | None
+    until: float
+    repeat: Literal["again", "anew", "first"]
+    warm_ups: int
+    imported: int
+    raises: bool
+    begin: str | None
+    keeps: bool
+    called: int
+    operators: int
+    sample: Any
+    whole: tuple[int, int]
+    calls: int
+    unlocated: bool
+    variables: Sequence[tuple[str, str]]
+    setup: Sequence[str]
+    contexts: Sequence[str]
+    script: str | None
+    grad: bool
+    backward: bool
+    once: bool
+    timeout: float
+    seed: int
+    native: bool
+    native_op: str | None
+    native_most: int
+    first: bool
+    twice: bool
+    again: bool
+    vary: bool
+
+
+class RunRequestData(RunRequestParts):
+    """What a run is asked for, with all fields of `TraceOptions`: by the parent, and by the probe of its children."""
+
+
+class ProbeReadyData(TypedDict):
+    """Torch is imported; and what the system and Python draw at random in this process."""
+
+    type: Literal["ready"]
+    varies: Sequence[str]
+
+
+class NoTorchData(TypedDict):
+    """Torch cannot be imported: why."""
+
+    type: Literal["no-torch"]
+    message: str
+
+
+class WrongTorchData(TypedDict):
+    """Another torch was imported than the one that was meant: its folder."""
+
+    type: Literal["wrong-torch"]
+    folder: str
+
+
+class ProbeBrokenParts(TypedDict, total=False):
+    """What may be left out of ProbeBrokenData."""
+
+    recorder: str
+
+
+class ProbeBrokenData(ProbeBrokenParts):
+    """Our own code failed."""
+
+    type: Literal["broken"]
+    message: str
+
+
+class ProbeEndsData(TypedDict):
+    """All is said; and whether something that the traced code started runs on."""
+
+    type: Literal["end"]
+    left: bool
+
+
+class RunBeginsData(TypedDict):
+    """A run begins; `second` if it is to see whether the expression can be run once more."""
+
+    recorder: str
+    type: Literal["begin", "second"]
+
+
+class RunPrintedData(TypedDict):
+    """What the traced code printed in a run."""
+
+    recorder: str
+    type: Literal["output"]
+    text: str
+    cut: bool
+
+
+class FirstIsShownData(TypedDict):
+    """The first call of an expression is shown: how many modules it imported, and why a later call is not shown."""
+
+    type: Literal["first"]
+    imported: int
+    whys: Sequence[Said]
+
+
+class BoundNameParts(TypedDict, total=False):
+    """What may be left out of BoundNameData."""
+
+    how: str
+
+
+class BoundNameData(BoundNameParts):
+    """A name of the expression, and what it was bound to."""
+
+    name: str
+    description: str
+
+
+class ResultInfoParts(TypedDict, total=False):
+    """What may be left out of ResultInfoData."""
+
+    type: str
+    description: str
+    backward: Said | None
+    fingerprint: str | None
+
+
+class ResultInfoData(ResultInfoParts):
+    """What the expression gave."""
+
+
+class EffectsParts(TypedDict, total=False):
+    """What may be left out of EffectsData."""
+
+    random: Mapping[str, str]
+    raised: str | None
+    uncompared: Said
+    names: Sequence[str]
+    order: str
+    main: int
+    apart: bool
+
+
+class EffectsData(EffectsParts):
+    """What a run of a script leaves behind, to compare with another run's."""
+
+
+class SourceRefParts(TypedDict, total=False):
+    """What may be left out of SourceRefData."""
+
+    end_line: int | None
+    tree: str
+    url: str | None
+    reason: Said | None
+    candidates: Sequence[SourceRefData]
+    outside: str
+
+
+class SourceRefData(SourceRefParts):
+    """A place in source with its precision; `line` is 1-based, None where unknown."""
+
+    path: str | None
+    line: int | None
+    layer: Literal["checkout", "generated", "wheel", "atlas"] | None
+    precision: Literal["registered", "located", "consistent", "version-skew", "ambiguous", "unknown"]
+
+
+class CallPathParts(TypedDict, total=False):
+    """What may be left out of CallPathData."""
+
+    inside: int
+    recording: int
+    parent: int | None
+    line: int | None
+    file: str | None
+    first: int | None
+    source: SourceRefData | None
+    type: str | None
+    table: str | None
+    method: str | None
+    at_least: bool
+
+
+class CallPathData(CallPathParts):
+    """One path of Python calls: what is at its end, and how often it was taken from the path before it."""
+
+    kind: Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
+    name: str
+    calls: int
+    time: int
+
+
+class LocalSetsParts(TypedDict, total=False):
+    """What may be left out of LocalSetsData."""
+
+    transforms: Sequence[TransformData]
+
+
+class LocalSetsData(LocalSetsParts):
+    """Thread-local sets of dispatch keys that calls were made with, as they were read at them."""
+
+    include: int
+    exclude: int
+
+
+class OperatorKindParts(TypedDict, total=False):
+    """What may be left out of OperatorKindData."""
+
+    through: str | None
+    overload: str | None
+    counted: bool
+    inputs: Sequence[
+        RecordedTensorData
+        | Sequence[RecordedTensorData | Sequence[Any] | bool | int | float | str | None]
+        | bool
+        | int
+        | float
+        | str
+        | None
+    ]
+    inside: Sequence[tuple[int, int | None]]
+    sizes: Sequence[Sequence[Sequence[int]]]
+
+
+class OperatorKindData(OperatorKindParts):
+    """An operator, or a node of backward, with what it called: all calls of the kind differ by their sizes alone."""
+
+    type: Literal["op", "node", "engine", "user", "script", "launch"]
+    name: str
+
+
+class OperatorRouteParts(TypedDict, total=False):
+    """What may be left out of OperatorRouteData."""
+
+    table: str | None
+    method: str | None
+    guards: bool
+    recorded: int | None
+    offset: int | None
+    observation: int | None
+    hops: Sequence[int]
+    read: Sequence[Sequence[Sequence[int]]]
+    represented: int | None
+    unstepped: Said | None
+
+
+class OperatorRouteData(OperatorRouteParts):
+    """One way by which operators were called: the kind, the builtin that Python came by, the thread-local sets."""
+
+    kind: int
+    sets: int
+
+
+class OperatorCallsParts(TypedDict, total=False):
+    """What may be left out of OperatorCallsData."""
+
+    python: int
+    saved: int
+    recorded: int | None
+    device: Sequence[int]
+
+
+class OperatorCallsData(OperatorCallsParts):
+    """Calls of one route, of the same sizes, from one path."""
+
+    path: int
+    route: int
+    shape: int
+    calls: int
+    time: int
+
+
+class TimesElsewhereParts(TypedDict, total=False):
+    """What may be left out of TimesElsewhereData."""
+
+    names: Sequence[tuple[str, int]]
+    unlike: int
+    device_events: int
+
+
+class TimesElsewhereData(TimesElsewhereParts):
+    """Whose times a program has, where they are not its own: those that torch.profiler wrote in another run of it."""
+
+    file: str
+    matched: int
+    unmatched: int
+
+
+class StepBudgetParts(TypedDict, total=False):
+    """What may be left out of StepBudgetData."""
+
+    most: int
+    stepped: int
+    forks: int
+    reason: Said | None
+
+
+class StepBudgetData(StepBudgetParts):
+    """How far the stepping of a program's calls came: one call of each kind is stepped, as they come again."""
+
+
+class ProgramParts(TypedDict, total=False):
+    """What may be left out of ProgramData."""
+
+    processor: int
+    threads: int
+    folding: int
+    backwards: int
+    saved_backwards: int
+    saved_elsewhere: int
+    saved_packed: int
+    saved_unread: int
+    saved_silent: int
+    saved_slices: int
+    is_block: bool
+    named: bool
+    forward_level: int | None
+    failed: int | None
+    cuts: Sequence[Said]
+    elsewhere: TimesElsewhereData | None
+    stepping: StepBudgetData | None
+
+
+class ProgramData(ProgramParts):
+    """What a program ran, recorded in one run and folded by what differs."""
+
+    paths: Sequence[CallPathData]
+    sets: Sequence[LocalSetsData]
+    kinds: Sequence[OperatorKindData]
+    routes: Sequence[OperatorRouteData]
+    calls: Sequence[OperatorCallsData]
+    order: str
+    ordered: int
+    wall: int
+    overhead: int
+
+
+class SentObservationData(TypedDict):
+    """What a recorder saw. `data` is its kind's record, or what `SENT` has for the kind."""
+
+    recorder: str
+    kind: str
+    data: dict[str, Any]
+
+
+class RunToldParts(TypedDict, total=False):
+    """What may be left out of RunToldData."""
+
+    sequence: str
+    imported: int
+    raised: str | bool
+    began: str | None
+    warm: bool
+    put_back: Sequence[str]
+    anew: bool
+    bound: Sequence[BoundNameData]
+    result: ResultInfoData
+    late: bool
+    operators: int
+    left: EffectsData
+    second: EffectsData
+    program: ProgramData
+
+
+class RunToldData(RunToldParts):
+    """What a run saw, without whose it is: what a recorder's function returns."""
+
+    observations: list[SentObservationData]
+
+
+class RunAnsweredParts(TypedDict, total=False):
+    """What may be left out of RunAnsweredData."""
+
+    sequence: str
+    imported: int
+    raised: str | bool
+    began: str | None
+    warm: bool
+    put_back: Sequence[str]
+    anew: bool
+    bound: Sequence[BoundNameData]
+    result: ResultInfoData
+    late: bool
+    operators: int
+    left: EffectsData
+    second: EffectsData
+    program: ProgramData
+
+
+class RunAnsweredData(RunAnsweredParts):
+    """A run has ended, and this is what it saw."""
+
+    recorder: str
+    observations: list[SentObservationData]
+    type: Literal["pass"]
+
+
+class RunRefusedData(TypedDict):
+    """What was given cannot be run: why, near names, and the place in the text."""
+
+    recorder: str
+    type: Literal["refused"]
+    kind: str
+    told: Said
+    close: Sequence[str]
+    where: tuple[int, int] | None
+    source: str | None
+
+
+class RunRaisedParts(TypedDict, total=False):
+    """What may be left out of RunRaisedData."""
+
+    by: Literal["error", "signal", "exit", "timeout"]
+    close: Sequence[str]
+    frames: Sequence[LeftFrameData]
+    further: int
+    calls: Sequence[int]
+    part: str
+    module: str
+    by_raise: bool
+    stack: Sequence[CppFunctionData]
+    unused: UnusedInputData | None
+    before: Sequence[ErrorBeforeData]
+    getter: FailedGetterData | None
+    over: Said | None
+    cpp: Sequence[tuple[str, int]]
+
+
+class RunRaisedData(RunRaisedParts):
+    """The user's code raised, and nothing else is told of the run: what the parent reads of a `RaisedError`."""
+
+    recorder: str
+    type: Literal["raised"]
+    stage: str
+    exception: str
+    message: str
+
+
+class RunUnavailableData(TypedDict):
+    """A run cannot be made here."""
+
+    recorder: str
+    type: Literal["unavailable"]
+    told: Said
+
+
+class RunDiedParts(TypedDict, total=False):
+    """What may be left out of RunDiedData."""
+
+    alone: str
+
+
+class RunDiedData(RunDiedParts):
+    """The process of a run ended without a word."""
+
+    recorder: str
+    type: Literal["died"]
+    signal: str | None
+    exit: int | None
+
+
+class RunLateData(TypedDict):
+    """The time of all runs was over, and this one was ended."""
+
+    recorder: str
+    type: Literal["late"]
+
+
+class NoSamplesData(TypedDict):
+    """PyTorch's samples of operators cannot be imported: the module that is missing."""
+
+    type: Literal["no-samples"]
+    module: str | None
+    message: str
+
+
+class SurveyOperatorsData(TypedDict):
+    """The names of all operators that have samples."""
+
+    type: Literal["operators"]
+    names: Sequence[str]
+
+
+class SurveyDoneData(TypedDict):
+    """All is said of an operator's sample."""
+
+    type: Literal["done"]
+    op: str
+
+
+class SampleToldParts(TypedDict, total=False):
+    """What may be left out of SampleToldData."""
+
+    setup: Sequence[str]
+    grad: bool
+
+
+class SampleToldData(SampleToldParts):
+    """A sample was evaluated untraced: what it is, and what it gave."""
+
+    type: Literal["plain"]
+    sample: int
+    dtype: str
+    expression: str
+    result: str
+    fingerprint: str | None
+
+
+class NoSampleData(TypedDict):
+    """An operator has no sample that can be evaluated: why."""
+
+    type: Literal["no-sample"]
+    why: str
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["event"], data: EventData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["call"], data: UserCallData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["held"], data: HeldTensorsData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["graph"], data: GraphNodeData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["kept"], data: KeptForBackwardData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["uncounted"], data: UncountedSavedData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["times"], data: OperatorTimesData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["table"], data: ChangedTableData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["cut"], data: RemarkData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["result"], data: SteppedResultData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["libraries"], data: LibraryCallsData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["launches"], data: LaunchesToldData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["idle"], data: IdleDevicesData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["raised"], data: RaisedErrorData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["thrown"], data: SentThrowData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["saved"], data: SavedTensorWritesData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["freed"], data: FreedNodeData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["steps"], data: SentStepsData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["maps"], data: SentMapData) -> SentObservationData: ...
+
+
+def seen(recorder: RecorderName, kind: str, data: Any) -> SentObservationData:
+    """An observation of one kind, as a message has it."""
+    return {"recorder": recorder, "kind": kind, "data": data}

@@ -1,0 +1,139 @@
+"""The recorders that run in a child of their own: the function of each, and which run after the passes.
+
+What each may tell, and what a trace loses without it, is a row of ptexplore/model/recorders.py; a test holds the names
+to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from . import freed, libraries, native, passes, program, thrown, twice, writes
+from .isolate import ChildOutcome
+from .reasons import reason
+from .stepper import Unavailable
+
+if TYPE_CHECKING:
+    from .messages import RunRequestData, RunToldData
+
+    Asked: TypeAlias = RunRequestData | Unavailable | None
+
+PASSES = (passes.OPS, passes.FRAMES, passes.DISPATCH)
+ALONE = "alone"  # a run without recorders
+PASS = b'{"type":"pass"'  # how a good answer begins
+DIED = re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: something ended the process
+ONE_CALL = b'"what":"operator"'  # in the answer of a native pass that stepped one operator call, not all of it
+OPERATOR = b'"type":"op"'  # an event of an operator call, in the answer of a pass: of each recorder that it speaks for
+OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
+
+
+@dataclass(frozen=True)
+class ChildRun:
+    """What runs in a child: `run` gets the request and the digests that the catalogue knows, and tells what it saw.
+
+    `speaks`: if the child dies, it says what it saw until then.
+    """
+
+    run: Callable[[RunRequestData, dict[str, str]], RunToldData]
+    speaks: bool = False
+
+
+def _of_request(run: Callable[[RunRequestData], RunToldData]) -> ChildRun:
+    """A run that needs no digests."""
+    return ChildRun(lambda request, _: run(request))
+
+
+RUNS: Mapping[str, ChildRun] = {
+    **{name: ChildRun(partial(passes.run, name), speaks=True) for name in (*PASSES, passes.TOGETHER, passes.OPS_AGAIN)},
+    native.RECORDER: _of_request(native.run),
+    libraries.RECORDER: _of_request(libraries.run),
+    thrown.RECORDER: _of_request(thrown.run),
+    writes.RECORDER: _of_request(writes.run),
+    freed.RECORDER: _of_request(program.freed_again),
+    program.RECORDER: ChildRun(program.run, speaks=True),
+    twice.RECORDER: _of_request(twice.run),
+    ALONE: _of_request(passes.alone),
+}
+
+# --- the runs that follow ---
+
+Outcomes: TypeAlias = Mapping[str, ChildOutcome]  # of the runs so far, by recorder
+
+
+@dataclass(frozen=True)
+class FollowingRun:
+    """A run that may follow others: those of an expression, of a script, or where C++'s stack is asked for.
+
+    `asked` gets the request and the outcomes so far. It returns the request of this run; Unavailable, with the reason,
+    if the run is asked for and cannot be made; None if it is not asked for.
+    """
+
+    recorder: str
+    after: Literal["expression", "script", "stack"]
+    asked: Callable[[RunRequestData, Outcomes], Asked]
+
+
+def _native(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    if not request.get("native"):
+        return None
+    first = next(iter(outcomes.values()))
+    if DIED.search(first.answer):
+        return Unavailable(reason("ends-itself"))
+    called = first.answer.count(OPERATOR) // (len(PASSES) if passes.TOGETHER in outcomes else 1)
+    return {**request, "called": called}
+
+
+def _native_of_script(request: RunRequestData, _: Outcomes) -> Asked:
+    return {**request, "repeat": passes.AGAIN} if request.get("native") and request.get("native_op") else None
+
+
+def _libraries(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    """What libraries tell of their calls is laid over the native pass's frames: it is asked for if there are some."""
+    stepped = outcomes.get(native.RECORDER)
+    is_asked = stepped is not None and stepped.answer.startswith(PASS) and request.get("sample") is None
+    return request if is_asked else None
+
+
+def _libraries_of_script(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    """Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much."""
+    stepped = outcomes.get(native.RECORDER)
+    if stepped is None or ONE_CALL in stepped.answer:
+        return None
+    return _libraries({**request, "repeat": passes.AGAIN}, outcomes)
+
+
+def _twice(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    counted = OPERATORS.search(outcomes[program.RECORDER].answer)
+    if not request.get("twice") or counted is None:
+        return None
+    return {**request, "operators": int(counted[1])}
+
+
+def _writes_of_script(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    return request if request.get("again") and writes.REASON in outcomes[program.RECORDER].answer else None
+
+
+def _writes(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    return request if writes.REASON in outcomes[thrown.RECORDER].answer else None
+
+
+def _freed(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    return request if freed.REASON in outcomes[thrown.RECORDER].answer else None
+
+
+# In their order. The native pass comes late: it may die of what it does, and nothing else is lost then.
+FOLLOWING_RUNS = (
+    FollowingRun(native.RECORDER, "expression", _native),
+    FollowingRun(libraries.RECORDER, "expression", _libraries),
+    FollowingRun(twice.RECORDER, "script", _twice),
+    FollowingRun(writes.RECORDER, "script", _writes_of_script),
+    FollowingRun(native.RECORDER, "script", _native_of_script),
+    FollowingRun(libraries.RECORDER, "script", _libraries_of_script),
+    FollowingRun(thrown.RECORDER, "stack", lambda request, _: request),
+    FollowingRun(writes.RECORDER, "stack", _writes),
+    FollowingRun(freed.RECORDER, "stack", _freed),
+)
