@@ -1,7 +1,6 @@
 """Worked out once: a property, without a lock (no object of the extractors is seen by two threads), or a method.
 
-What is imported when it is asked for. And what is left out altogether: looking for garbage while records are made
-that all stay.
+And what is left out altogether: looking for garbage while records are made that all stay.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterator
 from functools import wraps
-from importlib import import_module
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 _T = TypeVar("_T")
@@ -37,16 +35,6 @@ class lazy(Generic[_T]):  # noqa: N801  (used as `property` is)
             return self
         value = instance.__dict__[self._name] = self._worked_out(instance)
         return value
-
-
-class Deferred:
-    """A module that is imported when something of it is asked for first."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
 
 
 def remembered(method: Callable[Concatenate[_Self, _P], _T]) -> Callable[Concatenate[_Self, _P], _T]:

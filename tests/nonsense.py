@@ -11,7 +11,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ptexplore.view.words import causes, details, places, reasons
+from ptexplore.view.words import causes, details, places, reasons, remarks
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
 
@@ -21,7 +21,7 @@ def pytest_configure() -> None:
 
     What has no words of its own, as a sentence of an older file, stays.
     """
-    catalogues = (reasons.ENGLISH, places.ENGLISH, details.ENGLISH, AS_COMMANDS, IN_PYTHON)
+    catalogues = (reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, details.ENGLISH, AS_COMMANDS, IN_PYTHON)
     numbers = count()
     for catalogue in (cast("dict[type[Struct], str]", given) for given in catalogues):
         for code, template in list(catalogue.items()):

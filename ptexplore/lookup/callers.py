@@ -7,7 +7,7 @@ so: an end without a word is a function of which no call is indexed.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptexplore.errors import FAILED, PtexploreError
@@ -15,9 +15,19 @@ from ptexplore.lookup.calls import CallEnd, CallNode, CallReader
 from ptexplore.lookup.link_targets import is_own
 from ptexplore.lookup.overrides import OverrideReader
 from ptexplore.lookup.query_length import check_length
-from ptexplore.lookup.refs import asked_for, name_matched, nothing_refers
+from ptexplore.lookup.refs import asked_for, nothing_refers
 from ptexplore.lookup.trees import IndexedTree, Spot, symbol_spot
 from ptexplore.model.places import TreeInfo
+from ptexplore.model.remarks import (
+    AnswerRemark,
+    CallsMayMeanOther,
+    FollowedElsewhere,
+    FoundByName,
+    IsRegistered,
+    LastLevel,
+    NoRoomToFollow,
+    OverridesOther,
+)
 from ptexplore.model.symbols import Symbol
 
 DEPTH = 3
@@ -53,7 +63,7 @@ class CallersView:
     depth: int
     functions: tuple[FunctionCallers, ...]
     more: int
-    remarks: tuple[str, ...]
+    remarks: tuple[AnswerRemark, ...]
     trees: tuple[TreeInfo, ...]
 
 
@@ -176,30 +186,28 @@ def _walk(nodes: Sequence[CallNode]) -> Iterator[CallNode]:
         yield from _walk(node.further)
 
 
-def _remarks(functions: Sequence[FunctionCallers]) -> Iterator[str]:
+def _remarks(functions: Sequence[FunctionCallers]) -> Iterator[AnswerRemark]:
     """What must be said of such a tree."""
     nodes = [node for function in functions for node in _walk(function.callers)]
     if any(node.is_choice for node in nodes):
-        yield "?: the name at the call may also mean something else, so what stands below may not lead to it"
-    for end, words in _ENDS.items():
+        yield CallsMayMeanOther()
+    for end, remark in _ENDS.items():
         if any(node.end == end for node in nodes):
-            yield words
+            yield remark
     for function in functions:
         for name in function.overridden:
-            yield f"{function.name} overrides {name}: a call of that may run it (refs --callers {shlex.quote(name)})"
+            yield OverridesOther(function.name, name, shlex.quote(name))
         if function.registered:
-            some = ", ".join(function.registered[:3])
-            more = f" and {len(function.registered) - 3} more" if len(function.registered) > 3 else ""
-            yield (
-                f"{function.name} is registered ({some}{more}): what calls it through that is no call of its name "
-                f"(ptexplore refs {shlex.quote(function.name)})"
-            )
+            listed = function.registered[:_LISTED]
+            more = len(function.registered) - len(listed)
+            yield IsRegistered(function.name, shlex.quote(function.name), listed, more)
     if any(node.how == "name-matched" for node in nodes):
-        yield name_matched(max(function.same for function in functions))
+        yield FoundByName(max(function.same for function in functions))
 
 
-_ENDS: dict[CallEnd, str] = {
-    "elsewhere": "(elsewhere): its callers are below another row of it",
-    "room": "…: not followed, for want of room: --limit N shows N callers of each",
-    "depth": "↑: not followed, the last level: --depth N",
+_LISTED = 3  # names of registrations that a remark lists
+_ENDS: Mapping[CallEnd, AnswerRemark] = {
+    "elsewhere": FollowedElsewhere(),
+    "room": NoRoomToFollow(),
+    "depth": LastLevel(),
 }

@@ -14,9 +14,10 @@ from functools import cache, partial
 from typing import Literal, NamedTuple
 
 from ptexplore.lookup.link_targets import DefinitionsByName, LinkTarget, is_own, local_names, of_another_kind
-from ptexplore.lookup.refs import asked_for, fits, name_matched
+from ptexplore.lookup.refs import asked_for, fits
 from ptexplore.lookup.trees import IndexedTree, Spot, one_tree_a_file, spot, symbol_spot
 from ptexplore.lookup.use_meaning import PLAIN, FileReader, Reading, UseReader, may_mean, without_constructor
+from ptexplore.model.remarks import AnswerRemark, FoundByName, NoCallIndexed
 from ptexplore.model.symbols import Symbol, SymbolKind
 from ptexplore.source.canonical import is_made, is_test_file
 from ptexplore.store.index import site as index_site
@@ -66,7 +67,7 @@ class CallsView:
     more_callers: int
     callees: tuple[CallNode, ...]
     more_callees: int
-    remarks: tuple[str, ...]
+    remarks: tuple[AnswerRemark, ...]
 
 
 class _Calls(NamedTuple):
@@ -96,13 +97,11 @@ class CallReader:
         seen = frozenset({symbol.qualified})
         callers, more_callers = self._callers(symbol, levels, most, seen)
         callees, more_callees = self._callees(symbol, number, levels, most, seen)
-        remarks = []
+        remarks: list[AnswerRemark] = []
         if any(node.how == "name-matched" for node in (*callers, *callees)):
-            remarks.append(name_matched(self.same(symbol)))
+            remarks.append(FoundByName(self.same(symbol)))
         if not callers:
-            remarks.append(
-                f"no call of that name is indexed; it may be registered: ptexplore refs {shlex.quote(symbol.qualified)}"
-            )
+            remarks.append(NoCallIndexed(shlex.quote(symbol.qualified)))
         place = symbol_spot(self._trees[number], symbol)
         return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
 

@@ -17,6 +17,7 @@ from ptexplore.lookup.ranking import Ranking, Rated, is_slip_likely, ranked
 from ptexplore.lookup.text_lines import WORD, matching_lines
 from ptexplore.lookup.trees import Candidate, IndexedTree, nearest_names
 from ptexplore.model.places import TreeInfo
+from ptexplore.model.remarks import AnswerRemark, Folded, LinesOfText, OnlyInCpp, SomeWords, WordsDropped
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import PART
 
@@ -47,9 +48,9 @@ class FindView:
     query: str
     groups: tuple[HitGroup, ...]
     trees: tuple[TreeInfo, ...]
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[AnswerRemark, ...] = ()
     best: tuple[Candidate, ...] = ()
-    how: tuple[str, ...] = ()
+    how: tuple[AnswerRemark, ...] = ()
 
     @property
     def further(self) -> tuple[HitGroup, ...]:
@@ -110,7 +111,7 @@ def _answer(
             how.append(_how_text(query))
     remarks = list(how)
     if gathered.folded:
-        remarks.append(f"{gathered.folded} declarations and constructors of these are not listed: --declarations")
+        remarks.append(Folded(gathered.folded))
     infos = tuple(indexed.tree.info for indexed in trees)
     return FindView(query, tuple(groups), infos, tuple(remarks), best, tuple(how))
 
@@ -128,22 +129,20 @@ def _group(
     return HitGroup(_HEADINGS[group], hits, None if group in cut else len(rows) - len(shown))
 
 
-def _how_named(query: str, asked: ReadQuery, ranking: Ranking, best: Sequence[Candidate]) -> Iterable[str]:
-    """How names and notes were searched, in words."""
+def _how_named(query: str, asked: ReadQuery, ranking: Ranking, best: Sequence[Candidate]) -> Iterable[AnswerRemark]:
+    """How names and notes were searched."""
     if ranking.some_words:
-        yield f"no note has all the words {', '.join(asked.words)}: these have some of them"
+        yield SomeWords(tuple(asked.words))
     if ranking.dropped:
-        yield f"left out in notes: {', '.join(ranking.dropped)}"
+        yield WordsDropped(tuple(ranking.dropped))
     if asked.dotted and best and "::" in best[0].name and best[0].kind not in ("operator", "file", "folder"):
-        yield f"nothing of Python is called {query.strip()} here: what C++ calls so is listed"
+        yield OnlyInCpp(query.strip())
 
 
-def _how_text(query: str) -> str:
-    """How lines were searched, in words."""
+def _how_text(query: str) -> AnswerRemark:
+    """How lines were searched."""
     words = [word for word in WORD.findall(query) if not word[0].isdecimal()]
-    case = "in small or capital letters" if query == query.lower() else "capitals as typed"
-    inside = "; it may begin or end inside a word" if words and len(words[0]) >= PART else ""
-    return f"lines of text: those that hold the query as it stands, {case}{inside}"
+    return LinesOfText(query == query.lower(), bool(words) and len(words[0]) >= PART)
 
 
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:

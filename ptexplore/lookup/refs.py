@@ -32,6 +32,15 @@ from ptexplore.lookup.trees import (
 )
 from ptexplore.lookup.use_meaning import FileReader, UseReader, may_mean, without_constructor
 from ptexplore.model.places import TreeInfo
+from ptexplore.model.remarks import (
+    AnswerRemark,
+    CopiesNotSearched,
+    FilesChanged,
+    FoundByName,
+    MeanOther,
+    TypesNotIndexed,
+    ValuesNotIndexed,
+)
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
 from ptexplore.source.canonical import is_test_file
 from ptexplore.store.index.site import SiteUse
@@ -109,7 +118,7 @@ class RefsView:
     defined: tuple[tuple[str, str, Spot], ...]
     more: int  # how many more bear it than are in `defined`
     groups: tuple[UseGroup, ...]
-    remarks: tuple[str, ...]
+    remarks: tuple[AnswerRemark, ...]
     trees: tuple[TreeInfo, ...]
     lines: int = 0
     certain: int | None = None
@@ -346,84 +355,6 @@ def _first_told(use: _Raw) -> tuple[bool, int, bool, bool]:
     return not use.certain, _ORDER.index(use.group), use.how != "resolved", not use.detail
 
 
-def used_on(lines: int) -> str:
-    """How often a name is used, in the words of every surface: "used on 245 lines"."""
-    return f"used on {lines:,} line{'s' if lines != 1 else ''}"
-
-
-# How many lines can only mean what was asked, and how many may mean something else: of one line, of all, of some.
-# "@" is what was asked: one definition, or one of several that are called so.
-TOLD_APART = {
-    "this": "this",
-    "these": "one of the {} definitions called so",
-    "sure one": "it means @",
-    "sure all": "all of them mean @",
-    "may one": "it may mean something else of that name",
-    "may all": "each of them may mean something else of that name",
-    "both": "{} mean @, {} may mean something else of that name",
-}
-
-
-def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
-    """How many of those lines are sure to mean it, in the words of every surface; "" where nothing tells.
-
-    Of overloads, and of the arms of an `#if`, no line tells which is meant: they are sure to mean one of these.
-    """
-    if certain is None or not lines:
-        return ""
-    possible = lines - certain
-    sentence = TOLD_APART[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
-    if possible and certain:
-        sentence = TOLD_APART["both"].format(f"{certain:,}", f"{possible:,}")
-    meant = TOLD_APART["these"].format(f"{definitions:,}") if definitions > 1 else TOLD_APART["this"]
-    return sentence.replace("@", meant)
-
-
-# What is said of the lines with a name that are not counted, in the words of every surface.
-OTHERWISE = {
-    "one": "1 more line with the name means something else",
-    "many": "{} more lines with the name mean something else",
-    "why": ", by what stands before it, the number of arguments, or the file",
-    "untold one": "1 more line with the name is not counted: by what stands before it, the number of arguments, or the"
-    " file it would mean something else, and nothing else of that name is indexed",
-    "untold many": "{} more lines with the name are not counted: by what stands before it, the number of arguments, or"
-    " the file they would mean something else, and nothing else of that name is indexed",
-}
-
-
-def otherwise_in_words(otherwise: int, untold: int = 0) -> str:
-    """What is said of the lines with the name that are not counted: which mean something else, or may."""
-    if untold:
-        return OTHERWISE["untold one" if untold == 1 else "untold many"].format(f"{untold:,}")
-    return f"{OTHERWISE['one' if otherwise == 1 else 'many'].format(f'{otherwise:,}')}{OTHERWISE['why']}"
-
-
-# What is said of functions of classes below that override it, in the words of every surface.
-OVERRIDDEN = {
-    "one": "overridden by 1 function of classes below",
-    "many": "overridden by {} functions of classes below",
-    "may": ", and maybe by {} more: not all their bases are known",
-    "only one": "maybe overridden by 1 function of another class: not all bases of that are known",
-    "only many": "maybe overridden by {} functions of other classes: not all bases of these are known",
-}
-
-
-def overridden_in_words(view: RefsView) -> str:
-    """How many functions of classes below override it; "" where none does."""
-    if not view.overridden:
-        return ""
-    sure = view.overridden - view.may_override
-    if not sure:
-        return OVERRIDDEN["only one" if view.overridden == 1 else "only many"].format(f"{view.overridden:,}")
-    told = OVERRIDDEN["one" if sure == 1 else "many"].format(f"{sure:,}")
-    return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
-
-
-def group_in_words(group: UseGroup, view: RefsView) -> str:
-    """The heading of a group: "calls", or "calls, maybe of another" where some are certain and some are not."""
-    return group.name if view.certain is None or group.certain else f"{group.name} that may mean something else"
-
-
 def _known(trees: Sequence[IndexedTree], path: str) -> bool:
     return any(indexed.store.file(path) is not None for indexed in trees)
 
@@ -536,44 +467,26 @@ def _remarks(
     told: Counter[str],
     copies: Iterable[str],
     definitions: int,
-) -> Iterator[str]:
+) -> Iterator[AnswerRemark]:
     if any(left):
-        some = ", ".join(f"{text} ×{count}" for text, count in told.most_common(4))
-        more = f", … ({len(told)} spellings)" if len(told) > 4 else ""
-        yield f"{otherwise_in_words(*left)}{f' ({some}{more})' if some else ''}"
+        yield MeanOther(*left, tuple(told.most_common(4)), len(told))
     if any(use.how == "name-matched" for use in shown):
-        yield name_matched(definitions)
+        yield FoundByName(definitions)
     kinds = {s.kind for _number, s in asked.symbols}
     if kinds & {"class", "struct", "union", "enum", "typedef"}:
-        yield NOT_INDEXED.format(asked.lasts[0])
+        yield TypesNotIndexed(asked.lasts[0])
     elif kinds and kinds <= VALUES:
-        yield NOT_READ.format(asked.lasts[0])
+        yield ValuesNotIndexed(asked.lasts[0])
     for name in copies:
-        yield f"lines of {name}'s own copies of these files are not looked at: --tree {name.split(' ')[0]}"
+        yield CopiesNotSearched(name.split(" ")[0], name)
 
 
-NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
-NOT_READ = "where it is read or written is not indexed: ptexplore find --text {}"
-SEVERAL = "; {} definitions are called so"
-NAME_MATCHED = (
-    "name-matched: found by name, not by types{}; which overload a use is of is not told "
-    "(ptexplore index --semantic PATH resolves them)"
-)
-
-
-def name_matched(definitions: int) -> str:
-    """What must be said of uses that were found by a name which so many definitions bear."""
-    return NAME_MATCHED.format(SEVERAL.format(definitions) if definitions > 1 else "")
-
-
-def _changed_files(trees: Sequence[IndexedTree], shown: Sequence[NameUse]) -> Iterator[str]:
+def _changed_files(trees: Sequence[IndexedTree], shown: Sequence[NameUse]) -> Iterator[AnswerRemark]:
     by_name = {indexed.tree.info.name: indexed for indexed in trees}
     files = {(use.spot.tree.name, use.spot.ref.path) for use in shown}
     stale = [path for tree, path in files if path is not None and changed(by_name[tree], path)]
     if stale:
-        some = ", ".join(sorted(stale)[:3])
-        off = f"{len(stale)} of these files were changed after they were indexed, so lines may be off ({some})"
-        yield f"{off}: ptexplore index"
+        yield FilesChanged(len(stale), tuple(sorted(stale)[:3]))
 
 
 Scope = tuple[str, ...]

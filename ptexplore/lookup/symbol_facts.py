@@ -13,7 +13,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.lookup.doc_comment import doc_of
 from ptexplore.lookup.link_targets import is_own
 from ptexplore.lookup.operators import Catalogue
-from ptexplore.lookup.refs import GROUPS, OverriddenAt, overridden_in_words, refs
+from ptexplore.lookup.refs import GROUPS, OverriddenAt, refs
 from ptexplore.lookup.trees import IndexedTree, Spot, symbol_spot
 from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.operators import Registration
@@ -26,9 +26,9 @@ class SymbolFacts:
 
     `uses` are numbers of lines by what a use is, `lines` the number of all, `certain` of those that can mean nothing
     else, `otherwise` and `untold` of those that are not counted; `definitions` are called so (`RefsView`).
-    `overridden` says how many functions of classes below override it, `overrides` what it overrides. `operators` are
-    the installed torch's records whose kernel it is or that only call it; `stubs` the rows that register it, in its own
-    file. `marks` are stops about it.
+    `overridden` functions of classes below override it, or (`may_override` of them) may; `overrides` is what it
+    overrides. `operators` are the installed torch's records whose kernel it is or that only call it; `stubs` the rows
+    that register it, in its own file. `marks` are stops about it.
     """
 
     symbol: Symbol
@@ -43,7 +43,8 @@ class SymbolFacts:
     certain: int | None
     otherwise: int
     untold: int
-    overridden: str
+    overridden: int
+    may_override: int
     definitions: int
     overrides: tuple[OverriddenAt, ...] = ()
 
@@ -59,7 +60,8 @@ def symbol_facts(
     """What trees, catalogue and notes know of a symbol of tree `number`; `reader` is kept for these trees."""
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
-    lines, certain, otherwise, untold, overridden, definitions = 0, None, 0, 0, "", 1
+    lines, certain, otherwise, untold, definitions = 0, None, 0, 0, 1
+    overridden, may_override = 0, 0
     overrides: tuple[OverriddenAt, ...] = ()
     with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
@@ -69,7 +71,8 @@ def symbol_facts(
             counts[group.name] += group.total - group.overriding
         groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
         lines, certain, otherwise, untold = view.lines, view.certain, view.otherwise, view.untold
-        overridden, definitions, overrides = overridden_in_words(view), view.definitions, view.overrides
+        overridden, may_override = view.overridden, view.may_override
+        definitions, overrides = view.definitions, view.overrides
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
     rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
     marks = marks_by_tree.get(indexed.tree.info.name, ())
@@ -88,6 +91,7 @@ def symbol_facts(
         otherwise=otherwise,
         untold=untold,
         overridden=overridden,
+        may_override=may_override,
         definitions=definitions,
         overrides=overrides,
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ptexplore.lazy import Deferred
+from ptexplore.model.deferred import Deferred
 
 if TYPE_CHECKING:
     from ptexplore.model import place_reasons as place_reasons  # noqa: PLC0414  (for all who make a place)

@@ -64,7 +64,6 @@ PLAIN = {
     ("tui/screens/trail.py", "step"): "the name in it is quoted a line before",
     ("view/notes/tour.py", "close[0] if close else names[0]"): _ID,
     ("view/notes/tour.py", "tour.id"): _ID,
-    ("lookup/refs.py", "name.split(' ')[0]"): f"{_NAME}, or runtime",
     ("view/trace/ending.py", "'FILE' if script == trail.expression else shlex.quote(script)"): "quoted",
     ("workspace/workspace.py", "checkout.name"): _NAME,
 }

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptexplore.lazy import lazy
-from ptexplore.lookup.refs import NAME_MATCHED, NOT_INDEXED, NOT_READ, OTHERWISE, OVERRIDDEN, SEVERAL, TOLD_APART
 from ptexplore.lookup.trees import changed
 from ptexplore.lookup.use_index import SiteUses, UsesOfFile, file_uses
 from ptexplore.lookup.use_meaning import UseReader
@@ -16,6 +15,8 @@ from ptexplore.render.html.output import Output, Row, SiteWork, digest, in_proce
 from ptexplore.render.html.packed import pack
 from ptexplore.safe_text import safe_json
 from ptexplore.view.site.uses import SHARD, ShardOfUses, shard_of
+from ptexplore.view.words.remarks import NAME_MATCHED, NOT_INDEXED, NOT_READ, SEVERAL
+from ptexplore.view.words.uses import OTHERWISE, OVERRIDDEN, TOLD_APART
 
 if TYPE_CHECKING:
     from ptexplore.lookup.link_targets import DefinitionsByName

@@ -10,6 +10,7 @@ from rich.text import Text
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.search import LocateIn, located, where
 from ptexplore.view.search.caller_tree import caller_rows
+from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
     from ptexplore.lookup.callers import CallersView, FunctionCallers
@@ -25,7 +26,7 @@ def print_callers(console: Console, view: CallersView, locate: LocateIn) -> None
         console.print(Text(f"\n{view.more} more functions of that name: ask for one by its whole name", style="dim"))
     if view.remarks:
         console.print()
-    for remark in view.remarks:
+    for remark in map(remark_in_words, view.remarks):
         folded(console, styled((remark, "dim")), "", "  ")
 
 

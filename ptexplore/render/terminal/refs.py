@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.lookup.refs import group_in_words, overridden_in_words, told_apart, used_on
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.search import LocateIn, located, where
 from ptexplore.view.search.override_lines import overridden_lines
+from ptexplore.view.words.remarks import remark_in_words
+from ptexplore.view.words.uses import group_in_words, overridden_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.lookup.refs import NameUse, RefsView, UseGroup
@@ -43,7 +44,7 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
         _group(console, group, group_in_words(group, view), locate, several=several)
     if view.remarks:
         console.print()
-    for remark in view.remarks:
+    for remark in map(remark_in_words, view.remarks):
         folded(console, styled((remark, "dim")), "", "  ")
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
 from ptexplore.view.line import after_name, place_spans
+from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
     from ptexplore.lookup.find import FindView
@@ -61,7 +62,7 @@ def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
             console.print(Text("  there are more: --limit N shows more", style="dim"))
         elif group.more:
             console.print(Text(f"  {group.more} more: --limit 0 shows all", style="dim"))
-    for remark in view.remarks:
+    for remark in map(remark_in_words, view.remarks):
         folded(console, styled((remark, "dim")))
 
 

@@ -30,6 +30,7 @@ from ptexplore.tui.widgets.colours import cut_to
 from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
 from ptexplore.view.why_there import why_there
+from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -219,7 +220,7 @@ class Palette(ModalScreen[Message | None]):
             return
         best = [HitGroup("best", view.best)] if view.best else []
         more = any(group.more != 0 for group in view.groups)
-        told = "; ".join([*view.how, *([MORE] if more else [])])
+        told = "; ".join([*map(remark_in_words, view.how), *([MORE] if more else [])])
         self._show([*best, *view.further], trouble or told, COLLECTING if lacks_operators else "", chosen)
         # What comes first is not known while operators lack: the reader sees that, and says Enter to what there is.
         opens, self._opens = self._opens and not lacks_operators, False

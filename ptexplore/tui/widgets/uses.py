@@ -11,12 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets.option_list import Option
 
-from ptexplore.lookup.refs import NameUse, RefsView, group_in_words, refs, told_apart, used_on
+from ptexplore.lookup.refs import NameUse, RefsView, refs
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace, Tell
 from ptexplore.tui.places import Place
+from ptexplore.view.words.remarks import remark_in_words
+from ptexplore.view.words.uses import group_in_words, told_apart, used_on
 
 if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
@@ -76,7 +78,8 @@ class Uses(Choices):
                 options.append(Option(_row(use), id=number))
         if not self._uses:
             options.append(Option("no use of it was found in these trees", disabled=True))
-        lines = [line for text in map(_without_command, view.remarks) for line in textwrap.wrap(clean(text), room)]
+        remarks = [_without_command(remark_in_words(remark)) for remark in view.remarks]
+        lines = [line for text in remarks for line in textwrap.wrap(clean(text), room)]
         options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
         self._show(options)
 

@@ -10,6 +10,7 @@ from ptexplore.lookup.callers import CallersView, FunctionCallers
 from ptexplore.lookup.calls import CallEnd, CallNode
 from ptexplore.lookup.trees import Spot
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.words.remarks import remark_in_words
 
 _MARKS: dict[CallEnd, str] = {"": "", "elsewhere": "(elsewhere)", "room": "…", "depth": "↑"}
 
@@ -53,7 +54,7 @@ def callers_to_document(view: CallersView) -> dict[str, Any]:
         "trees": [tree_to_json(tree) for tree in view.trees],
         "functions": [_function_to_json(function) for function in view.functions],
         "functions_more": view.more,
-        "remarks": list(view.remarks),
+        "remarks": list(map(remark_in_words, view.remarks)),
     }
 
 

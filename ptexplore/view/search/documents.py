@@ -9,6 +9,7 @@ from ptexplore.lookup.find import FindView
 from ptexplore.lookup.refs import GROUPS, NameUse, OverriddenAt, RefsView, UseGroup
 from ptexplore.lookup.trees import Candidate
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.words.remarks import remark_in_words
 
 
 def find_to_document(view: FindView) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def find_to_document(view: FindView) -> dict[str, Any]:
             for group in view.groups
         ],
         "best": [_hit_to_json(hit) for hit in view.best],
-        "remarks": list(view.remarks),
+        "remarks": list(map(remark_in_words, view.remarks)),
     }
 
 
@@ -59,7 +60,7 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
         "may_override": view.may_override,
         "overrides": [_overridden_to_json(overridden) for overridden in view.overrides],
         "groups": [_group_to_json(name, view.groups) for name in GROUPS if any(g.name == name for g in view.groups)],
-        "remarks": list(view.remarks),
+        "remarks": list(map(remark_in_words, view.remarks)),
     }
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptexplore.lookup.calls import CallNode, CallsView
-from ptexplore.lookup.refs import VALUES, otherwise_in_words, told_apart, used_on
+from ptexplore.lookup.refs import VALUES
 from ptexplore.lookup.symbol_facts import SymbolFacts
 from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.search.override_lines import overridden_lines
+from ptexplore.view.words.uses import otherwise_in_words, overridden_in_words, told_apart, used_on
 
 _FEW = 6  # operators that are named
 _NEXT = 3  # functions of the second level that are named under one of the first
@@ -70,7 +71,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
         other = f"; otherwise {used_on(facts.lines)} ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
         return f"reads and writes of it are not indexed (/ looks for it in this file){other}"
     if not facts.lines and facts.overridden:
-        return facts.overridden
+        return overridden_in_words(facts)
     if not facts.lines:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
         return f"no use of it was found in these trees{types}"
@@ -78,7 +79,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
     sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
     types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
-    overriders = f"\n{facts.overridden}" if facts.overridden else ""
+    overriders = f"\n{overridden_in_words(facts)}" if facts.overridden else ""
     return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}{overriders}"
 
 

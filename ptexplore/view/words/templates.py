@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from msgspec import Struct
+if TYPE_CHECKING:  # a search has words of its own, and no reason: it does not wait for msgspec
+    from msgspec import Struct
 
 _PART = re.compile(
     r"\[(?P<optional>[^\[\]]*)\]"
@@ -38,7 +39,7 @@ class _Segment(NamedTuple):
     optional: bool = False
 
 
-def filled(template: str, record: Struct, worded: Callable[[Any], str]) -> str:
+def filled(template: str, record: object, worded: Callable[[Any], str]) -> str:
     """The template with a record's fields in it; `worded` gives the words of a record that a field holds."""
     made = []
     for segment in _parsed(template):
@@ -48,7 +49,7 @@ def filled(template: str, record: Struct, worded: Callable[[Any], str]) -> str:
     return "".join(made)
 
 
-def _argument(piece: _Piece, record: Struct, worded: Callable[[Any], str]) -> str:
+def _argument(piece: _Piece, record: object, worded: Callable[[Any], str]) -> str:
     """What stands in an argument's place."""
     value = getattr(record, piece.name) if piece.name else ""
     if piece.forms is None:
@@ -70,7 +71,7 @@ def _worded(value: Any, join: str, worded: Callable[[Any], str]) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:g}"
-    return worded(value) if isinstance(value, Struct) else str(value)
+    return worded(value) if hasattr(value, "__struct_fields__") else str(value)
 
 
 @cache
@@ -91,4 +92,4 @@ def _parsed(template: str) -> tuple[_Segment, ...]:
     return (*segments, _Segment((*pieces, _Piece(template[end:]))))
 
 
-Catalogue = Mapping[type[Struct], str]  # the template of each code
+Catalogue: TypeAlias = "Mapping[type[Struct], str]"  # the template of each code

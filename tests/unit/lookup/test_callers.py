@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.lookup.callers import CallersView, callers
+from ptexplore.lookup.callers import callers
 from ptexplore.lookup.calls import CallNode
 from ptexplore.lookup.trees import IndexedTree
+from ptexplore.model.remarks import IsRegistered, LastLevel, OverridesOther
 from ptexplore.view.search.caller_tree import caller_rows, callers_to_document
 from tests import small_source
 
@@ -74,7 +75,7 @@ def test_each_level_and_each_function_once(tree: IndexedTree) -> None:
 def test_the_last_level_says_so(tree: IndexedTree) -> None:
     view = callers([tree], "c10::top", depth=1)
     assert shape(view.functions[0].callers) == {"above": "depth"}
-    assert any("--depth" in remark for remark in view.remarks)
+    assert LastLevel() in view.remarks
     assert shape(callers([tree], "c10::top", depth=2).functions[0].callers) == {"above": {"highest": "depth"}}
 
 
@@ -110,17 +111,14 @@ def test_what_only_its_name_speaks_for_has_a_sign(tree: IndexedTree) -> None:
 def test_a_registered_function_says_that_it_is_reached_otherwise(tree: IndexedTree) -> None:
     view = callers([tree], "c10::blend_kernel")
     assert view.functions[0].registered == ("blend_stub",)
-    assert any("blend_stub" in remark for remark in view.remarks)
-
-
-def remarks(view: CallersView) -> str:
-    return "\n".join(view.remarks)
+    assert IsRegistered("c10::blend_kernel", "c10::blend_kernel", ("blend_stub",)) in view.remarks
 
 
 def test_several_functions_of_a_name_are_each_followed(tree: IndexedTree) -> None:
     view = callers([tree], "left")
     assert {function.name for function in view.functions} == {"c10::left", "other::left"}
-    assert "refs --callers c10::Base::turn" in remarks(callers([tree], "Below::turn"))
+    remark = OverridesOther("c10::Below::turn", "c10::Base::turn", "c10::Base::turn")
+    assert remark in callers([tree], "Below::turn").remarks
 
 
 def test_the_document_has_the_tree(tree: IndexedTree) -> None:

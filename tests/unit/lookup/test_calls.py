@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.lookup.calls import CallNode, CallReader, CallsView, rank
+from ptexplore.model.remarks import FoundByName, NoCallIndexed
 from tests import small_source
 
 NATIVE = "aten/src/ATen/native"
@@ -80,7 +81,7 @@ def test_callers_two_levels_up_and_tests_last(reader: CallReader) -> None:
     # through an object, and with another qualifier: neither can mean a function of at::native
     assert "at::native::by_object" not in names(view.callers)
     assert view.more_callers == 0
-    assert any(one.startswith("name-matched: found by name, not by types") for one in view.remarks)
+    assert FoundByName() in view.remarks
 
 
 def test_what_is_called_with_choices_after_what_is_plain_and_what_nobody_knows_counted(reader: CallReader) -> None:
@@ -115,7 +116,7 @@ def test_what_is_left_out_for_want_of_room_is_counted(reader: CallReader) -> Non
 def test_nobody_calls_it(reader: CallReader) -> None:
     view = around(reader, f"{NATIVE}/Mix.cpp", "by_object")
     assert view.callers == ()
-    assert any("no call of that name is indexed" in one for one in view.remarks)
+    assert view.remarks == (NoCallIndexed("at::native::by_object"),)
 
 
 def test_who_uses_a_macro(reader: CallReader) -> None:

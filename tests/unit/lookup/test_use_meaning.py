@@ -6,9 +6,11 @@ import pytest
 
 from ptexplore.lookup.calls import CallReader
 from ptexplore.lookup.link_targets import is_local_name, local_names
-from ptexplore.lookup.refs import OTHERWISE, RefsView, refs, told_apart
+from ptexplore.lookup.refs import RefsView, refs
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.lookup.use_meaning import MANY, arguments_given, arguments_taken
+from ptexplore.model.remarks import MeanOther
+from ptexplore.view.words.uses import told_apart
 from tests import small_source
 
 ITERATOR = "aten/src/ATen/Iterator.h"
@@ -180,9 +182,7 @@ def test_a_number_of_arguments_that_it_does_not_take_is_no_use(tree: IndexedTree
     assert told(view, certain=True) == {("Uses.cpp", 3)}
     assert view.certain == 1
     assert view.otherwise == 4
-    assert view.remarks[0] == (
-        f"4 more lines with the name mean something else{OTHERWISE['why']} (at::Iterator::build ×5)"
-    )
+    assert view.remarks[0] == MeanOther(4, 0, (("at::Iterator::build", 5),), 1)
 
 
 def test_a_function_is_certain_where_no_other_takes_as_many_arguments(tree: IndexedTree) -> None:
@@ -314,6 +314,6 @@ def test_a_name_that_exists_once_is_not_said_to_mean_something_else(tree: Indexe
     view = refs([tree], "at::Solo::alone", None)
     assert told(view, certain=True) == {("Solo.cpp", 4)}
     assert (view.otherwise, view.untold) == (0, 1)
-    assert "nothing else of that name is indexed" in view.remarks[0]
-    assert "means something else" not in view.remarks[0]
+    assert isinstance(view.remarks[0], MeanOther)
+    assert (view.remarks[0].otherwise, view.remarks[0].untold) == (0, 1)
     assert refs([tree], "at::Config::build", None).untold == 0, "something else is called so"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+
 import pytest
 from msgspec import Struct
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
 from ptexplore.model import place_reasons, reasons
+from ptexplore.model import remarks as says_beside
 from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.codes import Reason, every
-from ptexplore.view.words import details, places
+from ptexplore.view.words import details, places, remarks
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
 from ptexplore.view.words.errors import in_words
@@ -50,6 +53,34 @@ def test_each_verb_is_spelled_with_all_its_arguments() -> None:
     assert {kind: names(text) for kind, text in AS_COMMANDS.items()} == {
         kind: set(kind.__struct_fields__) for kind in Action.__subclasses__()
     }
+
+
+def test_each_remark_has_words_that_speak_of_all_its_arguments() -> None:
+    told_otherwise = {says_beside.MeanOther, says_beside.FoundByName}
+    told_otherwise |= {says_beside.TypesNotIndexed, says_beside.ValuesNotIndexed}  # the site has their words in a table
+    kinds = {kind for kind in vars(says_beside).values() if isinstance(kind, type) and is_dataclass(kind)}
+    for kind, template in remarks.ENGLISH.items():
+        assert names(template) == {field.name for field in fields(kind)}, kind
+    assert set(remarks.ENGLISH) == kinds - told_otherwise - {says_beside.AnswerRemark}
+
+
+@pytest.mark.words
+def test_a_remark_is_one_sentence() -> None:
+    told = remarks.remark_in_words
+    other = says_beside.MeanOther(4, 0, (("a::f", 5), ("b::f", 1)), 3)
+    assert told(other).startswith("4 more lines with the name mean something else, by what stands before it")
+    assert told(other).endswith("(a::f ×5, b::f ×1, … (3 spellings))")
+    assert told(says_beside.FoundByName()).startswith("name-matched: found by name, not by types; which overload")
+    assert told(says_beside.FoundByName(2)).startswith("name-matched: found by name, not by types; 2 definitions are")
+    assert told(says_beside.ValuesNotIndexed("x")).endswith("ptexplore find --text x")
+    assert told(says_beside.CopiesNotSearched("v", "v 2.6.0")) == (
+        "lines of v 2.6.0's own copies of these files are not looked at: --tree v"
+    )
+    assert "(a, b and 2 more)" in told(says_beside.IsRegistered("f", "f", ("a", "b"), 2))
+    text = "lines of text: those that hold the query as it stands, "
+    assert told(says_beside.LinesOfText(False, False)) == f"{text}capitals as typed"
+    inside = "in small or capital letters; it may begin or end inside a word"
+    assert told(says_beside.LinesOfText(True, True)) == text + inside
 
 
 @pytest.mark.words

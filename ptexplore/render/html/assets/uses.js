@@ -116,14 +116,14 @@
 
   /* --- uses, by file --- */
 
-  /* As lookup/refs.py::told_apart: its words are in the table. */
+  /* As view/words/uses.py::told_apart: its words are in the table. */
   function toldApart(lines, sure, meant) {
     if (sure == null || !lines) return "";
     const sentence = sure && sure < lines ? [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both)
       : table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
     return sentence.replace("@", meant);
   }
-  /* As lookup/refs.py::overridden_in_words. */
+  /* As view/words/uses.py::overridden_in_words. */
   function overriddenBy(row) {
     if (!row?.overridden) return "";
     const sure = row.overridden - row.mayOverride, put = (text, n) => text.replace("{}", n.toLocaleString("en"));

@@ -1,0 +1,16 @@
+"""A module that is imported when something of it is asked for first."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class Deferred:
+    """Stands for a module by its whole name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)

@@ -1,0 +1,80 @@
+"""The sentences of what must be said beside an answer about names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ptexplore.model.remarks import (
+    AnswerRemark,
+    CallsMayMeanOther,
+    CopiesNotSearched,
+    FilesChanged,
+    Folded,
+    FollowedElsewhere,
+    FoundByName,
+    IsRegistered,
+    LastLevel,
+    LinesOfText,
+    MeanOther,
+    NoCallIndexed,
+    NoRoomToFollow,
+    OnlyInCpp,
+    OverridesOther,
+    SomeWords,
+    TypesNotIndexed,
+    ValuesNotIndexed,
+    WordsDropped,
+)
+from ptexplore.view.words.templates import filled
+from ptexplore.view.words.uses import otherwise_in_words
+
+NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
+NOT_READ = "where it is read or written is not indexed: ptexplore find --text {}"
+SEVERAL = "; {} definitions are called so"
+NAME_MATCHED = (
+    "name-matched: found by name, not by types{}; which overload a use is of is not told "
+    "(ptexplore index --semantic PATH resolves them)"
+)
+
+
+# Of a record that a search makes: these words are loaded without those of `reasons.py`.
+ENGLISH: Mapping[type[AnswerRemark], str] = {
+    CopiesNotSearched: "lines of {tree}'s own copies of these files are not looked at: --tree {name}",
+    FilesChanged: (
+        "{count} of these files were changed after they were indexed, so lines may be off ({files}): ptexplore index"
+    ),
+    NoCallIndexed: "no call of that name is indexed; it may be registered: ptexplore refs {quoted}",
+    CallsMayMeanOther: (
+        "?: the name at the call may also mean something else, so what stands below may not lead to it"
+    ),
+    FollowedElsewhere: "(elsewhere): its callers are below another row of it",
+    NoRoomToFollow: "…: not followed, for want of room: --limit N shows N callers of each",
+    LastLevel: "↑: not followed, the last level: --depth N",
+    OverridesOther: "{name} overrides {base}: a call of that may run it (refs --callers {quoted})",
+    IsRegistered: (
+        "{name} is registered ({registered}[ and {more} more]): what calls it through that is no call of its name "
+        "(ptexplore refs {quoted})"
+    ),
+    SomeWords: "no note has all the words {words}: these have some of them",
+    WordsDropped: "left out in notes: {words}",
+    OnlyInCpp: "nothing of Python is called {query} here: what C++ calls so is listed",
+    LinesOfText: (
+        "lines of text: those that hold the query as it stands, "
+        "{any_case#in small or capital letters|capitals as typed}{inside_words#; it may begin or end inside a word|}"
+    ),
+    Folded: "{count} declarations and constructors of these are not listed: --declarations",
+}
+
+
+def remark_in_words(remark: AnswerRemark) -> str:
+    """What must be said, as a sentence."""
+    if isinstance(remark, FoundByName):
+        return NAME_MATCHED.format(SEVERAL.format(remark.definitions) if remark.definitions > 1 else "")
+    if isinstance(remark, TypesNotIndexed | ValuesNotIndexed):
+        return (NOT_INDEXED if isinstance(remark, TypesNotIndexed) else NOT_READ).format(remark.name)
+    if isinstance(remark, MeanOther):
+        some = ", ".join(f"{text} ×{count}" for text, count in remark.spellings)
+        more = f", … ({remark.all_spellings} spellings)" if remark.all_spellings > len(remark.spellings) else ""
+        told = otherwise_in_words(remark.otherwise, remark.untold)
+        return f"{told}{f' ({some}{more})' if some else ''}"
+    return filled(ENGLISH[type(remark)], remark, str)

@@ -1,0 +1,87 @@
+"""How often a name is used, and what else is said of its uses, in the words of every surface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptexplore.lookup.refs import RefsView, UseGroup
+    from ptexplore.lookup.symbol_facts import SymbolFacts
+
+
+def used_on(lines: int) -> str:
+    """How often a name is used, in the words of every surface: "used on 245 lines"."""
+    return f"used on {lines:,} line{'s' if lines != 1 else ''}"
+
+
+# How many lines can only mean what was asked, and how many may mean something else: of one line, of all, of some.
+# "@" is what was asked: one definition, or one of several that are called so.
+TOLD_APART = {
+    "this": "this",
+    "these": "one of the {} definitions called so",
+    "sure one": "it means @",
+    "sure all": "all of them mean @",
+    "may one": "it may mean something else of that name",
+    "may all": "each of them may mean something else of that name",
+    "both": "{} mean @, {} may mean something else of that name",
+}
+
+
+def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
+    """How many of those lines are sure to mean it, in the words of every surface; "" where nothing tells.
+
+    Of overloads, and of the arms of an `#if`, no line tells which is meant: they are sure to mean one of these.
+    """
+    if certain is None or not lines:
+        return ""
+    possible = lines - certain
+    sentence = TOLD_APART[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
+    if possible and certain:
+        sentence = TOLD_APART["both"].format(f"{certain:,}", f"{possible:,}")
+    meant = TOLD_APART["these"].format(f"{definitions:,}") if definitions > 1 else TOLD_APART["this"]
+    return sentence.replace("@", meant)
+
+
+# What is said of the lines with a name that are not counted, in the words of every surface.
+OTHERWISE = {
+    "one": "1 more line with the name means something else",
+    "many": "{} more lines with the name mean something else",
+    "why": ", by what stands before it, the number of arguments, or the file",
+    "untold one": "1 more line with the name is not counted: by what stands before it, the number of arguments, or the"
+    " file it would mean something else, and nothing else of that name is indexed",
+    "untold many": "{} more lines with the name are not counted: by what stands before it, the number of arguments, or"
+    " the file they would mean something else, and nothing else of that name is indexed",
+}
+
+
+def otherwise_in_words(otherwise: int, untold: int = 0) -> str:
+    """What is said of the lines with the name that are not counted: which mean something else, or may."""
+    if untold:
+        return OTHERWISE["untold one" if untold == 1 else "untold many"].format(f"{untold:,}")
+    return f"{OTHERWISE['one' if otherwise == 1 else 'many'].format(f'{otherwise:,}')}{OTHERWISE['why']}"
+
+
+# What is said of functions of classes below that override it, in the words of every surface.
+OVERRIDDEN = {
+    "one": "overridden by 1 function of classes below",
+    "many": "overridden by {} functions of classes below",
+    "may": ", and maybe by {} more: not all their bases are known",
+    "only one": "maybe overridden by 1 function of another class: not all bases of that are known",
+    "only many": "maybe overridden by {} functions of other classes: not all bases of these are known",
+}
+
+
+def overridden_in_words(view: RefsView | SymbolFacts) -> str:
+    """How many functions of classes below override it; "" where none does."""
+    if not view.overridden:
+        return ""
+    sure = view.overridden - view.may_override
+    if not sure:
+        return OVERRIDDEN["only one" if view.overridden == 1 else "only many"].format(f"{view.overridden:,}")
+    told = OVERRIDDEN["one" if sure == 1 else "many"].format(f"{sure:,}")
+    return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
+
+
+def group_in_words(group: UseGroup, view: RefsView) -> str:
+    """The heading of a group: "calls", or "calls, maybe of another" where some are certain and some are not."""
+    return group.name if view.certain is None or group.certain else f"{group.name} that may mean something else"
