@@ -10,12 +10,25 @@ from ptexplore.lookup.link_targets import CLASSES, DefinitionsByName, agree
 from ptexplore.lookup.targets import candidates
 from ptexplore.lookup.trees import Candidate, IndexedTree, spot
 from ptexplore.lookup.use_meaning import UseReader
+from ptexplore.model.remarks import (
+    AnswerRemark,
+    ByNameAlone,
+    DeclaredByMacro,
+    IsDefinedHere,
+    LocalName,
+    LocalOfClass,
+    NotDefined,
+    OfCppLibrary,
+    OfOtherLanguage,
+    OnlyLastPart,
+    SeenFromHere,
+)
 from ptexplore.source.canonical import language_of
 
 
 def find_definitions(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
-) -> tuple[list[Candidate], str]:
+) -> tuple[list[Candidate], AnswerRemark | None]:
     """What a name on a line may be: candidates elsewhere, the same file's and tree's first; what must be said of them.
 
     A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace. Where
@@ -26,29 +39,28 @@ def find_definitions(
         return near
     last = name.rpartition("::")[2].rpartition(".")[2]
     named = candidates(trees, None, name)
-    remark = ""
+    remark: AnswerRemark | None = None
     if not named and last != name and "/" not in name:
         named = candidates(trees, None, last)
-        remark = f"nothing is called {name}; these are called {last}" if named else ""
+        remark = OnlyLastPart(name, last) if named else None
     # What is called so in another language is another thing.
     language = language_of(path)
     same_language = [candidate for candidate in named if language_of(candidate.spot.ref.path or "") == language]
     if not same_language:
         if named:
-            why = "its definition is not known; what is called so is of another language (ctrl+p lists it)"
-            return [], f"{last}: {why}"
-        return [], f"{name}: no definition in these trees (a local name, or what no header here says)"
+            return [], OfOtherLanguage(last)
+        return [], NotDefined(name)
     elsewhere = [candidate for candidate in same_language if not _is_at(candidate, tree, path, line)]
     if not elsewhere:
-        return [], f"this is where {last} is defined; r lists its uses"
+        return [], IsDefinedHere(last)
     if name.startswith("std::") and remark:
-        return [], f"{name} is the C++ library's: it is not in these trees"
+        return [], OfCppLibrary(name)
     if len(elsewhere) > 1:
         seen = _seen_from_there(names, elsewhere, last, tree, path, line, trees)
         if seen is not None:
-            return [seen], f"seen from here, of {len(elsewhere)} places that have the name: {seen.name}"
+            return [seen], SeenFromHere(len(elsewhere), seen.name)
     if not remark and len(elsewhere) == 1 and elsewhere[0].name != name:
-        remark = f"found by its name alone: {elsewhere[0].name}"
+        remark = ByNameAlone(elsewhere[0].name)
     elsewhere.sort(key=lambda candidate: (candidate.spot.ref.path != path, candidate.spot.tree.name != tree))
     return elsewhere, remark
 
@@ -93,22 +105,22 @@ _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_retu
 
 def _told_nearby(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
-) -> tuple[list[Candidate], str] | None:
+) -> tuple[list[Candidate], AnswerRemark] | None:
     """What lines around a name say that it is: a local name, the member of one, what a macro declares."""
     local = _local_line(trees, name, tree, path, line)
     if local is not None:
         number, at = local
         declared = Candidate("local name", name, "", spot(trees[number], path, at), first=at)
-        return [declared], f"{name} is a local name here, it seems: line {at} declares it"
+        return [declared], LocalName(name, at)
     given = _given_by_macro(trees, name, tree, path, line)
     if given is not None:
-        return [given], f"{name} is declared by the macro around this line: {given.name}"
+        return [given], DeclaredByMacro(name, given.name)
     return _member_of_local(trees, names, name, tree, path, line)
 
 
 def _member_of_local(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
-) -> tuple[list[Candidate], str] | None:
+) -> tuple[list[Candidate], AnswerRemark] | None:
     """What "op.impl" is where `op` is a local name of a class that is known: its member, by the looks of what declares
     it; None where that does not tell, or several lines declare such a name with different types.
     """
@@ -128,7 +140,7 @@ def _member_of_local(
     member = UseReader(names).member(classes.pop(), last)
     meant = [each for each in candidates(trees, None, member) if each.name == member] if member else []
     defined = [each for each in meant if not each.declared] or meant
-    return (defined, f"{owner} is a {kind}, it seems: line {declared[0][1]} declares it") if defined else None
+    return (defined, LocalOfClass(owner, kind, declared[0][1])) if defined else None
 
 
 def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> tuple[int, int] | None:

@@ -149,3 +149,82 @@ class Folded(AnswerRemark):
     """Declarations and constructors are not listed."""
 
     count: int
+
+
+# --- the definition of a name in a text ---
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyLastPart(AnswerRemark):
+    """Nothing is called so, but by its last part."""
+
+    name: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfOtherLanguage(AnswerRemark):
+    """What is called so is of another language."""
+
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotDefined(AnswerRemark):
+    """No tree defines it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsDefinedHere(AnswerRemark):
+    """The line is its definition."""
+
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfCppLibrary(AnswerRemark):
+    """It is the C++ library's."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFromHere(AnswerRemark):
+    """Of several that have the name it is the one that is seen from the line."""
+
+    count: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByNameAlone(AnswerRemark):
+    """It was found by its last part, and has another name around that."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocalName(AnswerRemark):
+    """A line around declares the name."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredByMacro(AnswerRemark):
+    """The macro around the line declares the name."""
+
+    name: str
+    macro: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOfClass(AnswerRemark):
+    """A line around declares what the member is of."""
+
+    owner: str
+    kind: str
+    line: int

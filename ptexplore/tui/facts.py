@@ -15,6 +15,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.lookup.calls import CallReader, CallsView
 from ptexplore.lookup.definitions import find_definitions
 from ptexplore.lookup.symbol_facts import SymbolFacts, symbol_facts
+from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
     from ptexplore.lookup.operators import Catalogue
@@ -147,10 +148,10 @@ class FactsReader:
         ]
         names = {symbol.qualified for _number, symbol in symbols}
         if len(names) == 1 and len(symbols) == len(named):
-            return symbols[0], remark, True
+            return symbols[0], remark_in_words(remark), True
         if len(names) > 1:
             return around, f"{pointed.name} may be {len(named)} things: Enter lists them", False
-        return around, remark, False
+        return around, remark_in_words(remark), False
 
     def _facts(self, number: int, symbol: Symbol) -> SymbolFacts:
         key = self._key(number, symbol)

@@ -11,6 +11,7 @@ from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
 from ptexplore.view.why_there import why_there
+from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,9 +47,9 @@ class Navigator:
         trees = self._library.trees
         definitions, remark = find_definitions(trees, self._names, name, place.tree, place.path, place.line)
         if definitions:
-            self.choose(name, definitions, remark)
+            self.choose(name, definitions, remark_in_words(remark))
         else:
-            self._reader.tell(remark)
+            self._reader.tell(remark_in_words(remark))
 
     def choose(self, name: str, choices: Sequence[Candidate], remark: str = "") -> None:
         """Go to the one candidate, or to the one that the reader chooses. `remark` is what to know of them."""

@@ -6,20 +6,30 @@ from collections.abc import Mapping
 
 from ptexplore.model.remarks import (
     AnswerRemark,
+    ByNameAlone,
     CallsMayMeanOther,
     CopiesNotSearched,
+    DeclaredByMacro,
     FilesChanged,
     Folded,
     FollowedElsewhere,
     FoundByName,
+    IsDefinedHere,
     IsRegistered,
     LastLevel,
     LinesOfText,
+    LocalName,
+    LocalOfClass,
     MeanOther,
     NoCallIndexed,
     NoRoomToFollow,
+    NotDefined,
+    OfCppLibrary,
+    OfOtherLanguage,
     OnlyInCpp,
+    OnlyLastPart,
     OverridesOther,
+    SeenFromHere,
     SomeWords,
     TypesNotIndexed,
     ValuesNotIndexed,
@@ -62,12 +72,26 @@ ENGLISH: Mapping[type[AnswerRemark], str] = {
         "lines of text: those that hold the query as it stands, "
         "{any_case#in small or capital letters|capitals as typed}{inside_words#; it may begin or end inside a word|}"
     ),
+    OnlyLastPart: "nothing is called {name}; these are called {last}",
+    OfOtherLanguage: (
+        "{last}: its definition is not known; what is called so is of another language (ctrl+p lists it)"
+    ),
+    NotDefined: "{name}: no definition in these trees (a local name, or what no header here says)",
+    IsDefinedHere: "this is where {last} is defined; r lists its uses",
+    OfCppLibrary: "{name} is the C++ library's: it is not in these trees",
+    SeenFromHere: "seen from here, of {count} places that have the name: {name}",
+    ByNameAlone: "found by its name alone: {name}",
+    LocalName: "{name} is a local name here, it seems: line {line} declares it",
+    DeclaredByMacro: "{name} is declared by the macro around this line: {macro}",
+    LocalOfClass: "{owner} is a {kind}, it seems: line {line} declares it",
     Folded: "{count} declarations and constructors of these are not listed: --declarations",
 }
 
 
-def remark_in_words(remark: AnswerRemark) -> str:
-    """What must be said, as a sentence."""
+def remark_in_words(remark: AnswerRemark | None) -> str:
+    """What must be said, as a sentence; "" where nothing is."""
+    if remark is None:
+        return ""
     if isinstance(remark, FoundByName):
         return NAME_MATCHED.format(SEVERAL.format(remark.definitions) if remark.definitions > 1 else "")
     if isinstance(remark, TypesNotIndexed | ValuesNotIndexed):

@@ -12,6 +12,7 @@ from ptexplore.lookup.definitions import find_definitions
 from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import Checkout
+from ptexplore.model.remarks import AnswerRemark, LocalName, LocalOfClass, SeenFromHere
 from ptexplore.source.listing import files_of
 from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
@@ -75,7 +76,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
     return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "tree.sqlite"), checkout)
 
 
-def meant(indexed: IndexedTree, name: str, piece: str) -> tuple[list[str], str]:
+def meant(indexed: IndexedTree, name: str, piece: str) -> tuple[list[str], AnswerRemark | None]:
     line = next(number for number, text in enumerate(TEXT.split("\n"), 1) if piece in text)
     found, remark = find_definitions([indexed], DefinitionsByName([indexed.store]), name, "tree", ITERATOR, line)
     return [candidate.name for candidate in found], remark
@@ -84,14 +85,15 @@ def meant(indexed: IndexedTree, name: str, piece: str) -> tuple[list[str], str]:
 def test_what_a_member_calls_without_more_is_the_member_of_its_class(indexed: IndexedTree) -> None:
     names, remark = meant(indexed, "build", "  build(Config());")
     assert names == ["at::Iterator::build"]
-    assert remark.startswith("seen from here, of 3 places that have the name")
+    assert remark == SeenFromHere(3, "at::Iterator::build")
 
 
 def test_of_a_local_name_its_type_tells_the_member(indexed: IndexedTree) -> None:
     """Also of a base; not where lines declare the name with several types, or the type is the library's."""
     names, remark = meant(indexed, "kernel.build", "kernel.build(config);")
     assert names == ["at::Builder::build"]
-    assert remark.startswith("kernel is a Kernel, it seems: line ")
+    assert isinstance(remark, LocalOfClass)
+    assert (remark.owner, remark.kind) == ("kernel", "Kernel")
     assert len(meant(indexed, "either.build", "either.build(config);")[0]) == 3
     assert len(meant(indexed, "theirs.build", "theirs.build(config);")[0]) == 3
 
@@ -108,8 +110,8 @@ def test_overloads_and_members_of_an_object_stay_a_choice(indexed: IndexedTree) 
 def test_a_type_of_a_template_or_a_class_around_is_local(indexed: IndexedTree) -> None:
     """Not so what another member of the class declares."""
     assert meant(indexed, "scalar_t", "scalar_t more(")[0] == ["scalar_t"]
-    assert "declares it" in meant(indexed, "scalar_t", "acc_t load(")[1]
-    assert "declares it" in meant(indexed, "acc_t", "scalar_t more(")[1]
+    assert isinstance(meant(indexed, "scalar_t", "acc_t load(")[1], LocalName)
+    assert isinstance(meant(indexed, "acc_t", "scalar_t more(")[1], LocalName)
     assert meant(indexed, "inner_t", "scalar_t more(")[0] == ["at::One::inner_t", "at::Other::inner_t"]
 
 
