@@ -17,7 +17,7 @@ from ptexplore.lookup.ranking import Ranking, Rated, is_slip_likely, ranked
 from ptexplore.lookup.text_lines import WORD, matching_lines
 from ptexplore.lookup.trees import Candidate, IndexedTree, nearest_names
 from ptexplore.model.places import TreeInfo
-from ptexplore.model.remarks import AnswerRemark, Folded, LinesOfText, OnlyInCpp, SomeWords, WordsDropped
+from ptexplore.model.remarks import AnswerRemark, DeclarationsFolded, LinesOfText, OnlyInCpp, SomeWords, WordsDropped
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import PART
 
@@ -111,7 +111,7 @@ def _answer(
             how.append(_how_text(query))
     remarks = list(how)
     if gathered.folded:
-        remarks.append(Folded(gathered.folded))
+        remarks.append(DeclarationsFolded(gathered.folded))
     infos = tuple(indexed.tree.info for indexed in trees)
     return FindView(query, tuple(groups), infos, tuple(remarks), best, tuple(how))
 

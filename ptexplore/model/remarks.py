@@ -145,7 +145,7 @@ class LinesOfText(AnswerRemark):
 
 
 @dataclass(frozen=True, slots=True)
-class Folded(AnswerRemark):
+class DeclarationsFolded(AnswerRemark):
     """Declarations and constructors are not listed."""
 
     count: int

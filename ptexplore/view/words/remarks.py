@@ -9,9 +9,9 @@ from ptexplore.model.remarks import (
     ByNameAlone,
     CallsMayMeanOther,
     CopiesNotSearched,
+    DeclarationsFolded,
     DeclaredByMacro,
     FilesChanged,
-    Folded,
     FollowedElsewhere,
     FoundByName,
     IsDefinedHere,
@@ -84,7 +84,7 @@ ENGLISH: Mapping[type[AnswerRemark], str] = {
     LocalName: "{name} is a local name here, it seems: line {line} declares it",
     DeclaredByMacro: "{name} is declared by the macro around this line: {macro}",
     LocalOfClass: "{owner} is a {kind}, it seems: line {line} declares it",
-    Folded: "{count} declarations and constructors of these are not listed: --declarations",
+    DeclarationsFolded: "{count} declarations and constructors of these are not listed: --declarations",
 }
 
 
