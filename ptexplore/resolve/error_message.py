@@ -424,9 +424,17 @@ def missing_kernel(
     default = tuple(name for name, reason in named if reason == "default backend kernel" and name != "Undefined")
     backend = backend_of(key) or ""
     conversion = CONVERSIONS.get(key.removesuffix(backend)) if backend in kernels else None
-    neighbour = next(iter(difflib.get_close_matches(op, lookup.store.registered_under(key), 1, 0.0)), None)
+    registered = _as_example(op, lookup.store.registered_under(key))
+    neighbour = next(iter(difflib.get_close_matches(op, registered, 1, 0.0)), None)
     record = _record(lookup, neighbour, key) if neighbour is not None else None
     return MissingKernel(op, key, arguments, kernels, own, default, neighbour, record, conversion)
+
+
+def _as_example(op: str, registered: Sequence[str]) -> Sequence[str]:
+    """The operators that may show how one has a kernel: those of its own namespace, else torch's own, else any."""
+    space = f"{op.partition('::')[0]}::"
+    by_space = ([name for name in registered if name.startswith(start)] for start in (space, "aten::"))
+    return next(filter(None, by_space), registered)
 
 
 def _record(lookup: Lookup, op: str, key: str) -> SourceRef | None:

@@ -19,6 +19,7 @@ from ptexplore.model.places import Checkout, SourceRef
 from ptexplore.model.trace import ModifiedTensor, OperatorRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.error_message import (
+    _as_example,
     handed_on,
     missing_kernel,
     modified_tensor,
@@ -654,3 +655,10 @@ def test_what_torchscript_and_dynamo_say_is_read_whole() -> None:
     traced = handed_on("Words\n\n\n\nfrom user code:\n" + '  File "b.py", line 4, in g\n\nSet x')
     assert traced is not None
     assert (traced[0].message, len(traced[1])) == ("Words", 1)
+
+
+def test_an_example_of_a_kernel_is_of_the_same_namespace_or_torchs_own() -> None:
+    registered = ["aten::send", "aten::sum", "c10d::send", "mine::other"]
+    assert _as_example("mine::send", registered) == ["mine::other"]
+    assert _as_example("yours::send", registered) == ["aten::send", "aten::sum"], "not what another library is for"
+    assert _as_example("yours::send", ["c10d::send"]) == ["c10d::send"]
