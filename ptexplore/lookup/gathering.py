@@ -31,7 +31,7 @@ from ptexplore.lookup.trees import (
     spot,
     symbol_candidate,
 )
-from ptexplore.model.places import place_reasons
+from ptexplore.model.remarks import AnchorIs
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.store.index.search import lowered
@@ -307,7 +307,7 @@ class _Gatherer:
         if mark is not None and mark.placed:
             place = spot(indexed, mark.path, mark.line, mark.end_line)
         else:
-            place = Spot(unknown(place_reasons.AnchorIs(mark.outcome if mark is not None else "")), indexed.tree.info)
+            place = Spot(unknown(AnchorIs(mark.outcome if mark is not None else "")), indexed.tree.info)
         kind = "note" if topic.kind == "stop" else topic.kind
         opens = topic.name if topic.kind in ("tour", "note") else stop
         return Candidate(kind, topic.name, topic.title, place, command=command, stop=opens)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ptexplore.lookup.trees import Spot
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import place_reasons
+from ptexplore.model.remarks import NoFileNamed
 from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
@@ -31,7 +32,7 @@ def operator_spot(catalogue: Catalogue, operator: Operator) -> Spot:
         return Spot(in_runtime(tree, operator.yaml_path, operator.yaml_line, operator.yaml_end), tree.info)
     own = next((known for known in catalogue.store.registrations(operator.name) if known.key is None), None)
     if own is None or own.path is None:
-        return Spot(unknown(place_reasons.NoFileNamed()), tree.info)
+        return Spot(unknown(NoFileNamed()), tree.info)
     line = own.op_line if own.confirmed and own.op_line else own.macro_line
     why_not = place_reasons.RecordCompared(own.why_not) if own.why_not else None
     return Spot(recorded(tree, own.path, line, own.confirmed, why_not), tree.info)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ptexplore.errors import BROKEN, PtexploreError
-from ptexplore.model.places import Checkout, SourceRef, TreeInfo, place_reasons
+from ptexplore.model.places import Checkout, SourceRef, TreeInfo
+from ptexplore.model.remarks import DefinedInTree
 from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.precision import decide
 from ptexplore.source.atlas import Atlas
@@ -89,7 +90,7 @@ def spot(indexed: IndexedTree, path: str, line: int | None, end_line: int | None
     info = indexed.tree.info
     known = indexed.store.file(path)
     precision = decide(info.relation, definitions)
-    reason = place_reasons.DefinedInTree(definitions) if definitions > 1 else None
+    reason = DefinedInTree(definitions) if definitions > 1 else None
     layer = known.layer if known is not None else None
     return Spot(SourceRef(path, line, layer, precision, end_line, tree=info.name, reason=reason), info)  # type: ignore[arg-type]
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 from ptexplore.model.codes import Reason, Said, every
 
+if TYPE_CHECKING:
+    from ptexplore.model.remarks import AnswerRemark
+
 
 class PlaceReason(Reason, frozen=True):
     """Why a place is no better known, or what else there is to know of it."""
@@ -109,10 +112,6 @@ class RecordNamesLine(PlaceReason, frozen=True):
     line: int | None
 
 
-class NoFileNamed(PlaceReason, frozen=True):
-    """The binary's record names no file."""
-
-
 # --- definitions ---
 
 
@@ -154,12 +153,6 @@ class DefinedWithOtherTypes(OfNamed, frozen=True):
 
 class DefinedInGenerated(OfNamed, frozen=True):
     """Several generated files define it."""
-
-    count: int
-
-
-class DefinedInTree(PlaceReason, frozen=True):
-    """A tree defines it several times."""
 
     count: int
 
@@ -533,20 +526,11 @@ class NoLineOfYours(PlaceReason, frozen=True):
     """No line of the user's was at work."""
 
 
-# --- notes ---
-
-
-class AnchorIs(PlaceReason, frozen=True):
-    """The anchor of a stop has no place here."""
-
-    outcome: str  # "" where it was not placed
-
-
 KINDS = (PlaceReason, OfNamed)  # what codes are derived from, and is none
 
 # What JSON is read as: one of the codes above, or a sentence of a trace that had none.
 _EVERY = (Said, *(code for code in every(PlaceReason) if code not in KINDS))
 if TYPE_CHECKING:
-    AnyPlaceReason: TypeAlias = Reason
+    AnyPlaceReason: TypeAlias = Reason | AnswerRemark  # the latter of places that only a search makes
 else:
     AnyPlaceReason = Union[_EVERY]  # noqa: UP007  (it has no other form for classes in a tuple)

@@ -228,3 +228,25 @@ class LocalOfClass(AnswerRemark):
     owner: str
     kind: str
     line: int
+
+
+# --- why a place that a search found is no better known ---
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedInTree(AnswerRemark):
+    """A tree defines it several times."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoFileNamed(AnswerRemark):
+    """The binary's record of an operator names no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorIs(AnswerRemark):
+    """The anchor of a stop has no place here."""
+
+    outcome: str  # "" where it was not placed

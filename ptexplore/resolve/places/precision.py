@@ -16,6 +16,7 @@ from ptexplore.source.tree import SourceTree
 
 if TYPE_CHECKING:
     from ptexplore.model.codes import Reason
+    from ptexplore.model.remarks import AnswerRemark
 
 
 def decide(
@@ -43,7 +44,7 @@ def layer_of(tree: SourceTree, path: str) -> Layer | None:
     return file.layer if file else None
 
 
-def unknown(reason: Reason, path: str | None = None, line: int | None = None) -> SourceRef:
+def unknown(reason: Reason | AnswerRemark, path: str | None = None, line: int | None = None) -> SourceRef:
     """Not known, and why."""
     return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
 

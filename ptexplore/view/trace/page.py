@@ -121,7 +121,7 @@ class TraceRow(TraceRowFacts):
 
     def _without_reason(self, line: Line, dropped: tuple[str, ...]) -> Line:
         ref = line.ref
-        if ref is None or ref.reason is None or ref.precision not in dropped:
+        if ref is None or not isinstance(ref.reason, Reason) or ref.precision not in dropped:
             return line
         is_dropped = ref.precision == "version-skew" or (self.kind == "native" and _names_function(ref.reason))
         return replace(line, ref=replace(ref, reason=None)) if is_dropped else line

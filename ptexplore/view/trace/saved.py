@@ -163,7 +163,7 @@ class _Links:
     def trusted(self, ref: SourceRef) -> SourceRef:
         """The place with its link made anew, and without the sentence of its reason."""
         if ref not in self._known:
-            reason = _code_alone(self._name, ref.reason) if ref.reason is not None else None
+            reason = _code_alone(self._name, ref.reason) if isinstance(ref.reason, Reason) else None
             made = replace(ref, url=self.url(ref), reason=reason)
             self._known[ref] = made if made != ref else ref
         return self._known[ref]

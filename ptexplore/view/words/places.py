@@ -38,7 +38,6 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.RecordCompared: "[{tree}: ]{outcome}",
     why.EntryNamesNoFile: "the table's entry names no file of torch's: {raw}{raw#|nothing}",
     why.RecordNamesLine: "the binary's own record names line {line}",
-    why.NoFileNamed: "the binary names no file for it",
     # --- definitions ---
     why.DeclaredTimes: "{name} is declared {count} times: overloads, or one per operator that uses it",
     why.DefinedTimes: "{name} is defined {count} times",
@@ -52,7 +51,6 @@ ENGLISH: Mapping[type[Reason], str] = {
         "since that version"
     ),
     why.DefinedInGenerated: "{name} has {count} definitions in generated files",
-    why.DefinedInTree: "{count} definitions of it in this tree",
     why.NoDefinition: "no definition of {name} was found in {tree}",
     why.LeftOut: "{tree} defines {name} only where this build leaves it out",
     why.OnlyInTemplate: "{tree} has {name} in a template of torchgen's alone, {template}",
@@ -138,8 +136,6 @@ ENGLISH: Mapping[type[Reason], str] = {
         "not known: no function of torch's C++ was seen to raise it (Python itself, or a builtin, may have)"
     ),
     why.NoLineOfYours: "no line of yours was at work",
-    # --- notes ---
-    why.AnchorIs: "its anchor is {outcome}{outcome#|not placed} here",
 }
 
 
@@ -152,6 +148,6 @@ def place_sentence(reason: Reason) -> str:
 @lru_cache(maxsize=4096)
 def worded_place(ref: SourceRef) -> SourceRef:
     """A place whose reason has its sentence, for whoever reads JSON."""
-    if ref.reason is None:
+    if not isinstance(ref.reason, Reason):
         return ref
     return replace(ref, reason=structs.replace(ref.reason, text=place_sentence(ref.reason)))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptexplore.model.remarks import (
+    AnchorIs,
     AnswerRemark,
     ByNameAlone,
     CallsMayMeanOther,
     CopiesNotSearched,
     DeclarationsFolded,
     DeclaredByMacro,
+    DefinedInTree,
     FilesChanged,
     FollowedElsewhere,
     FoundByName,
@@ -22,6 +24,7 @@ from ptexplore.model.remarks import (
     LocalOfClass,
     MeanOther,
     NoCallIndexed,
+    NoFileNamed,
     NoRoomToFollow,
     NotDefined,
     OfCppLibrary,
@@ -84,6 +87,9 @@ ENGLISH: Mapping[type[AnswerRemark], str] = {
     LocalName: "{name} is a local name here, it seems: line {line} declares it",
     DeclaredByMacro: "{name} is declared by the macro around this line: {macro}",
     LocalOfClass: "{owner} is a {kind}, it seems: line {line} declares it",
+    DefinedInTree: "{count} definitions of it in this tree",
+    NoFileNamed: "the binary names no file for it",
+    AnchorIs: "its anchor is {outcome}{outcome#|not placed} here",
     DeclarationsFolded: "{count} declarations and constructors of these are not listed: --declarations",
 }
 
