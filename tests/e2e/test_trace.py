@@ -182,7 +182,7 @@ def test_every_located_line_holds_the_name(traced: tuple[Case, Result, Cli]) -> 
 def test_the_form_holds(traced: tuple[Case, Result, Cli]) -> None:
     case, result, _ = traced
     trail = result.data
-    assert trail["format"] == 4
+    assert trail["format"] == 5
     assert trail["expression"] == case.arguments[0]
     assert trail["torch"]["version"] == torch_version()
     assert all(set(bound) == {"name", "description", "how"} for bound in trail["bound"])
