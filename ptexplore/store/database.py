@@ -13,7 +13,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from importlib import resources
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -69,7 +69,8 @@ def connected(
 
 def schema_of(package: str) -> str:
     """The statements that make the tables of a package's database, and then its indexes."""
-    return resources.files(package).joinpath("schema.sql").read_text("utf-8")
+    (folder,) = import_module(package).__path__  # importlib.resources would load zipfile, for each command
+    return Path(folder, "schema.sql").read_text("utf-8")
 
 
 def _declared(db: sqlite3.Connection) -> frozenset[tuple[str, str]]:
