@@ -648,7 +648,8 @@ def test_a_stepped_call_of_another_thread_is_laid_over_no_call_of_this_one(comma
     )
     made = command("trace", "f()", "--native-op", "exp", "--setup", setup, "--json")
     assert not [hop for hop in made.hops if hop["kind"] == "op" and hop["instructions"] is not None]
-    told = [finding["text"] for finding in made.data["findings"]] + [made.data["captured"]["reason"] or ""]
+    reason = made.data["captured"]["reason"]  # of a torch whose profiler tells nothing of the thread
+    told = [finding["text"] for finding in made.data["findings"]] + ([reason["text"]] if reason is not None else [])
     assert any("but no row has what ran in it" in t or "which call was stepped" in t for t in told)
 
 
