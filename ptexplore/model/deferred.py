@@ -13,4 +13,5 @@ class Deferred:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
+        value = self.__dict__[name] = getattr(import_module(self._name), name)  # it is asked for once
+        return value

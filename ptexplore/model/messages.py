@@ -316,7 +316,7 @@ class RaisedFurther(TypedDict, total=False):
 
 
 class RunRaised(OfRecorder, RaisedFurther):
-    """The user's code raised, and nothing else is told of the run: what the parent reads of a `RaisedError`."""
+    """The user's code raised, and nothing else is known of the run: what the parent reads of a `RaisedError`."""
 
     type: Literal["raised"]
     stage: str

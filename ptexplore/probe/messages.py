@@ -1064,7 +1064,7 @@ class RunRaisedParts(TypedDict, total=False):
 
 
 class RunRaisedData(RunRaisedParts):
-    """The user's code raised, and nothing else is told of the run: what the parent reads of a `RaisedError`."""
+    """The user's code raised, and nothing else is known of the run: what the parent reads of a `RaisedError`."""
 
     recorder: str
     type: Literal["raised"]

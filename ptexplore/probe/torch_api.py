@@ -544,7 +544,7 @@ def quiet_profiler() -> Iterator[None]:
             level.value = _FIRST_LEVEL if is_first else before
 
 
-_ERRORS = 2  # of torch's own log: what is less is not written (c10/util/Logging.cpp)
+_ERRORS = 2  # a level of c10's log: messages below it are not written (c10/util/Logging.cpp)
 _FIRST_LEVEL = 4  # what the very first start sets where the environment says nothing
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
 _was_quiet: list[bool] = []  # not empty as soon as the very first start is over

@@ -54,9 +54,9 @@ def _cell(column: Column, value: int) -> str:
 
 
 def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ...]:
-    """The cells of a part's row; `sign` stands before the figures of one that has more than is told."""
-    # Where backward ran inside of it, its cost has that of the nodes already.
-    runs_backward = any(inner.kind == "backward" for inner in part.walk())
+    """The cells of a part's row; `sign` stands before each figure that is a lower bound."""
+    # Where backward ran inside of it, its cost has that of the nodes already. Most parts have no such figure.
+    runs_backward = part.backward > 0 and any(inner.kind == "backward" for inner in part.walk())
     without = (*(("backward",) if runs_backward else ()), *(("calls",) if part.kind == "imports" else ()))
     told = cells(columns, part, *without)
     return tuple(f"{sign}{cell}" if cell and part.at_least else cell for cell in told)

@@ -407,45 +407,44 @@ def _hop_of_format_3(hop: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _with_files(held: Any, depth: int = 0) -> Any:
+def _with_files(held: Any) -> Any:
     """What format 3 held, its places outside of torch with the file that the reason named."""
+
+    def named(reason: str) -> dict[str, str]:
+        return {"outside": reason.removeprefix(_OUTSIDE_TORCH)} if reason.startswith(_OUTSIDE_TORCH) else {}
+
+    return _with_places(held, named)
+
+
+def _with_places(held: Any, change: Callable[[str], Mapping[str, Any]], depth: int = 0) -> Any:
+    """What an older format held; of each place whose reason is a sentence with what `change` makes of that."""
     if depth > MAX_DEPTH:
         return held
     if isinstance(held, list):
-        return [_with_files(part, depth + 1) for part in held]
+        return [_with_places(part, change, depth + 1) for part in held]
     if not isinstance(held, dict):
         return held
-    made = {name: _with_files(part, depth + 1) for name, part in held.items()}
+    made = {name: _with_places(part, change, depth + 1) for name, part in held.items()}
     reason = held.get("reason")
-    if "precision" in held and isinstance(reason, str) and reason.startswith(_OUTSIDE_TORCH):
-        made["outside"] = reason.removeprefix(_OUTSIDE_TORCH)
-    return made
+    return {**made, **change(reason)} if "precision" in held and isinstance(reason, str) else made
 
 
 def _with_place_codes(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A Trail of format 4, whose places have sentences as their reasons, as one of format 5."""
+    """A Trail of format 4, whose places have sentences as their reasons, as one of format 5.
+
+    Views ask a reason for a file outside of torch alone.
+    """
+
+    def coded(reason: str) -> dict[str, Any]:
+        is_outside = reason.startswith(_OUTSIDE_TORCH)
+        outside = {"code": "outside-torch", "file": reason.removeprefix(_OUTSIDE_TORCH)}
+        return {"reason": outside if is_outside else {"code": "said", "sentence": reason}}
+
     try:
-        held = {part: _with_place_code(document[part]) for part in ("hops", "ending", "program") if part in document}
-        return {**document, **held, "format": TRAIL_FORMAT}
-    except (KeyError, TypeError, AttributeError) as error:
+        held = {part: _with_places(document[part], coded) for part in ("hops", "ending", "program") if part in document}
+    except _WRONG as error:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
-
-
-def _with_place_code(held: Any, depth: int = 0) -> Any:
-    """What format 4 held, with codes as the reasons of its places. Views ask for a file outside of torch alone."""
-    if depth > MAX_DEPTH:
-        return held
-    if isinstance(held, list):
-        return [_with_place_code(part, depth + 1) for part in held]
-    if not isinstance(held, dict):
-        return held
-    made = {name: _with_place_code(part, depth + 1) for name, part in held.items()}
-    text = held.get("reason")
-    if "precision" in held and isinstance(text, str):
-        is_outside = text.startswith(_OUTSIDE_TORCH)
-        outside = {"code": "outside-torch", "file": text.removeprefix(_OUTSIDE_TORCH)}
-        made["reason"] = outside if is_outside else {"code": "said", "sentence": text}
-    return made
+    return {**document, **held, "format": TRAIL_FORMAT}
 
 
 def _as_reason(text: str | None) -> dict[str, Any] | None:
