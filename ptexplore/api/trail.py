@@ -15,7 +15,7 @@ from ptexplore.view.words.reasons import worded, worded_finding
 from ptexplore.view.words.records import program_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
 
@@ -142,6 +142,22 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         from ptexplore.view.trace.native import names_of
 
         return [hop for hop in walk(self.hops) if any(text in part for part in (*names_of(hop), hop.source.path or ""))]
+
+    @property
+    def stable_keys(self) -> Mapping[int, str]:
+        """By each step's id a key that it has in every trace of the same code: two traces are aligned by them.
+
+        It is made of what the step is, of its caller's key, and of how many like it the caller called before.
+
+        >>> import ptexplore
+        >>> first = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> second = ptexplore.trace("torch.add(a, b).sin()", native=False)
+        >>> set(first.stable_keys.values()) <= set(second.stable_keys.values())
+        True
+        """
+        from ptexplore.model.hop_keys import hop_keys
+
+        return hop_keys(self.record.hops)
 
     def explain(self, hop: int) -> Explanation:
         """What the step with this id is concluded from. Raises PtexploreError if there is none.

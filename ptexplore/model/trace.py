@@ -552,6 +552,7 @@ class HopRow(HopFacts):
     """One step in the flat table of a saved Trail."""
 
     parent: int | None = None  # the id of the step it is inside of; null at the top
+    stable_key: str = ""  # the same in each trace of the same code: what it is, and by which path of callers it came
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.hop_keys import hop_keys
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Reason
@@ -75,6 +76,7 @@ class Explanation:
     recorded: tuple[Observation, ...]
     hop: Hop | None
     parent: int | None
+    stable_key: str = ""
     ending: Ending | None = None
 
 
@@ -107,7 +109,7 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     name, words = "--timeout" if ending.by == "timeout" else ending.exception, message_of(ending)
     title = f"{name}: {words}" if words else name
     why = tuple(map(sentence, ending.why))
-    return Explanation(title, tuple(facts), tuple(places), why, evidence, evidence, None, None, ending)
+    return Explanation(title, tuple(facts), tuple(places), why, evidence, evidence, None, None, ending=ending)
 
 
 def _with_line(left: LeftFunction) -> SourceRef:
@@ -153,6 +155,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
         evidence,
         hop,
         parent,
+        hop_keys(trail.hops)[number],
     )
 
 
@@ -168,7 +171,7 @@ def explanation_to_json(explanation: Explanation) -> str:
         assert explanation.ending is not None
         ending = with_places(worded_ending(explanation.ending), worded_place)
         return to_json(ExplainedEnding(ending, explanation.recorded))
-    row = replace(next(rows([hop])), parent=explanation.parent)
+    row = replace(next(rows([hop], {hop.id: explanation.stable_key})), parent=explanation.parent)
     return to_json(ExplainedHop(row, tuple(child.id for child in hop.children), explanation.recorded))
 
 

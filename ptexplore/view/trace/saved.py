@@ -26,6 +26,7 @@ from ptexplore.capture.session import (
     unpacked,
 )
 from ptexplore.lazy import uncollected
+from ptexplore.model.hop_keys import hop_keys
 from ptexplore.model.observed import reasons_of
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import Program
@@ -79,17 +80,17 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     if trail.program is not None:
         program = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
         facts["program"] = paths_with(program_with(program, worded), worded_place)
-    hops = tuple(rows(trail.hops))
+    hops = tuple(rows(trail.hops, hop_keys(trail.hops)))
     kept = session_with(portable(session), worded) if session is not None else None
     return to_json(SavedTrail(**facts, hops=hops, session=kept))
 
 
-def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
-    """The rows of a tree of hops, callers first."""
+def rows(hops: Iterable[Hop], keys: Mapping[int, str]) -> Iterator[HopRow]:
+    """The rows of a tree of hops, callers first; `keys` are the stable keys of all of the trace, by id."""
     pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in reversed(tuple(hops))]
     while pending:
         hop, parent = pending.pop()
-        yield _with_words(HopRow(*(*_facts(hop), parent)))
+        yield _with_words(HopRow(*(*_facts(hop), parent, keys[hop.id])))
         pending += [(child, hop.id) for child in hop.children[::-1]]
 
 
