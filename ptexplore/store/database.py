@@ -9,12 +9,14 @@ import inspect
 import os
 import sqlite3
 import stat
+import weakref
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -139,6 +141,8 @@ class Database(ABC):
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
         self._db = db
+        self._in_turn = Lock()  # several threads may ask; a SQLite of the system may be built for one at a time
+        weakref.finalize(self, db.close).atexit = False
 
     @abstractmethod
     def damaged(self, error: sqlite3.Error) -> PtexploreError:
@@ -147,7 +151,8 @@ class Database(ABC):
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What `query` finds; for this package alone. Raises what `damaged` gives."""
         try:
-            return self._db.execute(query, values).fetchall()
+            with self._in_turn:
+                return self._db.execute(query, values).fetchall()
         except UnicodeEncodeError:
             return []  # asked for half a character, which no text here has
         except sqlite3.Error as error:
@@ -160,7 +165,8 @@ class Database(ABC):
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        with self._in_turn:
+            self._db.close()
 
 
 def _noticing(asked: _Asked) -> _Asked:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.lazy import lazy_in_threads
 from ptexplore.locations import survey_dir
 from ptexplore.lookup.operators import Catalogue
 from ptexplore.lookup.trees import IndexedTree, Spot, project
@@ -85,8 +87,9 @@ class Workspace:
 
     `python` is a Python whose torch is looked at (None: our own), `tree` the one tree to look into (a checkout's name,
     or "runtime"; None: all in use), `notes` folders of notes over the shipped ones. `watch` shows progress under a
-    title, `notice` tells the user of something that is not an error. Raises PtexploreError if the cache belongs to
-    somebody else.
+    title, `notice` tells the user of something that is not an error. Several threads may ask one workspace: what it
+    opens it opens once, and it keeps nothing open that no answer needs any longer. Raises PtexploreError if the cache
+    belongs to somebody else.
     """
 
     def __init__(
@@ -106,7 +109,8 @@ class Workspace:
         self.notice = notice
         self._kept_back: set[UnreadNotes] = set()  # files of notes, of which each is told once
         self._no_runtime: PtexploreError | None = None
-        self._opened: list[IndexStore | Store] = []
+        self.guard = RLock()  # of what is opened once
+        self._opened: WeakSet[IndexStore | Store] = WeakSet()  # what nobody holds any longer has closed itself
 
     def __enter__(self) -> Workspace:
         return self
@@ -116,8 +120,9 @@ class Workspace:
 
     def close(self) -> None:
         """Close every catalogue and index that was opened. What was answered stays good; ask nothing more."""
-        while self._opened:
-            self._opened.pop().close()
+        with self.guard:
+            while self._opened:
+                self._opened.pop().close()
 
     def apart(self) -> Workspace:
         """A workspace of the same torch and source with connections of its own: for a thread or another process."""
@@ -125,7 +130,7 @@ class Workspace:
 
     # --- what is there ---
 
-    @cached_property
+    @lazy_in_threads
     def runtime(self) -> Runtime:
         """The installed torch, described once: that reads every file that its generated C++ depends on.
 
@@ -149,11 +154,11 @@ class Workspace:
                 raise
             return None
 
-    @cached_property
+    @lazy_in_threads
     def torch(self) -> InstalledTorch:
         """The installed torch with its tree and catalogue, built now if they are missing. Raises PtexploreError."""
         torch = open_installed(self.runtime, self.watch)
-        self._opened.append(torch.catalogue)
+        self._opened.add(torch.catalogue)
         return torch
 
     def sources(self, *, needed: bool = True) -> tuple[Runtime | None, list[Checkout]]:
@@ -178,7 +183,7 @@ class Workspace:
 
     # --- trees with their indexes ---
 
-    @cached_property
+    @lazy_in_threads
     def trees(self) -> list[IndexedTree]:
         """The trees to search, the one in use first: the checkout, extensions' own sources, the installed text.
 
@@ -234,7 +239,8 @@ class Workspace:
         return runtime, named | ({"runtime": runtime} if runtime is not None else {})
 
     def _keep(self, trees: list[IndexedTree]) -> list[IndexedTree]:
-        self._opened += [indexed.store for indexed in trees]
+        with self.guard:
+            self._opened.update(indexed.store for indexed in trees)
         return trees
 
     @property
@@ -252,7 +258,8 @@ class Workspace:
         catalogue = open_catalogue(runtime)
         if catalogue is None:
             return None
-        self._opened.append(catalogue)
+        with self.guard:
+            self._opened.add(catalogue)
         number = next((number for number, indexed in enumerate(trees) if indexed.checkout is None), -1)
         folder = generated.find(runtime)
         if folder is None:  # it was there when the catalogue was made
@@ -267,12 +274,12 @@ class Workspace:
 
     # --- traces and operators ---
 
-    @cached_property
+    @lazy_in_threads
     def lookup(self) -> Lookup:
         """Everything that can say where something stands, for Trails and cards. Raises PtexploreError."""
         lookup = open_lookup(self.torch, self.watch)
         sources = (*lookup.sources, *lookup.installed)
-        self._opened += [source.names for source in sources if isinstance(source.names, IndexStore)]
+        self._opened.update(source.names for source in sources if isinstance(source.names, IndexStore))
         return lookup
 
     def place_of(self, ref: SourceRef) -> tuple[str, int] | None:
@@ -413,7 +420,7 @@ class Workspace:
 
     # --- notes and tours ---
 
-    @cached_property
+    @lazy_in_threads
     def folder_pages(self) -> FolderPages:
         """What was written about folders. Raises PtexploreError if a folder of notes is not there."""
         from ptexplore.annotations.folders import load_folders
@@ -431,7 +438,7 @@ class Workspace:
         place = find_folder(self.trees, target)
         return folder_view(*place, self.folder_pages, self.library) if place is not None else None
 
-    @cached_property
+    @lazy_in_threads
     def library(self) -> NoteLibrary:
         """Every tour and note. Raises PtexploreError if a folder of notes is not there."""
         from ptexplore.annotations.load import load
@@ -450,7 +457,7 @@ class Workspace:
         """
         return self._placed((indexed.tree, indexed.store) for indexed in trees if project(indexed) == "pytorch")
 
-    @cached_property
+    @lazy_in_threads
     def topics(self) -> list[Topic]:
         """All that was written about: tours, stops, concepts, folders. Raises as `library` does."""
         from ptexplore.annotations.topics import kept_topics
