@@ -27,11 +27,10 @@ from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import RanInYourProcess
 from ptexplore.model.recorders import NATIVE
 from ptexplore.model.trace import Session
-from ptexplore.source.runtime.describe import OLDEST, release_of
+from ptexplore.source.runtime.describe import INSTALL, OLDEST, release_of
 
 NOT_STEPPED = to_builtins(RanInYourProcess())
 AGAIN = "record() once more"
-INSTALL = 'pip install "torch>=2.6"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ptexplore.model.symbols import Symbol
 from ptexplore.source.tree import SourceTree
 
 _MANUAL = "torch/csrc/autograd/FunctionsManual.h"
-_DETAILS = "torch::autograd::generated::details"
+FORMULA_SCOPE = "torch::autograd::generated::details"
 _INDEXING = "torch/csrc/autograd/python_variable_indexing.h"
 _FALLBACK = "torch/csrc/autograd/autograd_not_implemented_fallback.h"
 _ACCUMULATE = "torch/csrc/autograd/functions/accumulate_grad.h"
@@ -41,7 +41,7 @@ def find(tree: SourceTree, symbol: str, caller: tuple[str, int] | None = None) -
     A name without scope is looked for among the functions that derivative formulas call:
     torch::autograd::generated::details.
     """
-    qualified = symbol if "::" in symbol else f"{_DETAILS}::{symbol}"
+    qualified = symbol if "::" in symbol else f"{FORMULA_SCOPE}::{symbol}"
     places = [place for path in candidates(tree, qualified) for place in declared(tree, path, qualified)]
     if len(places) > 1 and caller is not None:
         wanted = _concrete(tree, *caller)
@@ -52,7 +52,7 @@ def find(tree: SourceTree, symbol: str, caller: tuple[str, int] | None = None) -
 
 def candidates(tree: SourceTree, qualified: str) -> Iterator[str]:
     """The headers that could declare `qualified`, most likely first."""
-    if qualified.startswith(f"{_DETAILS}::"):
+    if qualified.startswith(f"{FORMULA_SCOPE}::"):
         yield _MANUAL
     elif qualified.startswith("torch::autograd::THPVariable_"):
         yield _INDEXING

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ptexplore.cpp.brackets import closing_of
 from ptexplore.cpp.text import blank
 
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _HEAD = re.compile(r"(?:(if)\b(?:\s*constexpr\b)?|(?:for|while|(switch))\b)\s*(?=\()|(?:(else)|do|try)\b")
 _LABEL = re.compile(r"(?:case\b[^;{}?]*?|default\s*)(?<!:):(?!:)")
 _CHOICE = re.compile(r"[(\[{?]")
@@ -20,7 +20,7 @@ def condition_around(bare: str, offset: int) -> int | None:
 
     `bare` is a function's text without comments and literals. An `else` hangs on its `if`.
     """
-    code = _DIRECTIVE.sub(lambda directive: blank(directive[0]), bare)
+    code = DIRECTIVE.sub(lambda directive: blank(directive[0]), bare)
     body = code.find("{")
     if not 0 <= body < offset:
         return None

@@ -1,7 +1,8 @@
-"""How the names of libraries begin that are neither torch's nor an extension's: Python's, C's, C++'s, OpenMP's."""
+"""How the names of libraries begin that are no extension's: torch's, Python's, C's, C++'s, OpenMP's."""
 
 from __future__ import annotations
 
+TORCHS = ("libtorch", "libc10")
 INTERPRETER = ("libpython", "python")
 C = ("libc.", "libgcc", "libpthread", "ld-linux")
 STANDARD = ("libstdc++", "libc++")

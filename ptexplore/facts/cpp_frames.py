@@ -32,10 +32,10 @@ UNPACK = CppFrame(
 )
 # Functions that are called by a kernel's boxed form, or call one.
 BOXED = ("callBoxed", "redispatchBoxed", "make_boxed_function", "make_boxed_from_unboxed_functor")
-_DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
+DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
 BOXED_IN = tuple(
     FactSource(file, name)
-    for file, name in zip((_DISPATCHER, _DISPATCHER, "aten/src/ATen/core/boxing/BoxedKernel.h",
+    for file, name in zip((DISPATCHER, DISPATCHER, "aten/src/ATen/core/boxing/BoxedKernel.h",
                            "aten/src/ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h"), BOXED, strict=True)
 )  # fmt: skip
 # What is between an operator and its kernel, and between Python and a function that it calls.

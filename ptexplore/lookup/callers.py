@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptexplore.errors import FAILED, PtexploreError
-from ptexplore.lookup.calls import CallEnd, CallNode, CallReader
+from ptexplore.lookup.calls import CALLING, CallEnd, CallNode, CallReader
 from ptexplore.lookup.link_targets import is_own
 from ptexplore.lookup.overrides import OverrideReader
 from ptexplore.lookup.query_length import check_length
@@ -35,7 +35,6 @@ DEEPEST = 20
 ROWS = 32  # callers in all, where nothing else is asked for
 FUNCTIONS = 6  # of one name that are followed
 _MOST = (12, 6, 4, 3, 2)  # callers of one function by its level, the last for all further ones
-_FOLLOWED = ("function", "macro")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ def _functions(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, Symbo
     named = asked_for(trees, name).symbols
     if not named:
         raise nothing_refers(trees, name)
-    functions = [(number, symbol) for number, symbol in named if symbol.kind in _FOLLOWED]
+    functions = [(number, symbol) for number, symbol in named if symbol.kind in CALLING]
     if not functions:
         kind = named[0][1].kind
         why = f"it is a {kind}" if kind[0] not in "aeiou" else f"it is an {kind}"

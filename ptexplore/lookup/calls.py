@@ -27,7 +27,7 @@ LEVELS = 2
 # Why callers are not below a function: it has another row, there is no room, the levels end; "": all are there.
 CallEnd = Literal["", "elsewhere", "room", "depth"]
 MOST = 8  # functions of the first level that are named, each way; half as many of each further one
-_CALLING: tuple[SymbolKind, ...] = ("function", "macro")  # what calls stand in
+CALLING: tuple[SymbolKind, ...] = ("function", "macro")  # what calls stand in
 _IN_A_FILE = 40  # calls of one name in one file that are looked at, at least
 
 
@@ -89,7 +89,7 @@ class CallReader:
     def function_at(self, tree: str, path: str, line: int) -> Symbol | None:
         """The function, or the macro, around a line of a tree; None where there is none."""
         number = next((number for number, indexed in enumerate(self._trees) if indexed.tree.info.name == tree), None)
-        return self._trees[number].store.enclosing(path, line, _CALLING) if number is not None else None
+        return self._trees[number].store.enclosing(path, line, CALLING) if number is not None else None
 
     def around(self, symbol: Symbol, tree: str, levels: int = LEVELS, most: int = MOST) -> CallsView:
         """Who calls a definition of a tree, and whom it calls; at most `most` of the first level each way."""
@@ -149,7 +149,7 @@ class CallReader:
         Where `several` are called so, only a semantic reader tells which of them it is.
         """
         indexed = self._trees[calls.tree]
-        around = indexed.store.enclosing(calls.path, line, _CALLING)
+        around = indexed.store.enclosing(calls.path, line, CALLING)
         sure = sure or use.target is not None
         if not sure and not self._is_likely(use, calls.path, around.qualified if around is not None else "", symbol):
             return

@@ -28,7 +28,7 @@ _KINDS = {
 }  # fmt: skip
 _SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _ARGUMENTS = re.compile(r"<[^<>]*>")
-_PYTHON = (".py", ".pyi")
+PYTHON = (".py", ".pyi")
 _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
 # What PyTorch puts there stands beside the library's own, which no index of ours has: most uses of std::log are not it.
 _FOREIGN = "std::"
@@ -83,7 +83,7 @@ class _Looks(dict[str, Look]):
             kinds = {
                 place.definition.kind
                 for place in self._names.places(name)
-                if place.path.endswith(_PYTHON) == self._python and not _is_constructor(place.definition)
+                if place.path.endswith(PYTHON) == self._python and not _is_constructor(place.definition)
             }
             look = "macro" if kinds == {"macro"} else "type" if kinds & _TYPES and kinds <= _LIKE_TYPES else ""
         self[name] = look
@@ -201,7 +201,7 @@ class DefinitionsByName:
         """What `use` in `path` means inside `scope` ("at::native"); None where nothing here has that name."""
         if use.kind == "include":
             return self.included(use.text, path)
-        python = path.endswith(_PYTHON)
+        python = path.endswith(PYTHON)
         group = self._group(use.name, use.kind, python)
         if group is None:
             return None
@@ -238,7 +238,7 @@ class DefinitionsByName:
         if key not in self._groups:
             kinds = _KINDS.get(kind, _CALLED)
             named = [place for place in self.places(name) if place.definition.kind in kinds]
-            places = linkable([place for place in named if place.path.endswith(_PYTHON) == python])
+            places = linkable([place for place in named if place.path.endswith(PYTHON) == python])
             self._groups[key] = self._grouped(places, python=python) if places else None
         return self._groups[key]
 

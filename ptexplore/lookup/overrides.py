@@ -16,14 +16,13 @@ from typing import Literal, NamedTuple
 from ptexplore.cpp.brackets import closing_of
 from ptexplore.cpp.types import parameter_types
 from ptexplore.lazy import remembered
-from ptexplore.lookup.link_targets import LinkTarget
+from ptexplore.lookup.link_targets import PYTHON, LinkTarget
 from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.store.index.site import SiteDefinition
 
-_SAYING = ("override", "final")
+OVERRIDING = ("override", "final")  # what a function that overrides says, behind its parameters
 _OUTER = re.compile(r"\b\w+::")
 _CONST = re.compile(r"\bconst\b")
-_PYTHON = (".py", ".pyi")
 
 # How alike two parameter lists are: the same types, the same but for their namespaces, as many; or another function's.
 Likeness = Literal["same", "nearly", "number", ""]
@@ -59,7 +58,7 @@ class OverrideReader:
         """The member functions of a name, by their class."""
         by_class: defaultdict[str, list[LinkTarget]] = defaultdict(list)
         for place in self._reader.names.places(name):
-            if place.definition.kind == "function" and not place.path.endswith(_PYTHON):
+            if place.definition.kind == "function" and not place.path.endswith(PYTHON):
                 by_class[place.definition.container[:-2]].append(place)
         return {owner: places for owner, places in by_class.items() if self._reader.names.is_class(owner)}
 
@@ -154,7 +153,7 @@ def _is_said(places: Sequence[LinkTarget]) -> bool:
 
 def _says(places: Sequence[LinkTarget]) -> bool:
     """Whether one of a function's places says that it overrides a function."""
-    return any(place.definition.signature.endswith(_SAYING) for place in places)
+    return any(place.definition.signature.endswith(OVERRIDING) for place in places)
 
 
 _LIKENESS: tuple[Likeness, ...] = ("same", "nearly", "number")

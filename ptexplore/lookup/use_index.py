@@ -15,6 +15,8 @@ from typing import NamedTuple, TypeVar
 from ptexplore.lazy import lazy, remembered
 from ptexplore.lookup.calls import MOST, rank
 from ptexplore.lookup.link_targets import (
+    CLASSES,
+    PYTHON,
     DefinitionsByName,
     LinkTarget,
     Meaning,
@@ -37,8 +39,6 @@ _LETTERS = {"call": "c", "address": "a", "override": "o", "inherit": "i", "macro
 REGISTRATION = "r"
 _ORDER = {letter: number for number, letter in enumerate("racoimyp")}  # what a line says of several uses on it
 _CALLER = frozenset({"function", "macro"})
-_CLASS = frozenset({"class", "struct", "union"})
-_PYTHON = (".py", ".pyi")
 
 At = tuple[str, int]  # a definition by its path and line
 
@@ -129,7 +129,7 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
 
 def _ways(file: FileReader, path: str, use: SiteUse) -> Iterable[tuple[Way, list[int]]]:
     """The lines of a use by what they say of it."""
-    spelled = spelling(use.name, use.text, python=path.endswith(_PYTHON))
+    spelled = spelling(use.name, use.text, python=path.endswith(PYTHON))
     return [(Way(spelled, use.target, reading), lines) for reading, lines in file.read_lines(use).items()]
 
 
@@ -166,7 +166,7 @@ def _add_calls(
     Where no link says what a call means, what it alone can mean does (`soles`, by name and line): so a base's members.
     """
     path, names = gathered.path, reader.names
-    scopes = [] if path.endswith(_PYTHON) else scopes_by_line(symbols, len(around))
+    scopes = [] if path.endswith(PYTHON) else scopes_by_line(symbols, len(around))
     seen: set[tuple[int, tuple[At, ...]]] = set()
     for use in uses:
         if use.kind != "call":
@@ -208,7 +208,7 @@ def _add_bases(
     inherits = [use for use in uses if use.kind == "inherit"]
     if not inherits:
         return
-    classes = _around(symbols, _CLASS, lines)
+    classes = _around(symbols, CLASSES, lines)
     for use in inherits:
         for line in use.lines:
             symbol = classes[line] if line < len(classes) else None
@@ -307,7 +307,7 @@ class SiteUses:
         counts = _Counts()
         by_file: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
         for path, letter, way, numbers in self._uses.get(name, ()):
-            number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
+            number = spellings.number(way, python=path.endswith(PYTHON), overriding=letter == "o")
             counts.take(number, path, numbers)
             kinds = by_file[path]
             for line in numbers:
@@ -316,7 +316,7 @@ class SiteUses:
                     kinds[line, number] = letter
         others: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
         for path, letter, way, numbers in self._elsewhere.get(name, ()):
-            number = spellings.number(way, python=path.endswith(_PYTHON), overriding=letter == "o")
+            number = spellings.number(way, python=path.endswith(PYTHON), overriding=letter == "o")
             counts.take(number, path, numbers)
             others[path].update([(line, number) for line in numbers])
         counts.close()
@@ -346,7 +346,7 @@ class SiteUses:
         ranks = {caller_path: rank(caller_path, path) for caller_path in {caller.at[0] for caller in callers}}
         ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
         ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
-        python = path.endswith(_PYTHON)
+        python = path.endswith(PYTHON)
         fitting, certain = spellings.fitting(definition, python=python, member=member)
         only = path if is_own(path, static=definition.static) else ""
         used = counts.of(fitting, only)
@@ -390,7 +390,7 @@ class SiteUses:
         return [
             (place.path, place.definition.line)
             for place in self._names.places(qualified.rpartition("::")[2])
-            if place.definition.qualified == qualified and place.definition.kind in _CLASS
+            if place.definition.qualified == qualified and place.definition.kind in CLASSES
         ]
 
     @remembered

@@ -21,6 +21,7 @@ from ptexplore.lookup.link_targets import (
     CLASSES,
     MOST,
     NESTED,
+    PYTHON,
     DefinitionsByName,
     LinkTarget,
     Meaning,
@@ -39,7 +40,6 @@ from ptexplore.store.index.site import SiteDefinition, SiteUse
 
 MANY = 99  # arguments: as many as anybody likes
 _ANY = (0, MANY)
-_PYTHON = (".py", ".pyi")
 _BRACKETS = frozenset("<>([{")
 _NOTHING = re.compile(r"\(\s*(?:void\s*)?\)")
 _SPAN = 4000  # letters of a call that are looked at
@@ -250,7 +250,7 @@ class Bearers:
             if container not in known:
                 self.all.add(definition.qualified)
                 known[container] = bearer(definition)
-            if path.endswith(_PYTHON) or (kind not in _CALLABLE and kind not in _TYPES):
+            if path.endswith(PYTHON) or (kind not in _CALLABLE and kind not in _TYPES):
                 continue
             qualified = known[container]
             if qualified not in self.taken:
@@ -576,7 +576,7 @@ class FileReader:
     def __init__(self, reader: UseReader, path: str, text: str | None) -> None:
         self._reader = reader
         self._path = path
-        self._python = path.endswith(_PYTHON)
+        self._python = path.endswith(PYTHON)
         self._text = text
         self._lines: list[str] | None = None
         self._scopes: list[str] | None = None

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
+from ptexplore.catalogue.declarations import FORMULA_SCOPE
 from ptexplore.model.observed import Event, GraphNode, KeptForBackward, RaisedError, records
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.place_reasons import NoGeneratedApply
@@ -35,7 +36,6 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"
 RAISES = ("not_implemented", "not_implemented_list")
 THREADS_APART = 1 << 40  # between the sequence numbers of two threads (probe/events.py)
 EVALUATE = "torch::autograd::Engine::evaluate_function"
-FORMULA_SCOPE = "torch::autograd::generated::details"
 NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edge
 
 

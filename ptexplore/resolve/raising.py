@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
+from ptexplore.cpp.library_names import TORCHS
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.facts.cpp_frames import BOXED, HANDS_OVER, LEADS_ON, LOOKUP, PY_NODE, RUNS_NODE, UNPACK
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
@@ -100,7 +101,6 @@ OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone make
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
 RUN_BY_ENGINE = ("engine", "node")  # the types of events of what the engine runs
-TORCHS = ("libtorch", "libc10")  # how the libraries' names begin
 
 
 # Of a call, by its event's number: how many of its keys were come to, and which functions of the last one's kernel.

@@ -17,14 +17,13 @@ from msgspec import to_builtins
 
 from ptexplore.capture.failures import without_stack
 from ptexplore.capture.native.symbols import Elf, FunctionAddress, NotElf, demangle
-from ptexplore.cpp.library_names import OPENMP, STANDARD, SYSTEMS
+from ptexplore.cpp.library_names import OPENMP, STANDARD, SYSTEMS, TORCHS
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.messages import RaiserAndThrow
 from ptexplore.model.observed import CppFunction
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
-OURS = ("libtorch", "libc10")  # the libraries whose functions are told
 CALL_BACK = (*OPENMP, "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
 HANDS_ON = "std::__exception_ptr::exception_ptr"  # among the parameters of what makes an error of C++ one of Python's
@@ -137,7 +136,7 @@ def _told_library(path: str, cache: Path) -> Elf | None:
 
 
 def _is_ours(path: str) -> bool:
-    return os.path.basename(path).startswith(OURS)
+    return os.path.basename(path).startswith(TORCHS)
 
 
 def _calls_back(path: str) -> bool:

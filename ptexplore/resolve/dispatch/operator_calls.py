@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.cpp.text import Text
+from ptexplore.facts.cpp_frames import DISPATCHER
 from ptexplore.facts.key_sets import LAYERS
 from ptexplore.model.nesting import Unrolling, each, outermost, unrolled
 from ptexplore.model.observed import ChangedTable, records
@@ -46,7 +47,6 @@ from ptexplore.resolve.dispatch.schema import arguments, fits, own_inputs
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
 BOXED_CALL = "c10::Dispatcher::callBoxed"
-DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
 MATH = "math kernel"  # the table's word for a composite kernel
 NAMES = ("Dimname", "str[")  # a list of names in native_functions.yaml, and in the schema that the dispatcher has
 _CALLED = re.compile(r"\b(\w+)\s*\(")

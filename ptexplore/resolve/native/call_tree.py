@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from ptexplore.cpp.library_names import INTERPRETER
+from ptexplore.cpp.library_names import INTERPRETER, TORCHS
 from ptexplore.cpp.symbol_names import Name, arguments_of, parse, pointed, split
 from ptexplore.model.observed import PythonCode, SteppedCalls
 from ptexplore.model.trace import walk
-
-_OPEN = ("libtorch", "libc10")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +136,7 @@ def part(calls: SteppedCalls) -> SteppedPart:
             library,
             mangled,
             demangled,
-            closed=kind == "python" or (library in calls.closed and not library.startswith(_OPEN)),
+            closed=kind == "python" or (library in calls.closed and not library.startswith(TORCHS)),
             unit=calls.units.get(str(number), ""),
             is_global=number in calls.globals,
             shared=calls.shared.get(str(number), ()),

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ptexplore.cpp.branches import DIRECTIVE
 from ptexplore.cpp.symbol_names import Name, split
 from ptexplore.cpp.text import blank
 
@@ -22,7 +23,6 @@ _QUIET = (  # macros that make no lambda: checks, and what is written inside of 
 )
 _MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z_][A-Z0-9]*_[A-Z0-9_]+\s*(?=\()")
 _DISPATCH = re.compile(r"_?AT_DISPATCH_")
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _BETWEEN = re.compile(r"operator\(\)|_FUN|operator ")  # what a lambda's own parts are called
 
 
@@ -99,7 +99,7 @@ def outside(
     `functions` are the first and last lines of the functions, `variable` the name in front of the lambda's: that of the
     variable it makes, or else of a namespace.
     """
-    code = _DIRECTIVE.sub(lambda directive: blank(directive[0]), bare)
+    code = DIRECTIVE.sub(lambda directive: blank(directive[0]), bare)
     ends = _ends(code)
 
     def line(offset: int) -> int:
@@ -134,7 +134,7 @@ def _flat(level: Sequence[Maker]) -> Iterator[Maker]:
 
 def makers(text: str) -> list[Maker]:
     """The outermost of what makes lambdas in a function's text, each with what is inside of it."""
-    code = _DIRECTIVE.sub(lambda directive: blank(directive[0]), text)
+    code = DIRECTIVE.sub(lambda directive: blank(directive[0]), text)
     ends = _ends(code)
     roots: list[Maker] = []
     stack: list[Maker] = []

@@ -7,7 +7,7 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ptexplore.cpp.symbol_names import parse, pointed
+from ptexplore.cpp.symbol_names import ANONYMOUS, parse, pointed
 from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
@@ -20,7 +20,6 @@ from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.python_places import SLOTS, function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
-ANONYMOUS = "(anonymous namespace)"
 WRAPPER = "::TypeError_to_NotImplemented_"
 BINDINGS, TENSOR = "torch::autograd::THPVariable_", "torch.Tensor."
 OF_PYTHON_2 = frozenset(("__div__", "__idiv__", "__long__", "__nonzero__"))

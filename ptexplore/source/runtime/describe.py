@@ -27,7 +27,7 @@ RECIPE = 1  # of how generators are run and what they leave behind
 
 _INPUTS = frozenset({".py", ".yaml", ".cpp", ".h", ".cu", ".ini", ".fbs"})
 _PROBE = Path(__file__).resolve().parent.parent.parent / "probe" / "describe.py"
-_INSTALL = 'pip install "torch>=2.6"'
+INSTALL = 'pip install "torch>=2.6"'
 
 
 def hashes(files: Sequence[str], kept: Path) -> list[str]:
@@ -231,7 +231,7 @@ def _ask(executable: str) -> dict[str, str | None]:
 
 
 def _no_torch(message: str, why: str, python: str) -> PtexploreError:
-    return PtexploreError(message, why, f"{python} -m {_INSTALL}", MISSING)
+    return PtexploreError(message, why, f"{python} -m {INSTALL}", MISSING)
 
 
 def _no_python(python: str, why: str, hint: str = "") -> PtexploreError:

@@ -6,13 +6,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from ptexplore.lookup.link_targets import DefinitionsByName
-from ptexplore.lookup.overrides import OverriddenFunction, OverrideReader
+from ptexplore.lookup.overrides import OVERRIDING, OverriddenFunction, OverrideReader
 from ptexplore.lookup.refs import OverriddenAt
 from ptexplore.lookup.trees import IndexedTree, Spot
 from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.symbols import Symbol
 
-_SAYING = ("override", "final")
 _NAMED = 6  # classes that are named
 
 
@@ -30,7 +29,7 @@ def override_facts(trees: Sequence[IndexedTree], symbol: Symbol) -> Iterator[str
         return
     stores = [indexed.store for indexed in trees]
     places = [each for store in stores for each in (*store.declarations(symbol.qualified), symbol)]
-    if not any(place.virtual or place.signature.endswith(_SAYING) for place in places):
+    if not any(place.virtual or place.signature.endswith(OVERRIDING) for place in places):
         return
     reader = OverrideReader(UseReader(DefinitionsByName(stores)))
     overridden = reader.overridden(symbol.qualified)
