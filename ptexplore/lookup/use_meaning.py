@@ -371,6 +371,7 @@ class UseReader:
         self._bases: dict[str, Bases] = {}
         self._above: dict[str, tuple[Sequence[str], bool]] = {}
         self._inherits: dict[str, dict[tuple[str, int], list[SiteUse]]] = {}
+        self._file: FileReader | None = None  # the one that was asked for last
 
     def bearers(self, name: str) -> Bearers:
         """What bears a last name in C++."""
@@ -402,7 +403,9 @@ class UseReader:
 
     def of_file(self, path: str, text: str | None) -> FileReader:
         """Reads the uses in one file; without its text only what the index says of it is known."""
-        return FileReader(self, path, text)
+        if self._file is None or not self._file.is_of(path, text):
+            self._file = FileReader(self, path, text)  # a page of the site asks for its links, and then for its uses
+        return self._file
 
     def sole_row(self, target: str, name: str) -> str | None:
         """The one qualified name that a row's target can mean ("at::native::add_kernel", "add_kernel")."""
@@ -586,6 +589,22 @@ class FileReader:
         self._used: list[str] | None = None
         self._local: Set[str] | None = None
         self._hidden: dict[str, bool] = {}
+
+    def is_of(self, path: str, text: str | None) -> bool:
+        """Whether this reads the uses in that file with that text."""
+        return (path, text) == (self._path, self._text)
+
+    def members_meant(self, use: SiteUse, lines: Sequence[int]) -> Iterator[tuple[Meaning, list[int]]]:
+        """The members that calls through a variable mean, each with its lines, where its class has one such member.
+
+        The function around a line declares the variable. What is no such call, or has another meaning, is left out.
+        """
+        if use.kind != "call" or self._python or not _OBJECT.fullmatch(use.text):
+            return
+        for reading, told in self.read_lines(use._replace(lines=[*lines])).items():
+            meant = self._reader.meaning(use.name, reading.sole) if reading.sole is not None else None
+            if meant is not None:
+                yield meant, told
 
     def read(self, use: SiteUse, line: int) -> Reading:
         """What a line says of a use on it."""

@@ -12,8 +12,8 @@ from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.lookup.trees import IndexedTree
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
@@ -53,7 +53,7 @@ class SiteContents:
     folder_pages: FolderPages
     marks_by_tree: MarksByTree
     traces: Sequence[tuple[str, Trail, Session | None]]
-    names: DefinitionsByName
+    reader: UseReader  # what names mean, over the indexes of the trees
     docs: Mapping[str, DocLine] = field(default_factory=dict)  # what Python's documentation says of ATen's operators
 
 
@@ -89,7 +89,7 @@ def plan_site(
 
     `kernels` says where the kernels of operators are: a small site has those files, too, unless they are very long.
     """
-    names, trees = contents.names, contents.trees
+    reader, names, trees = contents.reader, contents.reader.names, contents.trees
     marks = [mark for placed in contents.marks_by_tree.values() for mark in placed]
     trails = [trail for _name, trail, _session in contents.traces]
     extents = touched(marks, trails)
@@ -98,7 +98,7 @@ def plan_site(
     paths |= {see.path for _t, stop in contents.library.stops() for see in stop.anchor.see if see.path in names.owner}
     paths |= {"tools/autograd/derivatives.yaml"} & set(names.owner) if settings.scope != "tours" else set()
     if settings.scope == "tours":
-        paths |= around(names, trees, extents)
+        paths |= around(reader, trees, extents)
         paths |= {path for path in _to_begin_with(contents.folder_pages) if path in names.owner}
     operators: dict[str, str] = {}
     if contents.torch is not None:
@@ -109,7 +109,7 @@ def plan_site(
             of_kernels = _of_kernels(contents, kernels(operators))
             paths |= set(of_kernels)
             paths |= {
-                path for path in around(names, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
+                path for path in around(reader, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
             }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
     site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=bool(contents.traces))
@@ -128,7 +128,7 @@ def _to_begin_with(pages: FolderPages) -> Iterator[str]:
 
 def _of_kernels(contents: SiteContents, kernels: Iterable[SourceRef]) -> Extents:
     """The lines of kernels, in the tree that the site has their files from, but in files as long as most generated."""
-    names = contents.names
+    names = contents.reader.names
     extents: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for path, tree, line in {(ref.path, ref.tree, ref.line) for ref in kernels if ref.path is not None and ref.line}:
         number = names.owner.get(path, (-1, 0))[0]
@@ -139,7 +139,7 @@ def _of_kernels(contents: SiteContents, kernels: Iterable[SourceRef]) -> Extents
 
 
 def _lines(contents: SiteContents, path: str) -> int:
-    number = contents.names.owner.get(path, (-1, 0))[0]
+    number = contents.reader.names.owner.get(path, (-1, 0))[0]
     file = contents.trees[number].store.file(path) if number >= 0 else None
     return file.lines if file is not None else 0
 

@@ -662,6 +662,7 @@ class Workspace:
     def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
         """What a site is made of; `traces` are files of saved traces. Raises PtexploreError."""
         from ptexplore.lookup.link_targets import DefinitionsByName
+        from ptexplore.lookup.use_meaning import UseReader
         from ptexplore.source.python_docs import doc_lines
         from ptexplore.workspace.site_contents import SiteContents, load_traces
 
@@ -673,6 +674,6 @@ class Workspace:
         if trees[0].checkout is not None and torch is not None:
             trees += self.open_trees("runtime")
         library, marks_by_tree = self.library, self.marks(trees)
-        names = DefinitionsByName([indexed.store for indexed in trees])
+        reader = UseReader(DefinitionsByName([indexed.store for indexed in trees]))
         saved, docs = load_traces(traces), doc_lines(torch.tree) if torch is not None else {}
-        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, names, docs)
+        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs)

@@ -114,7 +114,7 @@ def _write(
     path = load_path(library)
     version = contents.torch.runtime.version if contents.torch is not None else None
     shown_map = lists.map_of(site, contents.folder_pages)
-    tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names, shown_map)
+    tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.reader, shown_map)
     wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)
     problems = [f"{problem.where}: {problem.text}" for problem in wrong]
 
@@ -128,12 +128,12 @@ def _write(
         if uses.needed:
             uses.read_rows()
 
-    uses = UsesWriter(site, contents.names, out, base)
-    search = Search(site, out, contents.names, contents.folder_pages, reopen, base, contents.docs)
+    uses = UsesWriter(site, contents.reader, out, base)
+    search = Search(site, out, contents.reader.names, contents.folder_pages, reopen, base, contents.docs)
     progress.step("reading every definition")
     if uses.needed:
         uses.begin()
-    sources = Sources(site, contents.names, out, reopen, base, uses if uses.needed else None)
+    sources = Sources(site, contents.reader, out, reopen, base, uses if uses.needed else None)
     works: list[SiteWork[Any, Any]] = [search.source_work(), sources.work()]
     if site.operators:
         # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.

@@ -16,8 +16,9 @@ from markupsafe import Markup
 
 from ptexplore.annotations.marks import Mark
 from ptexplore.lookup.doc_comment import doc_of
-from ptexplore.lookup.link_targets import DefinitionsByName, Look, Meaning
+from ptexplore.lookup.link_targets import Look, Meaning
 from ptexplore.lookup.trees import changed
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.packed import lines_and_list, pack
 from ptexplore.render.html.pages import render
@@ -59,7 +60,7 @@ class Sources:
     """Writes the pages of one site's files."""
 
     site: Site
-    names: DefinitionsByName
+    reader: UseReader
     out: Output
     reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
     base: str  # a hash of everything that all pages depend on
@@ -69,14 +70,14 @@ class Sources:
     def work(self) -> SiteWork[tuple[str, str], list[FileMade]]:
         """What is not fresh: the pages of files, and the uses in every file if they are to be gathered."""
         files = [tree.store.known() for tree in self.site.trees]
-        keys: dict[str, str] = {} if self.uses is None else dict.fromkeys(self.names.owner, "")
+        keys: dict[str, str] = {} if self.uses is None else dict.fromkeys(self.reader.names.owner, "")
         for path, url in self.site.sources.items():
             known = files[self.site.owner[path]].get(path)
             key = self._key(path, known.sha if known is not None else "")
             if not (self.out.fresh(url, key) and self.out.fresh(_symbols_url(url), key)):
                 keys[path] = key
         if len(keys) > _FEW:
-            self.names.preload()
+            self.reader.names.preload()
         return SiteWork(list(keys.items()), self._make, self._take, _BATCH)
 
     def _take(self, made: list[FileMade]) -> None:
@@ -91,12 +92,12 @@ class Sources:
 
     def _make(self, tasks: Sequence[tuple[str, str]]) -> list[FileMade]:
         if not self._own and multiprocessing.parent_process() is not None:
-            self.names.reopened(self.reopen())  # a connection does not survive a fork
+            self.reader.names.reopened(self.reopen())  # a connection does not survive a fork
             self._own = True
         return [self._file(path, key) for path, key in tasks]
 
     def _file(self, path: str, key: str) -> FileMade:
-        indexed = self.site.trees[self.names.owner[path][0]]
+        indexed = self.site.trees[self.reader.names.owner[path][0]]
         file, stale = indexed.tree.read(path), changed(indexed, path)
         uses = None
         if self.uses is not None:
@@ -108,7 +109,7 @@ class Sources:
     def _page(self, path: str, key: str, file: FileText | None, *, stale: bool) -> list[Row]:
         site, url = self.site, self.site.sources[path]
         text = file.text if file is not None else ""
-        data = source_data(self.names, path, text)
+        data = source_data(self.reader, path, text)
         facts = _facts(site, path, text)
         # The key names the text that was indexed. A page that shows another one is not kept by the next build.
         if file is None:
@@ -121,7 +122,7 @@ class Sources:
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
         generated = template_of(text) is not None or is_made(path)
-        looks = self.names.looks(python=path.endswith((".py", ".pyi")))
+        looks = self.reader.names.looks(python=path.endswith((".py", ".pyi")))
         code, entries = _code(site, data, text, url, looks), _entries(site, data, url)
         packed = lines_and_list(code, entries) if generated and len(code) + len(entries) > PAGE else ""
         page = render(

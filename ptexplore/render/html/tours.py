@@ -19,8 +19,9 @@ from ptexplore.annotations.anchors import in_file
 from ptexplore.annotations.concepts import STAGES, LearningPath
 from ptexplore.annotations.markdown import link_trouble
 from ptexplore.annotations.records import Anchor, See, Tour
-from ptexplore.lookup.link_targets import DefinitionsByName, Meaning
+from ptexplore.lookup.link_targets import Meaning
 from ptexplore.lookup.trees import changed
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
@@ -44,7 +45,7 @@ class Tours:
     out: Output
     guide: Guide
     path: LearningPath
-    names: DefinitionsByName
+    reader: UseReader
     map: Sequence[tuple[MapRow, str]] = ()
     lost: list[str] = field(default_factory=list)
     _views: dict[str, StopView] = field(default_factory=dict)
@@ -135,12 +136,14 @@ class Tours:
     def _defines(self, path: str, name: str) -> bool:
         """Whether a file of the site defines or declares what is called so, or ends so."""
         ends = (f"::{name}", f".{name}")
-        return any(symbol.qualified == name or symbol.qualified.endswith(ends) for symbol in self.names.defined(path))
+        return any(
+            symbol.qualified == name or symbol.qualified.endswith(ends) for symbol in self.reader.names.defined(path)
+        )
 
     def _moved_to(self, see: See) -> str:
         """The one file of the site that now defines what `see` names by its qualified name; "" for none or several."""
         last = see.symbol.rpartition("::")[2].rpartition(".")[2]
-        places = [place for place in self.names.places(last) if place.definition.qualified == see.symbol]
+        places = [place for place in self.reader.names.places(last) if place.definition.qualified == see.symbol]
         defined = {place.path for place in places if not place.definition.declared and place.path in self.site.sources}
         return defined.pop() if len(defined) == 1 else ""
 
@@ -178,7 +181,7 @@ class Tours:
         words = {line + offset: links for line, links in data.words.items() if line >= excerpt.first}
         includes = {line + offset: link for line, link in data.includes.items() if line >= excerpt.first}
         text = "\n".join([*excerpt.before, *excerpt.lines])
-        looks = self.names.looks(python=path.endswith((".py", ".pyi")))
+        looks = self.reader.names.looks(python=path.endswith((".py", ".pyi")))
         marked = marked_lines(excerpt.language, text, words, includes, looks=looks)[len(excerpt.before) :]
         links = _Links(self.site, data, url)
         first, last = excerpt.marked
@@ -195,7 +198,7 @@ class Tours:
         if file is None or changed(indexed, path):
             return SourceData(path)
         only = frozenset(range(excerpt.first, excerpt.first + len(excerpt.lines)))
-        return source_data(self.names, path, file.text, only)
+        return source_data(self.reader, path, file.text, only)
 
 
 class _Links:

@@ -19,7 +19,6 @@ from ptexplore.view.words.remarks import NAME_MATCHED, NOT_INDEXED, NOT_READ, SE
 from ptexplore.view.words.uses import OTHERWISE, OVERRIDDEN, TOLD_APART
 
 if TYPE_CHECKING:
-    from ptexplore.lookup.link_targets import DefinitionsByName
     from ptexplore.lookup.use_index import At
     from ptexplore.source.progress import Progress
     from ptexplore.view.site.site import Site
@@ -31,10 +30,10 @@ _SHARDS = 8
 class UsesWriter:
     """Writes the uses of one site: what each file uses is gathered first, where `needed`."""
 
-    def __init__(self, site: Site, names: DefinitionsByName, out: Output, base: str) -> None:
-        self.site, self.names, self.out = site, names, out
+    def __init__(self, site: Site, reader: UseReader, out: Output, base: str) -> None:
+        self.site, self.names, self.out = site, reader.names, out
         self._key = digest(base, "uses")
-        self._reader = UseReader(names)
+        self._reader = reader
         self._gathered: list[UsesOfFile] = []
         self._rows: list[Dialect] = []  # the dialect's rows of every file, each of the first tree that has the file
         self._lines: dict[At, str] = {}  # the text of each row's line

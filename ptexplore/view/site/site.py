@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ptexplore.annotations.marks import Mark
-from ptexplore.lookup.link_targets import DefinitionsByName
 from ptexplore.lookup.trees import IndexedTree
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.source.permalink import page_on
@@ -221,21 +221,19 @@ def refs(hop: Hop) -> Iterable[SourceRef]:
         yield from ref.candidates
 
 
-def around(
-    names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Extents, *, overloads: bool = False
-) -> set[str]:
+def around(reader: UseReader, trees: Sequence[IndexedTree], extents: Extents, *, overloads: bool = False) -> set[str]:
     """The files that these lines lead to: where the names in them are defined for sure.
 
     With `overloads` also where it is not sure which is meant of several that stand in one file.
     """
     files: set[str] = set()
     for path, lines in extents.items():
-        number = names.owner.get(path, (-1, 0))[0]
+        number = reader.names.owner.get(path, (-1, 0))[0]
         text = trees[number].tree.read(path) if number >= 0 else None
         if text is None:
             continue
         wanted = frozenset(n for first, last in lines for n in range(first, min(last, first + _MOST_LINES) + 1))
-        for _name, meant in source_data(names, path, text.text, wanted).entries:
+        for _name, meant in source_data(reader, path, text.text, wanted).entries:
             paths = {place.path for place in meant.places}
             if meant.sure or (overloads and len(paths) == 1):
                 files |= paths

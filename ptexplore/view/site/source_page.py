@@ -7,7 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ptexplore.lookup.link_targets import DefinitionsByName, Meaning, local_names, scopes_by_line
+from ptexplore.lookup.link_targets import Meaning, local_names, scopes_by_line
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.store.index.site import SiteDefinition
 
 _NAMED = frozenset({"call", "address"})
@@ -36,8 +37,9 @@ class SourceData:
     defined: list[SiteDefinition] = field(default_factory=list)
 
 
-def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[int] | None = None) -> SourceData:
+def source_data(reader: UseReader, path: str, text: str, only: frozenset[int] | None = None) -> SourceData:
     """The links of a file, of some lines only where given, and its definitions by line."""
+    names, file = reader.names, reader.of_file(path, text)
     symbols = names.defined(path)
     defined = [symbol for symbol in symbols if symbol.kind != "namespace"]
     data = SourceData(path, defined=sorted(defined, key=lambda symbol: (symbol.line, symbol.name)))
@@ -51,13 +53,17 @@ def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[
             continue
         before = use.text[: -len(use.name)] if use.text.endswith(use.name) else ""
         hidden = not before and use.kind in _NAMED and use.name in local
+        lines = use.lines if only is None else sorted(only.intersection(use.lines))
+        of_class: dict[int, Link] = {}  # what the class of a variable says of a call through it
+        for meant, told in file.members_meant(use, lines):
+            of_class |= dict.fromkeys(told, entries.link(meant, before, hidden=False))
         links: dict[str, Link | None] = {}  # in each scope a use means the same on every line
-        for line in use.lines if only is None else sorted(only.intersection(use.lines)):
+        for line in lines:
             scope = scopes[line] if 0 < line < len(scopes) else ""
-            if scope not in links:
-                meant = names.meant(use, path, scope)
-                links[scope] = entries.link(meant, before, hidden=hidden) if meant is not None else None
-            link = links[scope]
+            if scope not in links and line not in of_class:
+                by_name = names.meant(use, path, scope)
+                links[scope] = entries.link(by_name, before, hidden=hidden) if by_name is not None else None
+            link = of_class.get(line) or links[scope]
             if link is None:
                 continue
             if use.kind == "include":
