@@ -11,11 +11,11 @@ from typing import Any
 from ptexplore.catalogue.dump import Unparsed, origin, parse_dump, parse_table
 from ptexplore.catalogue.facts import Facts
 from ptexplore.catalogue.operators import Model
-from ptexplore.catalogue.python_names import NO_CALLABLE, kernel_for, makes_library, python_kernels, python_names
-from ptexplore.catalogue.registrations import HANDWRITTEN, NO_FILE, Kernels, missing, registrations_of
+from ptexplore.catalogue.python_names import kernel_for, makes_library, python_kernels, python_names
+from ptexplore.catalogue.registrations import Kernels, missing, registrations_of
 from ptexplore.errors import PtexploreError, cache_errors
 from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, RecordOrigin, Registration
-from ptexplore.model.places import Runtime
+from ptexplore.model.places import Runtime, place_reasons
 from ptexplore.source.canonical import recorded_path
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.source.tree import SourceTree, folders
@@ -134,6 +134,7 @@ def _registrations(
     by_op: dict[str, list[PythonKernel]] = {}
     for kernel in kernels:
         by_op.setdefault(kernel.op, []).append(kernel)
+    handwritten, without_file = place_reasons.RecordHandWritten(), place_reasons.RecordWithoutFile()
     for record in dispatcher.records:
         where = dispatcher.origin(record)
         path = dispatcher.path(record.file)
@@ -151,7 +152,7 @@ def _registrations(
             macro_line=record.line if path else None,
             op_line=None,
             confirmed=False,
-            why_not={"handwritten": HANDWRITTEN, "nofile": NO_FILE}.get(where, NO_CALLABLE),
+            why_not=handwritten if where == "handwritten" else without_file,
             signature=record.signature,
         )
         yield _python(plain, by_op.get(record.op, []), tree) if where == "python" else plain
@@ -161,7 +162,7 @@ def _python(registration: Registration, kernels: list[PythonKernel], tree: Sourc
     """A record made from Python gets the callable that Python's own tables name for it, when exactly one fits."""
     kernel, why_not = kernel_for(registration, kernels)
     if not makes_library(tree, registration):
-        why_not = f"line {registration.macro_line} of {registration.path} makes no torch.library.Library"
+        why_not = place_reasons.NoLibraryMade(str(registration.path), registration.macro_line)
     if kernel is None:
         return replace(registration, why_not=why_not)
     return replace(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.model.operators import PythonKernel, PythonName, Registration
+from ptexplore.model.places import place_reasons
 from ptexplore.source.canonical import InstalledFolders, installed_path
 from ptexplore.source.tree import SourceTree
+
+if TYPE_CHECKING:
+    from ptexplore.model.place_reasons import PlaceReason
 
 _KINDS = frozenset({"builtin", "python", "slot", "attribute", "other"})
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DECORATORS = 60  # lines between a function's first decorator and its `def`, at most
-
-NO_CALLABLE = "Python registered it and no table of Python's names the callable"
 
 
 def python_names(raw: dict[str, Any], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
@@ -83,7 +85,9 @@ def makes_library(tree: SourceTree, registration: Registration) -> bool:
     return "Library(" in (tree.line(registration.path, registration.macro_line) or "")
 
 
-def kernel_for(registration: Registration, kernels: Sequence[PythonKernel]) -> tuple[PythonKernel | None, str | None]:
+def kernel_for(
+    registration: Registration, kernels: Sequence[PythonKernel]
+) -> tuple[PythonKernel | None, PlaceReason | None]:
     """The one callable that a record made from Python stands for, and why it is not confirmed (None when it is).
 
     A kernel registered under the record's own key comes first; for Meta, the meta function of the operator.
@@ -94,12 +98,12 @@ def kernel_for(registration: Registration, kernels: Sequence[PythonKernel]) -> t
         fits = [kernel for kernel in kernels if kernel.role == "meta" and kernel.key is None]
     places = {(kernel.function, kernel.path, kernel.line) for kernel in fits}
     if not places:
-        return None, NO_CALLABLE
+        return None, place_reasons.NoCallable()
     if len(places) > 1:
-        return None, f"Python's tables name {len(places)} callables for it"
+        return None, place_reasons.SeveralCallables(len(places))
     kernel = fits[0]
     if kernel.path is None:
-        return kernel, "its callable is in no file of torch's"
+        return kernel, place_reasons.CallableOutside()
     if kernel.line is None:
-        return kernel, "its callable's def is not at the line its code object names"
+        return kernel, place_reasons.CallableMoved()
     return kernel, None

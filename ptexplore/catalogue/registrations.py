@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.catalogue.bodies import BodyFacts
 from ptexplore.catalogue.facts import RegisteredFunction
 from ptexplore.index.dialect.confirm import confirm
 from ptexplore.model.operators import DumpRecord, Registration
+from ptexplore.model.places import place_reasons
 from ptexplore.model.symbols import Dialect
 
-HANDWRITTEN = "hand-written C++ is not in the wheel"
-NO_FILE = "the binary names no file for it"
-FACTORY = "a hand-written factory makes the kernel"
+if TYPE_CHECKING:
+    from ptexplore.model.codes import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def registrations_of(
 
 def missing(record: DumpRecord, path: str) -> Registration:
     """The registration of a record whose file is not in the tree."""
-    return _plain(record, path, None, f"{path} was not regenerated")
+    return _plain(record, path, None, place_reasons.NotRegenerated(path))
 
 
-def _plain(record: DumpRecord, path: str, row: Dialect | None, why_not: str | None) -> Registration:
+def _plain(record: DumpRecord, path: str, row: Dialect | None, why_not: Reason | None) -> Registration:
     return Registration(
         op=record.op,
         key=record.key,
@@ -89,12 +89,11 @@ def _plain(record: DumpRecord, path: str, row: Dialect | None, why_not: str | No
 def _function(record: DumpRecord, path: str, function: RegisteredFunction, kernels: Kernels) -> dict[str, Any]:
     """What is known of the function that runs, as fields of a Registration."""
     if function.name is None:
-        return {"body_why": FACTORY}
+        return {"body_why": "factory"}
     if function.count is None:
-        return {"wrapper": function.name, "body_why": HANDWRITTEN}
+        return {"wrapper": function.name, "body_why": "handwritten"}
     if function.body is None:
-        how_often = f"defined {function.count} times in" if function.count else "not defined in"
-        return {"wrapper": function.name, "body_why": f"{function.name} is {how_often} {path}"}
+        return {"wrapper": function.name, "body_why": "not-one"}
     return {
         "wrapper": function.name,
         "body_path": path,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ptexplore.lookup.trees import Spot
 from ptexplore.model.operators import Operator
-from ptexplore.model.places import place_reasons
 from ptexplore.model.remarks import NoFileNamed
 from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
 from ptexplore.source.tree import SourceTree
@@ -34,5 +33,4 @@ def operator_spot(catalogue: Catalogue, operator: Operator) -> Spot:
     if own is None or own.path is None:
         return Spot(unknown(NoFileNamed()), tree.info)
     line = own.op_line if own.confirmed and own.op_line else own.macro_line
-    why_not = place_reasons.RecordCompared(own.why_not) if own.why_not else None
-    return Spot(recorded(tree, own.path, line, own.confirmed, why_not), tree.info)
+    return Spot(recorded(tree, own.path, line, own.confirmed, own.why_not), tree.info)

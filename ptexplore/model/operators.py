@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ptexplore.model.places import SourceRef
 
+if TYPE_CHECKING:
+    from ptexplore.model.codes import Reason
+
 RecordOrigin = Literal["generated", "handwritten", "python", "nofile"]
+# Why no body of a kernel is known: hand-written C++ makes the kernel, or is it, or its name has not exactly one body.
+NoBody = Literal["factory", "handwritten", "not-one"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class Registration:
     macro_line: int | None  # line of the TORCH_LIBRARY(_IMPL) macro, as the binary says
     op_line: int | None  # line of the op's own m.impl / m.def inside that block
     confirmed: bool  # the tree's text holds that macro, for that key, with that op, at that line
-    why_not: str | None  # why it is not confirmed
+    why_not: Reason | None  # why it is not confirmed
     signature: str | None = None
     callee: str | None = None  # what m.impl registers, as written: a wrapper, a fallback factory, …
     wrapper: str | None = None  # qualified name of the function whose body runs
@@ -70,7 +75,7 @@ class Registration:
     target: str | None = None  # hand-written function or structured class the body calls
     target_kind: Literal["native", "structured", "meta", "formula", "none"] | None = None
     target_meta: str | None = None  # structured_X::meta's qualified name
-    body_why: str | None = None  # why no body is known, where none is
+    body_why: NoBody | None = None  # why no body is known, where none is
 
 
 @dataclass(frozen=True, slots=True)

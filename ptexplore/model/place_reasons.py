@@ -66,6 +66,78 @@ class NotInWheel(PlaceReason, frozen=True):
     trees: tuple[str, ...] = ()
 
 
+# --- how a checkout relates to the torch that ran ---
+
+
+class OtherCommit(PlaceReason, frozen=True):
+    """The checkout is of another commit than the torch."""
+
+    checkout: str
+    commit: str
+    torch: str
+    torch_commit: str
+    release: str = ""  # the checkout's, if its commit is known as one
+
+
+class SameCommit(PlaceReason, frozen=True):
+    """The checkout is unmodified, and of the torch's own commit."""
+
+    checkout: str
+    commit: str
+    torch: str
+    torch_commit: str
+
+
+class SameArchive(PlaceReason, frozen=True):
+    """The checkout came from an archive that is known as a release of the torch's own commit."""
+
+    checkout: str
+    release: str
+    torch: str
+    torch_commit: str
+
+
+class OfExtension(PlaceReason, frozen=True):
+    """The checkout is an extension's own source."""
+
+    checkout: str
+
+
+class NothingInCommon(PlaceReason, frozen=True):
+    """The checkout holds no file that the torch has."""
+
+    checkout: str
+    torch: str
+
+
+class FilesDiffer(PlaceReason, frozen=True):
+    """Files of the checkout are not as the torch has them."""
+
+    count: int
+    compared: int
+    torch: str
+    files: tuple[str, ...]  # the first few
+    more: bool = False
+
+
+class RecordsMiss(PlaceReason, frozen=True):
+    """Registration records of the torch are not confirmed by the checkout's text."""
+
+    count: int
+    compared: int
+    torch: str
+    checkout: str
+
+
+class AllAgrees(PlaceReason, frozen=True):
+    """Nobody knows the checkout; its files are as the torch has them, and all records are confirmed."""
+
+    checkout: str
+    files: int
+    torch: str
+    records: int
+
+
 # --- what the binary's records name ---
 
 
@@ -94,10 +166,102 @@ class FromPython(PlaceReason, frozen=True):
 
 
 class RecordCompared(PlaceReason, frozen=True):
-    """What the comparison of a record with a text found, as the catalogue keeps it."""
+    """What the comparison of a record with a text found, as a saved trace has it that had no codes for that."""
 
     outcome: str
     tree: str = ""  # whose text it was, where that is not the runtime's
+
+
+class ComparedWith(PlaceReason, frozen=True):
+    """What the comparison of a record with the text of another tree than the runtime's found."""
+
+    tree: str
+    because: AnyPlaceReason
+
+
+class NoMacro(PlaceReason, frozen=True):
+    """The text has no registration macro at the record's line."""
+
+    line: int | None
+
+
+class MacroForOthers(PlaceReason, frozen=True):
+    """The macro at the record's line is for other keys."""
+
+    line: int | None
+    keys: tuple[str, ...]
+    key: str  # the record's; "" of a schema
+
+
+class BlockLacks(PlaceReason, frozen=True):
+    """The block at the record's line does not name the operator."""
+
+    line: int | None
+    op: str
+
+
+class BlockHasOtherKey(PlaceReason, frozen=True):
+    """The block at the record's line registers the operator under another key."""
+
+    line: int | None
+    op: str
+    key: str
+
+
+class BlockNamesTwice(PlaceReason, frozen=True):
+    """The block at the record's line names the operator on several lines."""
+
+    line: int | None
+    op: str
+    lines: tuple[int, ...]
+
+
+class NotRegenerated(PlaceReason, frozen=True):
+    """The record's file is no generated one that is here."""
+
+    path: str
+
+
+class RecordHandWritten(PlaceReason, frozen=True):
+    """The record is of hand-written C++, of which the wheel has no text."""
+
+
+class RecordWithoutFile(PlaceReason, frozen=True):
+    """The record names no file."""
+
+    of_torch: bool = False  # a file that is none of PyTorch's may be named
+
+
+class NoCallable(PlaceReason, frozen=True):
+    """Python registered it, and none of Python's tables names the callable."""
+
+
+class SeveralCallables(PlaceReason, frozen=True):
+    """Python's tables name several callables for the record."""
+
+    count: int
+
+
+class CallableOutside(PlaceReason, frozen=True):
+    """The callable that Python registered is in no file of torch's."""
+
+
+class CallableMoved(PlaceReason, frozen=True):
+    """The callable's def is not at the line that its code object names."""
+
+
+class NoLibraryMade(PlaceReason, frozen=True):
+    """The record's line makes no torch.library.Library."""
+
+    path: str
+    line: int | None
+
+
+class NotInTree(PlaceReason, frozen=True):
+    """A tree does not hold the record's file."""
+
+    path: str
+    tree: str
 
 
 class EntryNamesNoFile(PlaceReason, frozen=True):
@@ -531,6 +695,7 @@ KINDS = (PlaceReason, OfNamed)  # what codes are derived from, and is none
 # What JSON is read as: one of the codes above, or a sentence of a trace that had none.
 _EVERY = (Said, *(code for code in every(PlaceReason) if code not in KINDS))
 if TYPE_CHECKING:
+    AnyKeptReason: TypeAlias = Reason
     AnyPlaceReason: TypeAlias = Reason | AnswerRemark  # the latter of places that only a search makes
 else:
-    AnyPlaceReason = Union[_EVERY]  # noqa: UP007  (it has no other form for classes in a tuple)
+    AnyKeptReason = AnyPlaceReason = Union[_EVERY]  # noqa: UP007  (it has no other form for classes in a tuple)

@@ -15,6 +15,7 @@ from ptexplore.resolve.places.relation import Relation
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, tree_to_json
+from ptexplore.view.words.places import place_sentence
 
 LISTED = 400  # unconfirmed registrations listed by reason; more than that says nothing new
 
@@ -70,7 +71,7 @@ def health(
     counts = store.counts()
     generated = counts.get("generated", Count(0, 0))
     pytorch = (c for c in checkouts if c.checkout.project == "pytorch")
-    compared = next((c for c in pytorch if c.relation.decision.word != "version-skew"), None)
+    compared = next((c for c in pytorch if c.relation.word != "version-skew"), None)
     if compared is not None:
         counts["handwritten"] = compared.relation.records
     advice = [note] if note else []
@@ -93,11 +94,13 @@ def health(
 
 
 def _reasons(store: Store, compared: CheckoutHealth | None) -> list[tuple[str, int]]:
-    """Why records are not confirmed; those of hand-written C++ as the checkout that was compared says."""
-    if compared is None:
-        return store.unconfirmed_reasons()
-    counts = Counter(record.why_not or "" for record in _unconfirmed(store, compared, 1 << 30))
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    """Why records are not confirmed, most first; those of hand-written C++ as the checkout that was compared says."""
+    counts = dict(store.unconfirmed_reasons())
+    if compared is not None:
+        records = _unconfirmed(store, compared, 1 << 30)
+        counts = Counter(record.why_not for record in records if record.why_not is not None)
+    told = [(place_sentence(reason), count) for reason, count in counts.items()]
+    return sorted(told, key=lambda item: (-item[1], item[0]))
 
 
 def _unconfirmed(store: Store, compared: CheckoutHealth | None, limit: int = LISTED) -> list[Registration]:
@@ -148,7 +151,7 @@ def health_to_document(report: Health) -> dict[str, Any]:
             {
                 **tree_to_json(health.tree),
                 "project": health.checkout.project,
-                "why": health.relation.decision.why,
+                "why": place_sentence(health.relation.why),
                 "files": {"same": health.relation.same, "different": len(health.relation.different)},
                 "different": list(health.relation.different),
                 "records": {"confirmed": health.relation.records.confirmed, "total": health.relation.records.total},

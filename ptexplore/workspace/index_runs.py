@@ -80,9 +80,8 @@ def _refine(
     if runtime is None:
         why = "generated and third-party headers are those of an installed torch"
         raise PtexploreError("there is no torch to take headers from", why, "ptexplore index --python PATH", MISSING)
-    decision = known(checkout, runtime)
     note = ""
-    if checkout.project == "pytorch" and (decision is None or decision.word != "matches"):
+    if checkout.project == "pytorch" and known(checkout, runtime) != "matches":
         version = checkout.release or checkout.version or "an unknown version"
         note = f"headers are of torch {runtime.version}, the checkout is {version}: expect errors where they differ"
     folder = generated.ensure(runtime, progress)

@@ -236,12 +236,12 @@ def _relation(checkout: Checkout, index: IndexStore, runtime: Runtime | None) ->
 
     if runtime is None:
         return "version-skew"
-    decision = known(checkout, runtime)
-    catalogue = open_catalogue(runtime) if decision is None else None
+    word = known(checkout, runtime)
+    catalogue = open_catalogue(runtime) if word is None else None
     if catalogue is not None:
         with closing(catalogue):
-            decision = relate(checkout, runtime, checkout_tree(checkout), catalogue, index).decision
-    return decision.word if decision is not None else "version-skew"
+            word = relate(checkout, runtime, checkout_tree(checkout), catalogue, index).word
+    return word or "version-skew"
 
 
 def fresh_index(
@@ -342,8 +342,8 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
         now, listed = recheck(checkout)
         tree = checkout_tree(now)
         index = fresh_index(now, torch.runtime, watch, listed)
-        decision = decide(now, torch.runtime, tree, torch.catalogue, index)
-        yield source(now, tree, index, decision.word, known, torch.runtime)
+        word = decide(now, torch.runtime, tree, torch.catalogue, index)
+        yield source(now, tree, index, word, known, torch.runtime)
     if chosen is None:
         with suppress(PtexploreError):  # the file that ships with us is missing or damaged
             yield atlas_source(Atlas.open(), known, torch.runtime)
@@ -362,5 +362,5 @@ def compared_checkouts(torch: InstalledTorch, watch: Watch = unwatched) -> tuple
         checkout, listed = recheck(before)
         index = fresh_index(checkout, torch.runtime, watch, listed)
         relation = relate(checkout, torch.runtime, checkout_tree(checkout), torch.catalogue, index)
-        compared.append(CheckoutHealth(checkout_tree(checkout, relation.decision.word).info, checkout, relation))
+        compared.append(CheckoutHealth(checkout_tree(checkout, relation.word).info, checkout, relation))
     return choice.note, compared

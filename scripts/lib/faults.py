@@ -303,8 +303,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/places/relation.py",
-        "if checkout.modified:\n        return None",
-        "if checkout.modified:\n        pass",
+        'return None if checkout.modified else "matches"',
+        'return "matches"',
         "a modified checkout does not match",
     ),
     Fault(

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ptexplore.cpp.text import Text
 from ptexplore.model.operators import DumpRecord
+from ptexplore.model.places import place_reasons
 from ptexplore.model.symbols import Dialect
+
+if TYPE_CHECKING:
+    from ptexplore.model.place_reasons import PlaceReason
 
 _ALIASES = {
     "Autocast": "AutocastCUDA",
@@ -30,7 +35,9 @@ def same_key(key: str | None, other: str | None) -> bool:
     )
 
 
-def confirm(record: DumpRecord, rows: Sequence[Dialect], text: Text | None = None) -> tuple[Dialect | None, str | None]:
+def confirm(
+    record: DumpRecord, rows: Sequence[Dialect], text: Text | None = None
+) -> tuple[Dialect | None, PlaceReason | None]:
     """The row of `record`'s own m.impl or m.def, or why there is none, given the rows of the file that it names.
 
     With `text`, a macro invocation that ends at the recorded line counts too. Of several rows that fit (a list that
@@ -38,23 +45,22 @@ def confirm(record: DumpRecord, rows: Sequence[Dialect], text: Text | None = Non
     """
     libraries = _libraries(record.line, rows, text)
     if not libraries:
-        return None, f"no registration macro at line {record.line}"
+        return None, place_reasons.NoMacro(record.line)
     fitting = [row for row in libraries if _opens(row, record)]
     if not fitting:
-        keys = ", ".join(sorted({row.context or "schemas" for row in libraries}))
-        return None, f"the macro at line {record.line} is for {keys}, not {record.key or 'schemas'}"
+        keys = tuple(sorted({row.context for row in libraries if row.context is not None}))
+        return None, place_reasons.MacroForOthers(record.line, keys, record.key or "")
     lines = {row.line for row in fitting}
     kinds = ("def",) if record.key is None else ("impl", "def")
     inside = [row for row in rows if row.kind in kinds and row.block in lines and row.name == record.op]
     if not inside:
-        return None, f"the block at line {record.line} does not name {record.op}"
+        return None, place_reasons.BlockLacks(record.line, record.op)
     if record.key is not None:
         inside = [row for row in inside if same_key(row.context, record.key)]
         if not inside:
-            return None, f"the block at line {record.line} registers {record.op} under another key than {record.key}"
+            return None, place_reasons.BlockHasOtherKey(record.line, record.op, record.key)
     if len(inside) > 1:
-        named = ", ".join(str(row.line) for row in inside)
-        return None, f"the block at line {record.line} names {record.op} on lines {named}"
+        return None, place_reasons.BlockNamesTwice(record.line, record.op, tuple(row.line for row in inside))
     return inside[0], None
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ptexplore.render.terminal.console import print_next, styled
+from ptexplore.view.words.places import place_sentence
 
 if TYPE_CHECKING:
     from ptexplore.model.operators import Count
@@ -60,7 +61,7 @@ def _figure(count: Count) -> str:
 def _checkout(console: Console, checkout: CheckoutHealth) -> None:
     """How a checkout relates, why, and the figures behind it."""
     relation = checkout.relation
-    style = "green" if relation.decision.word == "matches" else "yellow"
-    console.print(styled(("  ", ""), (relation.decision.word, style), (f": {relation.decision.why}", "")))
+    style = "green" if relation.word == "matches" else "yellow"
+    console.print(styled(("  ", ""), (relation.word, style), (f": {place_sentence(relation.why)}", "")))
     files = f"{relation.same:,} of {relation.same + len(relation.different):,} files that the wheel also has are equal"
     console.print(Text(f"  {files}", style="dim"))

@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ptexplore.catalogue.dump import NO_FILE, location, origin
-from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
 from ptexplore.model.places import SourceRef, place_reasons
 from ptexplore.resolve.places.lookup import Lookup, Registered
@@ -134,7 +133,7 @@ def _registered(lookup: Lookup, registered: Registered | None, name: str, known:
 def _body(lookup: Lookup, registration: Registration) -> SourceRef:
     if registration.body_path is not None and registration.body_line is not None:
         return in_runtime(lookup.tree, registration.body_path, registration.body_line, registration.body_end)
-    if registration.origin != "generated" or registration.body_why == HANDWRITTEN:
+    if registration.origin != "generated" or registration.body_why == "handwritten":
         return lookup.function(registration.wrapper) if registration.wrapper else unknown(lookup.no_text)
     factory = _FACTORY.fullmatch(registration.callee or "")
     if factory is not None:

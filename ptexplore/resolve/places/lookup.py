@@ -27,6 +27,7 @@ from ptexplore.store.catalogue.reader import Store
 
 if TYPE_CHECKING:
     from ptexplore.model.codes import Reason
+    from ptexplore.model.place_reasons import PlaceReason
 
 PLUMBING = "_generated_plumbing"
 _PLUMBING_HEAD = re.compile(rf".* (\w+{PLUMBING})\(.*\{{[ \t]*")
@@ -169,9 +170,9 @@ class Lookup:
             if source.related and entry.path is not None and source.tree.exists(entry.path):
                 op, key = (registration.op, registration.key) if registration else (ANY, None)
                 record = DumpRecord(op, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
-                return place_reasons.RecordCompared(self._row(source, record)[1] or "", source.tree.info.name)
-        why_not = registration.why_not if registration is not None else None
-        return place_reasons.RecordCompared(why_not) if why_not else self.no_text
+                told = self._row(source, record)[1]
+                return place_reasons.ComparedWith(source.tree.info.name, told or place_reasons.NothingConfirms())
+        return self.no_text if registration is None or registration.why_not is None else registration.why_not
 
     def _confirmed(self, record: DumpRecord) -> Registered | None:
         """In a tree that relates to the running torch: the record's line holds its macro, and the op is inside."""
@@ -182,7 +183,7 @@ class Lookup:
                 return self._registered(source, row, ref)
         return None
 
-    def _row(self, source: Source, record: DumpRecord) -> tuple[Dialect | None, str | None]:
+    def _row(self, source: Source, record: DumpRecord) -> tuple[Dialect | None, PlaceReason | None]:
         rows = source.rows_of(str(record.file))
         row, why = confirm(record, rows)
         if row is None and rows and source.checkout is not None:

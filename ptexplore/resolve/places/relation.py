@@ -8,9 +8,8 @@ wheel also holds, and every registration record that points into hand-written C+
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -20,29 +19,23 @@ from ptexplore.errors import BROKEN
 from ptexplore.index.dialect.confirm import confirm
 from ptexplore.locations import index_file
 from ptexplore.model.operators import Count, DumpRecord, Registration
-from ptexplore.model.places import Checkout, Runtime
+from ptexplore.model.places import Checkout, Runtime, place_reasons
 from ptexplore.source import canonical
 from ptexplore.source.permalink import origin_commit
 from ptexplore.source.tree import SourceTree, folders
 from ptexplore.writing import kept_bytes, open_below, open_users_file, write_whole
 
 if TYPE_CHECKING:
+    from ptexplore.model.place_reasons import PlaceReason
     from ptexplore.model.symbols import Dialect
     from ptexplore.store.catalogue.reader import Store
     from ptexplore.store.index.reader import IndexStore
 
 Word = Literal["matches", "consistent", "version-skew"]
-FORMAT = 1  # of what is kept
+FORMAT = 2  # of what is kept
 _COMPARED = (".h", ".hpp", ".cuh", ".inl", ".inc", ".py", ".pyi", ".yaml", ".yml")
 _NAMED = 5  # of the files that differ, how many a reason names
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """How a checkout relates, and why in words."""
-
-    word: Word
-    why: str
+_DIGITS = 8  # of a commit, as it is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,38 +46,45 @@ class Missed:
     key: str | None
     path: str | None
     line: int | None
-    why: str
+    why: place_reasons.AnyKeptReason
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A decision with the figures behind it: files that the wheel also holds, records confirmed."""
+    """How a checkout relates, why, and the figures behind it: files that the wheel also holds, confirmed records."""
 
-    decision: Decision
+    word: Word
+    why: place_reasons.AnyKeptReason
     same: int
     different: tuple[str, ...]
     records: Count
     missed: tuple[Missed, ...]
 
 
-def known(checkout: Checkout, runtime: Runtime) -> Decision | None:
+def known(checkout: Checkout, runtime: Runtime) -> Word | None:
     """What commits and archive hashes decide by themselves; None where the files must be compared."""
     theirs, ours = origin_commit(checkout), runtime.git_version
     if checkout.project != "pytorch" or theirs is None or len(ours) < 40:
         return None
-    release = f" ({checkout.release})" if checkout.release else ""
-    running = f"torch {runtime.version} is of {ours[:8]}"
     if theirs != ours:
-        return Decision("version-skew", f"{checkout.name} is of {theirs[:8]}{release}, {running}")
-    if checkout.modified:
-        return None
-    how = f"an archive known as {checkout.release}" if checkout.kind == "archive" else f"at {theirs[:8]}, unmodified"
-    return Decision("matches", f"{checkout.name} is {how}; {running}")
+        return "version-skew"
+    return None if checkout.modified else "matches"
 
 
-def decide(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Decision:
+def _why_known(checkout: Checkout, runtime: Runtime, word: Word) -> PlaceReason:
+    """Why commits and archive hashes decide so."""
+    running = (runtime.version, runtime.git_version[:_DIGITS])
+    commit = (origin_commit(checkout) or "")[:_DIGITS]
+    if word == "version-skew":
+        return place_reasons.OtherCommit(checkout.name, commit, *running, checkout.release or "")
+    if checkout.kind == "archive":
+        return place_reasons.SameArchive(checkout.name, str(checkout.release), *running)
+    return place_reasons.SameCommit(checkout.name, commit, *running)
+
+
+def decide(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Word:
     """How `checkout` relates to `runtime`; compares files and records only where nothing else decides."""
-    return known(checkout, runtime) or relate(checkout, runtime, tree, store, index).decision
+    return known(checkout, runtime) or relate(checkout, runtime, tree, store, index).word
 
 
 def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
@@ -97,41 +97,42 @@ def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store,
     if relation is None:
         relation = _compare(checkout, runtime, tree, store, index)
         with contextlib.suppress(OSError):  # if the cache cannot be written, it is worked out again next time
-            write_whole(kept, json.dumps({"state": state, **asdict(relation)}))
+            write_whole(kept, str(_json().encode({"state": state, "relation": relation}), "utf-8"))
     return relation
 
 
 def _compare(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
     same, different = compare_files((file.path for file in index.files()), checkout, runtime)
     records = store.unconfirmed(1 << 30, "handwritten")
-    decision = known(checkout, runtime)
+    word = known(checkout, runtime)
     missed: tuple[Missed, ...] = ()
     count = Count(0, len(records))
     # What another version's text happens to hold at a recorded line confirms nothing.
-    skewed = different or (decision is not None and decision.word == "version-skew")
+    skewed = different or word == "version-skew"
     if checkout.project == "pytorch" and not skewed:
         missed = tuple(_missed(records, tree, index))
         count = Count(len(records) - len(missed), len(records))
-    return Relation(decision or _by_content(checkout, runtime, same, different, count), same, different, count, missed)
+    if word is not None:
+        return Relation(word, _why_known(checkout, runtime, word), same, different, count, missed)
+    return Relation(*_by_content(checkout, runtime, same, different, count), same, different, count, missed)
 
 
 def _by_content(
     checkout: Checkout, runtime: Runtime, same: int, different: tuple[str, ...], records: Count
-) -> Decision:
+) -> tuple[Word, PlaceReason]:
     name, version = checkout.name, runtime.version
     if checkout.project != "pytorch":
-        return Decision("consistent", f"{name} is an extension's own source; no release of it is known")
+        return "consistent", place_reasons.OfExtension(name)
     if not same and not different:
-        return Decision("version-skew", f"{name} holds no file that torch {version} also has")
+        return "version-skew", place_reasons.NothingInCommon(name, version)
     if different:
-        some = ", ".join(different[:_NAMED]) + (", …" if len(different) > _NAMED else "")
-        count = f"{len(different)} of {same + len(different)}"
-        return Decision("version-skew", f"{count} files that torch {version} also has differ: {some}")
+        count, compared = len(different), same + len(different)
+        first = different[:_NAMED]
+        return "version-skew", place_reasons.FilesDiffer(count, compared, version, first, len(first) < count)
     if records.confirmed != records.total:
-        count = f"{records.total - records.confirmed} of {records.total}"
-        return Decision("version-skew", f"{count} registration records of torch {version} miss in {name}")
-    agreed = f"all {same} files that torch {version} also has are equal, and all {records.total} records hit"
-    return Decision("consistent", f"nobody knows {name}, but {agreed}")
+        missing = records.total - records.confirmed
+        return "version-skew", place_reasons.RecordsMiss(missing, records.total, version, name)
+    return "consistent", place_reasons.AllAgrees(name, same, version, records.total)
 
 
 def compare_files(paths: Iterable[str], checkout: Checkout, runtime: Runtime) -> tuple[int, tuple[str, ...]]:
@@ -209,30 +210,30 @@ def _missed(records: Iterable[Registration], tree: SourceTree, index: IndexStore
             if confirmed is None and rows and path is not None:
                 text = text or Text(path, "\n".join(tree.lines(path)))
                 confirmed, why = confirm(record, rows, text)
-            if confirmed is None:
+            if why is not None:
                 yield _miss(registration, tree, why)
 
 
-def _miss(registration: Registration, tree: SourceTree, why: str | None) -> Missed:
+def _miss(registration: Registration, tree: SourceTree, why: PlaceReason) -> Missed:
     if registration.path is None:
-        why = "the binary names no file of PyTorch's for it"
+        why = place_reasons.RecordWithoutFile(of_torch=True)
     elif not tree.exists(registration.path):
-        why = f"{registration.path} is not in {tree.info.name}"
-    why = why or "its line does not hold it"
+        why = place_reasons.NotInTree(registration.path, tree.info.name)
     return Missed(registration.op, registration.key, registration.path, registration.macro_line, why)
 
 
 def _kept(file: Path, state: list[Any]) -> Relation | None:
+    from msgspec import MsgspecError, convert
+
     try:
-        data = json.loads(kept_bytes(file) or b"")
-        if data["state"] != state:
-            return None
-        return Relation(
-            Decision(**data["decision"]),
-            int(data["same"]),
-            tuple(map(str, data["different"])),
-            Count(**data["records"]),
-            tuple(Missed(**missed) for missed in data["missed"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        data = _json().decode(kept_bytes(file) or b"")
+        return convert(data["relation"], Relation) if data["state"] == state else None
+    except (OSError, MsgspecError, ValueError, KeyError, TypeError):
         return None
+
+
+def _json() -> Any:
+    """Imported where files were compared: most searches do not wait for it."""
+    from msgspec import json
+
+    return json

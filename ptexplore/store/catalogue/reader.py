@@ -7,9 +7,9 @@ import difflib
 import json
 import sqlite3
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.operators import (
@@ -27,6 +27,9 @@ from ptexplore.model.operators import (
 from ptexplore.model.symbols import Symbol
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
 from ptexplore.store.database import Database, connected
+
+if TYPE_CHECKING:
+    from ptexplore.model.codes import Reason
 
 
 def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], count: int) -> list[str]:
@@ -212,12 +215,10 @@ class Store(Database):
         order = "ORDER BY origin != 'generated', origin, r.id LIMIT ?"
         return [_registration(row) for row in self.rows(f"{query} {order}", origin, limit)]
 
-    def unconfirmed_reasons(self) -> list[tuple[str, int]]:
-        """Why records are not confirmed, and how many for each reason, most first."""
-        rows = self.rows(
-            "SELECT why_not, count(*) FROM registration WHERE NOT confirmed GROUP BY why_not ORDER BY 2 DESC, 1"
-        )
-        return [(reason or "", count) for reason, count in rows]
+    def unconfirmed_reasons(self) -> list[tuple[Reason, int]]:
+        """Why records are not confirmed, and how many for each reason."""
+        rows = self.rows("SELECT why_not, count(*) FROM registration WHERE NOT confirmed GROUP BY why_not")
+        return [(_reason(told), count) for told, count in rows]
 
     # --- derivatives ---
 
@@ -318,9 +319,25 @@ def _operator(row: tuple[Any, ...]) -> Operator:
 
 
 def _registration(row: tuple[Any, ...]) -> Registration:
-    op, key, alias, inactive, fallthrough, origin, path, macro_line, op_line, confirmed, *rest = row
+    op, key, alias, inactive, fallthrough, origin, path, macro_line, op_line, confirmed, told, *rest = row
     flags = (bool(alias), bool(inactive), bool(fallthrough))
-    return Registration(op, key, *flags, origin, path, macro_line, op_line, bool(confirmed), *rest)
+    why_not = _reason(told) if told is not None else None
+    return Registration(op, key, *flags, origin, path, macro_line, op_line, bool(confirmed), why_not, *rest)
+
+
+@cache  # thousands of records have the same one
+def _reason(told: str) -> Reason:
+    """A reason as it is kept. Its codes are imported where one is read: most searches read none."""
+    from msgspec import MsgspecError
+    from msgspec.json import decode
+
+    from ptexplore.model.place_reasons import AnyKeptReason
+
+    try:
+        reason: Reason = decode(told, type=AnyKeptReason)
+    except MsgspecError as error:
+        raise ValueError(str(error)) from error
+    return reason
 
 
 def _derivative(row: tuple[Any, ...]) -> Derivative:

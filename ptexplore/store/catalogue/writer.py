@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from msgspec.json import encode as to_json
+
+from ptexplore.model.codes import Reason
 from ptexplore.model.operators import (
     Binding,
     Derivative,
@@ -89,7 +93,7 @@ class CatalogueWriter(DatabaseWriter):
                 registration.macro_line,
                 registration.op_line,
                 registration.confirmed,
-                registration.why_not,
+                self._encoded(registration.why_not) if registration.why_not is not None else None,
                 registration.signature,
                 registration.callee,
                 registration.wrapper,
@@ -106,6 +110,12 @@ class CatalogueWriter(DatabaseWriter):
             for registration in registrations
         ]
         self._insert("registration", rows)
+
+    @staticmethod
+    @cache
+    def _encoded(reason: Reason) -> str:
+        """A reason as it is kept: thousands of records have the same one."""
+        return str(to_json(reason), "utf-8")
 
     def tables(self, tables: Iterable[tuple[str, Iterable[TableEntry]]]) -> None:
         """Dispatch tables: operator and its entries."""

@@ -18,6 +18,7 @@ _OUTSIDE = "a lambda outside of any function"
 _NO_ENTRY_POINT = "no at::_ops entry point"
 _OF_COMPILER = "made by the compiler"
 _STANDARD = "the C++ standard library's"
+_RUNNING = "torch {torch} is of {torch_commit}"
 
 ENGLISH: Mapping[type[Reason], str] = {
     Said: "{sentence}",
@@ -29,6 +30,18 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.OtherVersion: "{tree} is {version}, torch here {torch}",
     why.NotIndexed: "the installed torch's own text has no index yet (ptexplore index)",
     why.NotInWheel: "hand-written C++: the wheel holds no text of it[, and it was not found in {trees}]",
+    # --- how a checkout relates to the torch that ran ---
+    why.OtherCommit: f"{{checkout}} is of {{commit}}[ ({{release}})], {_RUNNING}",
+    why.SameCommit: f"{{checkout}} is at {{commit}}, unmodified; {_RUNNING}",
+    why.SameArchive: f"{{checkout}} is an archive known as {{release}}; {_RUNNING}",
+    why.OfExtension: "{checkout} is an extension's own source; no release of it is known",
+    why.NothingInCommon: "{checkout} holds no file that torch {torch} also has",
+    why.FilesDiffer: "{count} of {compared} files that torch {torch} also has differ: {files}{more#, …|}",
+    why.RecordsMiss: "{count} of {compared} registration records of torch {torch} miss in {checkout}",
+    why.AllAgrees: (
+        "nobody knows {checkout}, but all {files} files that torch {torch} also has are equal, and all {records} "
+        "records hit"
+    ),
     # --- what the binary's records name ---
     why.RecordUnconfirmed: "the binary names this line, but {because}",
     why.NothingConfirms: "no text here confirms it",
@@ -36,6 +49,21 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.ThrowsNothing: "its text there throws nothing",
     why.FromPython: "Python registered it there, and the record does not tell which function",
     why.RecordCompared: "[{tree}: ]{outcome}",
+    why.ComparedWith: "{tree}: {because}",
+    why.NoMacro: "no registration macro at line {line}",
+    why.MacroForOthers: "the macro at line {line} is for {keys}, not {key}{key#|schemas}",
+    why.BlockLacks: "the block at line {line} does not name {op}",
+    why.BlockHasOtherKey: "the block at line {line} registers {op} under another key than {key}",
+    why.BlockNamesTwice: "the block at line {line} names {op} on lines {lines}",
+    why.NotRegenerated: "{path} was not regenerated",
+    why.RecordHandWritten: "hand-written C++ is not in the wheel",
+    why.RecordWithoutFile: "the binary names no file {of_torch#of PyTorch's |}for it",
+    why.NoCallable: "Python registered it and no table of Python's names the callable",
+    why.SeveralCallables: "Python's tables name {count} callables for it",
+    why.CallableOutside: "its callable is in no file of torch's",
+    why.CallableMoved: "its callable's def is not at the line its code object names",
+    why.NoLibraryMade: "line {line} of {path} makes no torch.library.Library",
+    why.NotInTree: "{path} is not in {tree}",
     why.EntryNamesNoFile: "the table's entry names no file of torch's: {raw}{raw#|nothing}",
     why.RecordNamesLine: "the binary's own record names line {line}",
     # --- definitions ---

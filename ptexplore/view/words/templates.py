@@ -53,8 +53,9 @@ def _argument(piece: _Piece, record: object, worded: Callable[[Any], str]) -> st
     """What stands in an argument's place."""
     value = getattr(record, piece.name) if piece.name else ""
     if piece.forms is None:
-        # The number of a line is no count: it has no comma.
-        return str(value) if piece.name == "line" else _worded(value, piece.join, worded)
+        if piece.name in ("line", "lines"):  # the number of a line is no count: it has no comma
+            return piece.join.join(map(str, value)) if isinstance(value, tuple) else str(value)
+        return _worded(value, piece.join, worded)
     is_first = value == 1 if isinstance(value, int) else bool(value)
     return piece.forms[not is_first]
 

@@ -8,7 +8,9 @@ import pytest
 
 from ptexplore.catalogue.operators import aliases
 from ptexplore.catalogue.python_names import def_line, kernel_for, python_kernels
+from ptexplore.model.codes import Reason
 from ptexplore.model.operators import PythonKernel, Registration
+from ptexplore.model.place_reasons import CallableMoved, CallableOutside, NoCallable, SeveralCallables
 from ptexplore.source.canonical import InstalledFolders
 from tests.unit.conftest import Mini, line_of
 
@@ -57,15 +59,15 @@ def test_the_kernel_of_the_records_own_key() -> None:
 @pytest.mark.parametrize(
     ("kernels", "why"),
     [
-        ([], "no table of Python's names the callable"),
-        ([replace(KERNEL, role="decomposition", key=None)], "no table of Python's names the callable"),
-        ([KERNEL, replace(KERNEL, line=9)], "name 2 callables"),
-        ([replace(KERNEL, path=None, line=None)], "in no file of torch's"),
-        ([replace(KERNEL, line=None)], "not at the line"),
+        ([], NoCallable()),
+        ([replace(KERNEL, role="decomposition", key=None)], NoCallable()),
+        ([KERNEL, replace(KERNEL, line=9)], SeveralCallables(2)),
+        ([replace(KERNEL, path=None, line=None)], CallableOutside()),
+        ([replace(KERNEL, line=None)], CallableMoved()),
     ],
 )
-def test_why_not(kernels: list[PythonKernel], why: str) -> None:
-    assert why in (kernel_for(RECORD, kernels)[1] or "")
+def test_why_not(kernels: list[PythonKernel], why: Reason) -> None:
+    assert kernel_for(RECORD, kernels)[1] == why
 
 
 def test_aliases() -> None:

@@ -12,7 +12,9 @@ from ptexplore.cpp.macros import collect
 from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.confirm import confirm
 from ptexplore.index.dialect.cpp import dialect
+from ptexplore.model.codes import Reason
 from ptexplore.model.operators import DumpRecord
+from ptexplore.model.place_reasons import BlockHasOtherKey, BlockLacks, BlockNamesTwice, MacroForOthers, NoMacro
 from ptexplore.model.symbols import Dialect
 
 FOLDER = Path(__file__).parents[2] / "data" / "minitorch" / "dialect"
@@ -58,18 +60,18 @@ def test_confirmed(
 @pytest.mark.parametrize(
     ("op", "key", "line", "why"),
     [
-        ("blend", "CPU", 43, "no registration macro at line 43"),
-        ("blend", "CPU", 45, "no registration macro at line 45"),
-        ("blend", "CUDA", 44, "the macro at line 44 is for CPU, not CUDA"),
-        ("blend", None, 44, "the macro at line 44 is for CPU, not schemas"),
-        ("absent", "CPU", 44, "the block at line 44 does not name mini::absent"),
-        ("blend", "CPU", 33, "the block at line 33 registers mini::blend under another key than CPU"),
-        ("fold", "CPU", 44, "the block at line 44 names mini::fold on lines 50, 52"),
-        ("send", "Meta", 85, "the macro at line 85 is for CPU, CUDA, not Meta"),
-        ("blend", "CompositeImplicitAutograd", 34, "no registration macro at line 34"),
+        ("blend", "CPU", 43, NoMacro(43)),
+        ("blend", "CPU", 45, NoMacro(45)),
+        ("blend", "CUDA", 44, MacroForOthers(44, ("CPU",), "CUDA")),
+        ("blend", None, 44, MacroForOthers(44, ("CPU",), "")),
+        ("absent", "CPU", 44, BlockLacks(44, "mini::absent")),
+        ("blend", "CPU", 33, BlockHasOtherKey(33, "mini::blend", "CPU")),
+        ("fold", "CPU", 44, BlockNamesTwice(44, "mini::fold", (50, 52))),
+        ("send", "Meta", 85, MacroForOthers(85, ("CPU", "CUDA"), "Meta")),
+        ("blend", "CompositeImplicitAutograd", 34, NoMacro(34)),
     ],
 )
-def test_not_confirmed(text: Text, rows: list[Dialect], op: str, key: str | None, line: int, why: str) -> None:
+def test_not_confirmed(text: Text, rows: list[Dialect], op: str, key: str | None, line: int, why: Reason) -> None:
     assert confirm(record(op, key, line), rows, text) == (None, why)
 
 

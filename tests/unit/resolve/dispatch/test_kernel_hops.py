@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model import reasons
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
 from ptexplore.model.place_reasons import MakesKernel, NoPlainFunction, NoSingleBody
@@ -99,7 +98,7 @@ def test_a_wrapper_that_is_not_in_the_generated_file_is_not_guessed(small: Small
 
 def test_a_generated_registration_of_a_hand_written_function(small: Small) -> None:
     """`m.impl("blend", TORCH_FN(at::native::blend_sparse))`: the wheel has no text of it, a checkout has."""
-    record = registration(OP, "CPU", AT, wrapper="at::native::blend_sparse", body_why=HANDWRITTEN)
+    record = registration(OP, "CPU", AT, wrapper="at::native::blend_sparse", body_why="handwritten")
     made = entry("CPU", at=AT)
     assert place(body(small, record, made, "CPU").source) == (None, None, "unknown")
     found = body(small, record, made, "CPU", small.source())

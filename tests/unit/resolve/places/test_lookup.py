@@ -8,12 +8,14 @@ import pytest
 
 from ptexplore.model.operators import Registration
 from ptexplore.model.place_reasons import (
+    ComparedWith,
     EntryNamesNoFile,
     HeaderHolds,
     LeftOut,
     NoDefinition,
+    NoMacro,
     NotInWheel,
-    RecordCompared,
+    RecordHandWritten,
     RecordNamesLine,
     RecordUnconfirmed,
 )
@@ -76,7 +78,7 @@ def test_the_lines_of_a_reference(small: Small) -> None:
 
 def hand(op: str, key: str, line: int) -> Registration:
     """A hand-written registration as the binary records it: its macro's line."""
-    return registration(op, key, (HAND, line), origin="handwritten", confirmed=False, why_not="not in the wheel")
+    return registration(op, key, (HAND, line), origin="handwritten", confirmed=False, why_not=RecordHandWritten())
 
 
 @pytest.mark.parametrize(
@@ -203,11 +205,11 @@ def test_an_entry_that_nothing_confirms_says_why(small: Small) -> None:
     record = hand("aten::blend.Pair", "FuncTorchBatched", line)
     found = small.lookup().entry(entry("FuncTorchBatched", at=(HAND, line)), "FuncTorchBatched", record)
     assert place(found) == (HAND, line, "unknown")
-    assert found.reason == RecordUnconfirmed(RecordCompared("not in the wheel"))
+    assert found.reason == RecordUnconfirmed(RecordHandWritten())
     shifted = hand("aten::blend.Pair", "FuncTorchBatched", line + 1)
     made = entry("FuncTorchBatched", at=(HAND, line + 1))
     found = small.lookup(None, small.source()).entry(made, "FuncTorchBatched", shifted)
-    told = RecordCompared(f"no registration macro at line {line + 1}", "tree")
+    told = ComparedWith("tree", NoMacro(line + 1))
     assert found.reason == RecordUnconfirmed(told), "the tree that relates says it"
 
 
