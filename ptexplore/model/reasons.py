@@ -2293,7 +2293,97 @@ class AllRunsOver(Reason, frozen=True):
     then: AnyAction
 
 
+# --- what a failed check compared ---
+
+
+class ValueShape(Reason, frozen=True):
+    """A shape."""
+
+
+class ValueDtype(Reason, frozen=True):
+    """A dtype."""
+
+
+class ValueDevice(Reason, frozen=True):
+    """A device."""
+
+
+class ValueElements(Reason, frozen=True):
+    """A number of elements."""
+
+
+class ValueDimensions(Reason, frozen=True):
+    """A number of dimensions."""
+
+
+class ValueRows(Reason, frozen=True):
+    """A number of rows."""
+
+
+class ValueColumns(Reason, frozen=True):
+    """A number of columns."""
+
+
+class ValueSize(Reason, frozen=True):
+    """The size of a dimension."""
+
+    dimension: int
+
+
+class ValueSomeSize(Reason, frozen=True):
+    """The size of a dimension that is not known."""
+
+
+class ValueBroadcast(Reason, frozen=True):
+    """A size of the shape that operands are broadcast to."""
+
+    dimension: int
+
+
+class ValueIndexed(Reason, frozen=True):
+    """The size of the dimension that an index tensor is for."""
+
+    tensor: int  # its number
+    masks: bool  # whether a mask before it would count once for each of its dimensions
+
+
+class ValueToChoose(Reason, frozen=True):
+    """The number of dimensions that one may be chosen of."""
+
+
+class ValueAsked(Reason, frozen=True):
+    """What was asked for."""
+
+    what: str  # `index`, `size`, `dimension`, `shape`
+
+
+class ValueResult(Reason, frozen=True):
+    """What the result has."""
+
+    what: str  # `dtype`, `shape`
+
+
 # --- errors ---
+
+
+class TensorUntold(Reason, frozen=True):
+    """The profiler tells nothing of a tensor."""
+
+
+class ListUntold(Reason, frozen=True):
+    """The profiler tells nothing of a list of optional tensors."""
+
+
+class ByThrowing(Reason, frozen=True):
+    """A function raised an error by throwing a type of C++."""
+
+    type: str
+
+
+class ByCalling(Reason, frozen=True):
+    """A function raised an error by calling another one."""
+
+    function: str
 
 
 class OnStack(Reason, frozen=True):

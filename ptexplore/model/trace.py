@@ -369,8 +369,17 @@ class ComparedValue:
     """A value that a failed check compared."""
 
     text: str  # as the message has it: `3`, `[2, 2]`, `Float`
-    what: str  # what it is: `the size of dimension 1`, `the index asked for`
+    what: str = ""  # what it is, in words: `the size of dimension 1`, `the index asked for`
     argument: str | None = None  # the operator's argument that has it; null where not exactly one does
+    of: AnyReason | None = None  # what it is
+
+
+@dataclass(frozen=True, slots=True)
+class UntoldArgument:
+    """A tensor, or a list of some, that an operator was given and the profiler tells nothing of."""
+
+    argument: str  # its name
+    because: AnyReason  # why nothing is told of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,10 +482,12 @@ class Ending:
     module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
     further: int = 0  # how many more Python functions it left, outermost of all, that are not told
     by: EndedBy = "error"  # what ended the run; of a signal `exception` is its name, and `stack` what ran as it came
-    how: str = ""  # how `function` raised it, where torch keeps no line with it: `by PyErr_SetString`
+    how: str = ""  # how `function` raised it, where torch keeps no line with it, in words: `by PyErr_SetString`
     freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
     before: tuple[EarlierError, ...] = ()  # the errors that led to it, the nearest first
     over: AnyReason | None = None  # of a run whose time was over: that
+    raising: AnyReason | None = None  # what `how` says in words
+    untold: tuple[UntoldArgument, ...] = ()  # the last ones of `given`: what the profiler tells nothing of, and why
 
 
 @dataclass(frozen=True, slots=True)

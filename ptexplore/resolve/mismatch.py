@@ -11,6 +11,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from ptexplore.facts.compared import ASKED, COMPARED, DTYPES, LIST
+from ptexplore.model.reasons import (
+    Reason,
+    ValueAsked,
+    ValueBroadcast,
+    ValueColumns,
+    ValueDevice,
+    ValueDimensions,
+    ValueDtype,
+    ValueElements,
+    ValueIndexed,
+    ValueResult,
+    ValueRows,
+    ValueShape,
+    ValueSize,
+    ValueSomeSize,
+    ValueToChoose,
+)
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import ComparedValue
 
@@ -54,14 +71,14 @@ def _columns(tensor: RecordedTensor, value: str) -> bool:
     return len(tensor.sizes) > 1 and str(tensor.sizes[-1]) == value
 
 
-KINDS: Mapping[str, tuple[str, Holds]] = {
-    "shape": ("the shape", _shape),
-    "dtype": ("the dtype", _dtype),
-    "device": ("the device", _device),
-    "elements": ("the number of elements", _elements),
-    "dimensions": ("the number of dimensions", _dimensions),
-    "rows": ("the number of rows", _rows),
-    "columns": ("the number of columns", _columns),
+KINDS: Mapping[str, tuple[Reason, Holds]] = {
+    "shape": (ValueShape(), _shape),
+    "dtype": (ValueDtype(), _dtype),
+    "device": (ValueDevice(), _device),
+    "elements": (ValueElements(), _elements),
+    "dimensions": (ValueDimensions(), _dimensions),
+    "rows": (ValueRows(), _rows),
+    "columns": (ValueColumns(), _columns),
 }
 
 
@@ -89,8 +106,8 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
     """The value of a rule's group, with the argument that has it, where exactly one does."""
     kind, _, whose = name.partition("_")
     if kind in ("asked", "result"):
-        return ComparedValue(text, f"the {whose} {'asked for' if kind == 'asked' else 'of the result'}")
-    what, holds = KINDS[kind]
+        return _told(text, ValueAsked(whose) if kind == "asked" else ValueResult(whose))
+    of, holds = KINDS[kind]
     among = (
         [argument for argument in given if argument[0].partition("[")[0] in written] if whose == "written" else given
     )
@@ -98,7 +115,11 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
     if whose == "mat1" and not named:  # mm's own first argument
         named = [argument for argument in given if argument[0] == "self"]
     fitting = [argument for argument, tensor in named or among if holds(tensor, text)]
-    return ComparedValue(text, what, fitting[0] if len(fitting) == 1 else None)
+    return _told(text, of, fitting[0] if len(fitting) == 1 else None)
+
+
+def _told(text: str, of: Reason, argument: str | None = None) -> ComparedValue:
+    return ComparedValue(text, argument=argument, of=of)
 
 
 def _broadcast(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
@@ -122,15 +143,15 @@ def _broadcast(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
                     if (place := at - (len(broadcast) - len(other.sizes))) >= 0 and other.sizes[place] == int(first)
                 ]
                 whose = before[0] if len(before) == 1 else (None, at)
-                yield ComparedValue(first, f"the size of dimension {whose[1]}", whose[0])
+                yield _told(first, ValueSize(whose[1]), whose[0])
                 own = at - (len(broadcast) - len(sizes))
-                yield ComparedValue(second, f"the size of dimension {own}", name)
+                yield _told(second, ValueSize(own), name)
                 return
             if at is not None:
                 break
             shape = broadcast
-    yield ComparedValue(first, f"a size at dimension {dimension} of the shape that they broadcast to")
-    yield ComparedValue(second, f"a size at dimension {dimension} of the shape that they broadcast to")
+    yield _told(first, ValueBroadcast(dimension))
+    yield _told(second, ValueBroadcast(dimension))
 
 
 def _fitted(shape: list[int], sizes: list[int]) -> tuple[list[int], int | None]:
@@ -147,11 +168,11 @@ def _from_right(sizes: list[int], length: int, at: int) -> int:
 
 
 def _expand(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    yield ComparedValue(told[1], "the size asked for")
+    yield _told(told[1], ValueAsked("size"))
     asked = re.search(rf"Target sizes: ({ASKED})\.\s+Tensor sizes: ({LIST})", told.string)
     whose = [name for name, tensor in given if asked is not None and _shape(tensor, asked[2])]
     own = int(told[3]) - (len(_sizes(asked[1])) - len(_sizes(asked[2]))) if asked is not None else int(told[3])
-    yield ComparedValue(told[2], f"the size of dimension {own}", whose[0] if len(whose) == 1 else None)
+    yield _told(told[2], ValueSize(own), whose[0] if len(whose) == 1 else None)
 
 
 def _wrapped(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
@@ -159,17 +180,16 @@ def _wrapped(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
 
     A tensor without any has one here, as the check itself has it.
     """
-    yield ComparedValue(told[2], "the dimension asked for")
+    yield _told(told[2], ValueAsked("dimension"))
     whose = [name for name, tensor in given if _dimensions(tensor, told[1])]
-    what = "the number of dimensions to choose from"
-    yield ComparedValue(told[1], what, whose[0] if len(whose) == 1 == len(given) else None)
+    yield _told(told[1], ValueToChoose(), whose[0] if len(whose) == 1 == len(given) else None)
 
 
 def _bounds(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    yield ComparedValue(told[1], "the index asked for")
+    yield _told(told[1], ValueAsked("index"))
     at, size = int(told[2]), int(told[3])
     whose = [name for name, tensor in given if len(tensor.sizes) > at and tensor.sizes[at] == size]
-    yield ComparedValue(told[3], f"the size of dimension {at}", whose[0] if len(whose) == 1 else None)
+    yield _told(told[3], ValueSize(at), whose[0] if len(whose) == 1 else None)
 
 
 def _indexed(told: re.Match[str], _given: Given) -> Iterator[ComparedValue]:
@@ -178,9 +198,9 @@ def _indexed(told: re.Match[str], _given: Given) -> Iterator[ComparedValue]:
     A mask becomes a tensor for each of its dimensions before they are counted.
     Source: Indexer::get of aten/src/ATen/native/cpu/IndexKernelUtils.h, expandTensors of .../native/IndexingUtils.h.
     """
-    yield ComparedValue(told[1], "the index asked for")
-    masks = ", if a mask counts once for each of its dimensions" if told[2] != "0" else ""
-    yield ComparedValue(told[3], f"the size of the dimension of self that index tensor {told[2]} is for{masks}")
+    yield _told(told[1], ValueAsked("index"))
+    number = int(told[2])
+    yield _told(told[3], ValueIndexed(number, masks=number != 0))
 
 
 def _cat(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
@@ -195,9 +215,9 @@ def _cat(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
         for at, pair in enumerate(zip(first[1].sizes, second[1].sizes, strict=False) if second is not None else ())
         if pair == values and at != int(told[1])
     ]
-    what = f"the size of dimension {places[0]}" if len(places) == 1 else "a size"
-    yield ComparedValue(told[2], what, first[0] if places else None)
-    yield ComparedValue(told[3], what, second[0] if second is not None and places else None)
+    of = ValueSize(places[0]) if len(places) == 1 else ValueSomeSize()
+    yield _told(told[2], of, first[0] if places else None)
+    yield _told(told[3], of, second[0] if second is not None and places else None)
 
 
 _READERS: Mapping[str, Callable[[re.Match[str], Given], Iterator[ComparedValue]]] = {

@@ -33,11 +33,14 @@ from ptexplore.model.place_reasons import NoLineOfYours, OtherLibrary, ThrowNotA
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import (
     AfterError,
+    ByCalling,
+    ByThrowing,
     FunctorNames,
     InAnotherProcess,
     KeptByTorch,
     KeyNotKnown,
     LeftByException,
+    ListUntold,
     MadeError,
     NoLineKept,
     NoSecondRun,
@@ -47,6 +50,7 @@ from ptexplore.model.reasons import (
     ReadAtEnd,
     Reason,
     RunRaisedOther,
+    TensorUntold,
     ToldByRun,
     WatchedRaising,
     WatchedThrowing,
@@ -67,6 +71,7 @@ from ptexplore.model.trace import (
     ModifiedTensor,
     NativeCall,
     TensorSaver,
+    UntoldArgument,
     walk,
 )
 from ptexplore.resolve.causes import cause_of, cause_of_getter, cause_of_unused
@@ -95,8 +100,6 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 
 BOXED_NAME = re.compile(rf"\b(?:{'|'.join(BOXED)})\b")
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
-NOT_TOLD = "not told (nested, undefined or of symbolic sizes)"  # of a tensor
-LIST_NOT_TOLD = "not told (a list of optional tensors)"
 OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
 NESTED = "NestedTensor"  # in the keys of nested tensors
 KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
@@ -135,10 +138,11 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         message=raised.message,
         source=source,
         function=thrown.function if thrown is not None else "",
-        how=_how(thrown) if thrown is not None else "",
+        raising=_how(thrown) if thrown is not None else None,
         hop=numbered.get(step.identity) if step is not None else None,
         call=raised.part or (call.source if call is not None else None),
-        given=_given(tensors, _untold(operator) if operator is not None else {}),
+        given=_given(tensors),
+        untold=_untold(operator, tensors) if operator is not None else (),
         python=python,
         further=raised.further,
         by=raised.by,
@@ -695,14 +699,12 @@ def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
                 yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
 
 
-def _given(tensors: Sequence[tuple[str, RecordedTensor]], untold: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Each argument with what it was: "float32[3, 3] cpu"; of those that the profiler tells nothing of, the reason."""
+def _given(tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[tuple[str, str], ...]:
+    """Each argument that the profiler tells of, with what it was: "float32[3, 3] cpu"."""
     told: dict[str, list[str]] = {}
     for name, tensor in tensors:
         told.setdefault(name.partition("[")[0], []).append(_described(tensor))
-    of_list = {name.partition("[")[0] for name, _ in tensors}
-    rest = ((name, why) for name, why in untold.items() if name not in of_list)
-    return (*((name, "; ".join(words)) for name, words in told.items()), *rest)
+    return tuple((name, "; ".join(words)) for name, words in told.items())
 
 
 def _compared(message: str, given: Given, operator: Claim) -> tuple[ComparedValue, ...]:
@@ -810,9 +812,9 @@ def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> R
     return NoSecondRun() if context.session.options.once else NoLineKept()
 
 
-def _how(thrown: ThrownError) -> str:
-    """How a function raised an error that torch keeps no line with; "" for any other."""
-    return f"by throwing {thrown.type}" if thrown.type else f"by {thrown.by}" if thrown.by else ""
+def _how(thrown: ThrownError) -> Reason | None:
+    """How a function raised an error that torch keeps no line with; None for any other."""
+    return ByThrowing(thrown.type) if thrown.type else ByCalling(thrown.by) if thrown.by else None
 
 
 # --- who wrote to a saved tensor ---
@@ -902,10 +904,15 @@ def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str
         yield from ("layout", "device") if key.startswith(OF_LAYOUTS) else ("device",)
 
 
-def _untold(operator: Claim) -> dict[str, str]:
-    """The tensors, and lists of some, that an operator call was given and the profiler tells nothing of, with why."""
-    lists = dict.fromkeys(_optional_lists(operator), LIST_NOT_TOLD)
-    return dict.fromkeys(_skipped(operator), NOT_TOLD) | lists
+def _untold(operator: Claim, tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[UntoldArgument, ...]:
+    """The tensors, and lists of some, that an operator call was given and the profiler tells nothing of, with why.
+
+    `tensors` are those that it tells of.
+    """
+    because: dict[str, Reason] = dict.fromkeys(_skipped(operator), TensorUntold())
+    because |= dict.fromkeys(_optional_lists(operator), ListUntold())
+    told = {name.partition("[")[0] for name, _ in tensors}
+    return tuple(UntoldArgument(name, why) for name, why in because.items() if name not in told)
 
 
 def _optional_lists(operator: Claim) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from ptexplore.model.places import Runtime
-from ptexplore.resolve.raising import LIST_NOT_TOLD
+from ptexplore.model.reasons import ListUntold
 from ptexplore.store.catalogue.reader import Store
+from ptexplore.view.words.reasons import sentence
 from tests.harness import TARGET, THOROUGH, InProcess, as_in_the_repository, nested, torch_version
 from tests.torch_says import torch_says
 
@@ -644,7 +645,7 @@ def test_a_mismatch_is_told_with_the_arguments_and_the_condition(command: InProc
 def test_what_the_profiler_does_not_tell_of_is_said_to_be_given_all_the_same(command: InProcess) -> None:
     """The indices, of which the message speaks: a list of optional tensors."""
     given = ending_of(command, "a[0].index_put_((torch.tensor([0, 1]),), torch.ones(3))", "--no-native")["given"]
-    assert given == [["self", "float32[3] cpu"], ["values", "float32[3] cpu"], ["indices", LIST_NOT_TOLD]]
+    assert given == [["self", "float32[3] cpu"], ["values", "float32[3] cpu"], ["indices", sentence(ListUntold())]]
 
 
 # --- every operator without a kernel ---

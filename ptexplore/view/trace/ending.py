@@ -28,7 +28,7 @@ from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.causes import explained
-from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence, value_in_words
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 STAGES = {
@@ -180,8 +180,8 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
         is_inner = number != step.id and (is_other or step.name.rpartition("::")[2] not in title)
         inner = f", in it {f'[{step.id}] ' if is_other else ''}{step.name}" if is_inner else ""
         yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
-    if ending.given:
-        given = ", ".join(f"{name}: {what}" for name, what in ending.given)
+    if ending.given or ending.untold:
+        given = ", ".join(f"{name}: {what}" for name, what in given_in_words(ending))
         of = f"given to      {calls[-1].op or calls[-1].name}: " if is_other else "it was given  "
         yield Line("text", f"{of}{given}", indent=1)
 
@@ -248,7 +248,7 @@ def _left(label: str, python: Sequence[LeftFunction], further: int = 0) -> Itera
 
 def compared_value(value: ComparedValue) -> str:
     """A value and what it is: "3, the size of dimension 1 of self"."""
-    return f"{value.text}, {value.what}{f' of {value.argument}' if value.argument is not None else ''}"
+    return f"{value.text}, {value_in_words(value)}{f' of {value.argument}' if value.argument is not None else ''}"
 
 
 def _thrown(ending: Ending) -> Iterator[Line]:
@@ -257,8 +257,8 @@ def _thrown(ending: Ending) -> Iterator[Line]:
             yield Line("text", f"{'in C++' if not number else '':12}  {name}", indent=1)
         if len(ending.stack) > CPP:
             yield Line("text", f"{'':12}  … {len(ending.stack) - CPP} more: --explain error", indent=1)
-    elif ending.how:  # what raised may have been compiled into the function
-        yield Line("place", f"raised in     {ending.function}, {ending.how}", ending.source, indent=1)
+    elif how := how_in_words(ending):  # what raised may have been compiled into the function
+        yield Line("place", f"raised in     {ending.function}, {how}", ending.source, indent=1)
     elif ending.function:
         yield Line("place", f"thrown by     {ending.function}", ending.source, indent=1)
     elif not ending.python:

@@ -28,7 +28,7 @@ from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import compared_value, message_of, named
 from ptexplore.view.trace.saved import rows
 from ptexplore.view.words.places import worded_place
-from ptexplore.view.words.reasons import sentence, worded_ending
+from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence, worded_ending
 from ptexplore.view.words.records import with_places
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
@@ -99,10 +99,11 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     if ending is None:
         raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
     evidence = tuple(o for o in session.observations if o.kind in RAISED) if session else ()
-    facts = [("raised in", ending.stage), *_known(replace(ending, why=(), message="", stack=(), over=None))]
-    left_out = ("stage", "source", "python", "message", "exception", "given", "compared")
+    told = replace(ending, why=(), message="", stack=(), over=None, how=how_in_words(ending))
+    facts = [("raised in", ending.stage), *_known(told)]
+    left_out = ("stage", "source", "python", "message", "exception", "given", "untold", "compared", "raising")
     facts = [(name, value) for name, value in facts if name not in left_out]
-    facts += [("given", f"{name}: {what}") for name, what in ending.given]
+    facts += [("given", f"{name}: {what}") for name, what in given_in_words(ending)]
     facts += [("compared", compared_value(value)) for value in ending.compared]
     facts += [("left in C++", name) for name in ending.stack]
     places = [("thrown at", ending.source), *((f"left {named(left)}", _with_line(left)) for left in ending.python)]

@@ -46,6 +46,7 @@ from ptexplore.source.permalink import permalink
 from ptexplore.view.words.places import worded_place
 from ptexplore.view.words.reasons import worded, worded_ending, worded_finding
 from ptexplore.view.words.records import (
+    bare_ending,
     captured_with,
     parts_of,
     paths_with,
@@ -140,10 +141,7 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     links = _Links(saved.trees, name)
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
-        over = bare(ending.over) if ending.over is not None else None
-        ending = replace(ending, why=tuple(map(bare, ending.why)), over=over)
-        if ending.cause is not None and ending.cause.code:
-            ending = replace(ending, cause=replace(ending.cause, why="", remedy="", cases=()))
+        ending = bare_ending(ending, bare)
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
     if trail.program is not None:
         trail = replace(trail, program=program_with(_checked_program(trail.program, links, name), bare))

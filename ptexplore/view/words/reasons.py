@@ -11,10 +11,11 @@ from ptexplore.model import reasons as why
 from ptexplore.model.actions import Action
 from ptexplore.model.place_reasons import PlaceReason
 from ptexplore.model.reasons import Reason
-from ptexplore.model.trace import Ending, Finding
+from ptexplore.model.trace import ComparedValue, Ending, Finding
 from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.causes import worded_cause
 from ptexplore.view.words.places import place_sentence
+from ptexplore.view.words.records import ending_with
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
@@ -584,7 +585,29 @@ ENGLISH: Catalogue = {
     why.NoOperatorsNamed: "the probe named no operators",
     why.NoCatalogueGiven: "the probe gave no catalogue",
     why.AllRunsOver: "the {seconds} s of all runs were over; {then}",
+    # --- what a failed check compared ---
+    why.ValueShape: "the shape",
+    why.ValueDtype: "the dtype",
+    why.ValueDevice: "the device",
+    why.ValueElements: "the number of elements",
+    why.ValueDimensions: "the number of dimensions",
+    why.ValueRows: "the number of rows",
+    why.ValueColumns: "the number of columns",
+    why.ValueSize: "the size of dimension {dimension}",
+    why.ValueSomeSize: "a size",
+    why.ValueBroadcast: "a size at dimension {dimension} of the shape that they broadcast to",
+    why.ValueIndexed: (
+        "the size of the dimension of self that index tensor {tensor} is for{masks#, if a mask counts once for each of "
+        "its dimensions|}"
+    ),
+    why.ValueToChoose: "the number of dimensions to choose from",
+    why.ValueAsked: "the {what} asked for",
+    why.ValueResult: "the {what} of the result",
     # --- errors ---
+    why.TensorUntold: "not told (nested, undefined or of symbolic sizes)",
+    why.ListUntold: "not told (a list of optional tensors)",
+    why.ByThrowing: "by throwing {type}",
+    why.ByCalling: "by {function}",
     why.OnStack: "C++'s stack held it when the error was thrown",
     why.FunctorNames: "the type of the functor that calls it names it",
     why.AfterError: "an exception left what called it, maybe from here",
@@ -628,9 +651,29 @@ def _worded(held: Reason | Action) -> str:
 
 def worded_ending(ending: Ending) -> Ending:
     """An ending whose reasons and cause have their sentences."""
-    over = worded(ending.over) if ending.over is not None else None
     cause = worded_cause(ending.cause) if ending.cause is not None else None
-    return replace(ending, why=tuple(map(worded, ending.why)), over=over, cause=cause)
+    return replace(
+        ending_with(ending, worded),
+        cause=cause,
+        given=given_in_words(ending),
+        how=how_in_words(ending),
+        compared=tuple(replace(value, what=value_in_words(value)) for value in ending.compared),
+    )
+
+
+def value_in_words(value: ComparedValue) -> str:
+    """What a value is that a check compared; of an older trace the words that it has."""
+    return sentence(value.of) if value.of is not None else value.what
+
+
+def how_in_words(ending: Ending) -> str:
+    """How a function raised the error; of an older trace the words that it has."""
+    return sentence(ending.raising) if ending.raising is not None else ending.how
+
+
+def given_in_words(ending: Ending) -> tuple[tuple[str, str], ...]:
+    """Each tensor argument with what it was, or why nothing is told of it."""
+    return (*ending.given, *((untold.argument, sentence(untold.because)) for untold in ending.untold))
 
 
 def worded_finding(finding: Finding) -> Finding:

@@ -14,7 +14,7 @@ from ptexplore.model.observed import reasons_of
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
-from ptexplore.model.trace import Captured, Observation, ResultInfo, Session
+from ptexplore.model.trace import Captured, Ending, Observation, ResultInfo, Session
 
 Held = TypeVar("Held")
 
@@ -80,6 +80,36 @@ def captured_with(captured: Captured, change: Callable[[Reason], Reason]) -> Cap
         captured,
         reason=change(reason) if reason is not None else None,
         first=replace(first, why=change(first.why)) if first is not None else None,
+    )
+
+
+def ending_with(ending: Ending, change: Callable[[Reason], Reason]) -> Ending:
+    """An ending with each of its reasons changed."""
+    return replace(
+        ending,
+        why=tuple(map(change, ending.why)),
+        over=change(ending.over) if ending.over is not None else None,
+        raising=change(ending.raising) if ending.raising is not None else None,
+        untold=tuple(replace(untold, because=change(untold.because)) for untold in ending.untold),
+        compared=tuple(
+            replace(value, of=change(value.of)) if value.of is not None else value for value in ending.compared
+        ),
+    )
+
+
+def bare_ending(ending: Ending, bare: Callable[[Reason], Reason]) -> Ending:
+    """An ending as a file has it, with its codes alone: the words that follow from them are left out."""
+    cause = ending.cause
+    if cause is not None and cause.code:
+        cause = replace(cause, why="", remedy="", cases=())
+    return replace(
+        ending_with(ending, bare),
+        cause=cause,
+        given=ending.given[: max(0, len(ending.given) - len(ending.untold))],
+        how=ending.how if ending.raising is None else "",
+        compared=tuple(
+            replace(value, what="", of=bare(value.of)) if value.of is not None else value for value in ending.compared
+        ),
     )
 
 

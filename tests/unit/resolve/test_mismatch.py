@@ -7,6 +7,15 @@ from __future__ import annotations
 
 import pytest
 
+from ptexplore.model.reasons import (
+    ValueAsked,
+    ValueBroadcast,
+    ValueColumns,
+    ValueIndexed,
+    ValueRows,
+    ValueSize,
+    ValueToChoose,
+)
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.resolve.error_message import condition
 from ptexplore.resolve.mismatch import compared
@@ -27,9 +36,9 @@ BROADCAST = "The size of tensor a ({}) must match the size of tensor b ({}) at n
 
 def test_broadcast_sizes_are_counted_from_the_right() -> None:
     values = compared(BROADCAST.format(3, 4, 1), [("self", tensor(2, 3)), ("other", tensor(4))])
-    assert [(v.text, v.what, v.argument) for v in values] == [
-        ("3", "the size of dimension 1", "self"),
-        ("4", "the size of dimension 0", "other"),
+    assert [(v.text, v.of, v.argument) for v in values] == [
+        ("3", ValueSize(1), "self"),
+        ("4", ValueSize(0), "other"),
     ]
 
 
@@ -38,18 +47,18 @@ def test_two_operands_may_have_been_handed_on_the_other_way_round() -> None:
     given = (("self", tensor(3, 2)), ("mask", tensor(3, 3)))
     assert told(BROADCAST.format(3, 2, 1), *given) == [("3", "mask"), ("2", "self")]
     neither = compared(BROADCAST.format(3, 2, 1), [("self", tensor(5)), ("mask", tensor(7))])
-    assert {value.what for value in neither} == {"a size at dimension 1 of the shape that they broadcast to"}
+    assert {value.of for value in neither} == {ValueBroadcast(1)}
 
 
 def test_indexing_by_tensors_counts_these_and_no_dimensions() -> None:
     """The message of torch.ones(2, 3, 4)[:, [0, 1, 5]]: its one index tensor is number 0."""
     given = [("self", tensor(2, 3, 4)), ("values", tensor(3, 4))]
     values = compared("index 5 is out of bounds for dimension 0 with size 3", given, indexed=True)
-    told_of = [(value.text, value.what, value.argument) for value in values]
-    assert told_of[1:] == [("3", "the size of the dimension of self that index tensor 0 is for", None)]
+    told_of = [(value.text, value.of, value.argument) for value in values]
+    assert told_of[1:] == [("3", ValueIndexed(0, masks=False), None)]
     # Of x[m, i] with a mask m of two dimensions: i is the second that was written and has the number 2.
     (_, size) = compared("index 9 is out of bounds for dimension 2 with size 4", given, indexed=True)
-    assert size.what.endswith("that index tensor 2 is for, if a mask counts once for each of its dimensions")
+    assert size.of == ValueIndexed(2, masks=True)
 
 
 def test_a_size_that_two_operands_have_is_said_to_be_neithers() -> None:
@@ -136,11 +145,11 @@ def test_a_value_is_the_argument_s_that_alone_has_it(
 
 def test_nothing_is_said_to_be_asked_for_that_a_tensor_has() -> None:
     square = compared("A must be batches of square matrices, but they are 2 by 3 matrices", [("A", tensor(2, 3))])
-    assert [value.what for value in square] == ["the number of rows", "the number of columns"]
+    assert [value.of for value in square] == [ValueRows(), ValueColumns()]
     wrapped = compared(
         "Dimension out of range (expected to be in range of [-3, 2], but got 5)", [("self", tensor(2, 2))]
     )
-    assert [value.what for value in wrapped] == ["the dimension asked for", "the number of dimensions to choose from"]
+    assert [value.of for value in wrapped] == [ValueAsked("dimension"), ValueToChoose()]
 
 
 # --- the condition ---

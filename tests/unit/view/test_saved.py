@@ -30,6 +30,7 @@ from ptexplore.model.reasons import (
     BeganAtRealSum,
     BeganAtSum,
     BudgetSpent,
+    ByCalling,
     EventsCut,
     ForEach,
     InAnotherProcess,
@@ -38,6 +39,7 @@ from ptexplore.model.reasons import (
     KindsLeft,
     KindsStepped,
     LeftByGuards,
+    ListUntold,
     MarksRange,
     NativeNotAsked,
     OneOfEach,
@@ -47,6 +49,7 @@ from ptexplore.model.reasons import (
     Said,
     ToldByRun,
     TreeEnds,
+    ValueSize,
 )
 from ptexplore.model.trace import (
     TRAIL_FORMAT,
@@ -56,6 +59,7 @@ from ptexplore.model.trace import (
     Captured,
     Cause,
     CauseCase,
+    ComparedValue,
     DerivativeRef,
     Dispatch,
     Ending,
@@ -85,12 +89,13 @@ from ptexplore.model.trace import (
     TorchInfo,
     Trail,
     TransformLayer,
+    UntoldArgument,
     walk,
 )
 from ptexplore.view.trace.explain import RECORDS
 from ptexplore.view.trace.saved import DEEPEST, trail_from_json, trail_to_json
 from ptexplore.view.why_there import why_there
-from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.reasons import given_in_words, sentence
 from tests.harness import THOROUGH
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
@@ -150,7 +155,9 @@ def a_trail() -> Trail:
         (KeptByTorch(ToldByRun(), InAnotherProcess()),), ("sum",),
         module="b (Linear) of Net", further=3,
         handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
-        freed=freed, cause=Cause("why", "mend", (CauseCase("sign", "mend"),)),
+        freed=freed, cause=Cause("why", "mend", (CauseCase("sign", "mend"),)), raising=ByCalling("PyErr_SetString"),
+        compared=(ComparedValue("3", argument="self", of=ValueSize(1)),),
+        untold=(UntoldArgument("indices", ListUntold()),),
     )  # fmt: skip
     return Trail(
         expression="torch.add(a, b)",
@@ -163,6 +170,21 @@ def a_trail() -> Trail:
         hops=(top, last),
         ending=ending,
     )
+
+
+def test_what_an_ending_is_said_of_has_words_for_who_reads_json() -> None:
+    """What is read back has codes alone; of an older file, whose words had no codes, it has the words."""
+    written = document()
+    ending = written["ending"]
+    assert ending["how"] == sentence(ByCalling("PyErr_SetString"))
+    assert ending["compared"][0]["what"] == sentence(ValueSize(1))
+    assert ending["given"][-1] == ["indices", sentence(ListUntold())]
+    del ending["raising"], ending["untold"], ending["compared"][0]["of"]
+    older = trail_from_json(json.dumps(written).encode(), "older.json")[0].ending
+    assert older is not None
+    assert (older.how, older.compared[0].what) == (ending["how"], ending["compared"][0]["what"])
+    assert older.given[-1] == ("indices", sentence(ListUntold()))
+    assert given_in_words(older)[-1] == older.given[-1]
 
 
 def document() -> Document:
