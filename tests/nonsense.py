@@ -21,7 +21,16 @@ def pytest_configure() -> None:
 
     What has no words of its own, as a sentence of an older file, stays.
     """
-    catalogues = (reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, details.ENGLISH, AS_COMMANDS, IN_PYTHON)
+    catalogues = (
+        reasons.ENGLISH,
+        places.ENGLISH,
+        remarks.ENGLISH,
+        remarks.NAMED,
+        remarks.TYPED,
+        details.ENGLISH,
+        AS_COMMANDS,
+        IN_PYTHON,
+    )
     numbers = count()
     for catalogue in (cast("dict[type[Struct], str]", given) for given in catalogues):
         for code, template in list(catalogue.items()):

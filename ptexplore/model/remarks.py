@@ -199,6 +199,14 @@ class SeenFromHere(AnswerRemark):
 
 
 @dataclass(frozen=True, slots=True)
+class MayBeSeveral(AnswerRemark):
+    """Several things are called so, and nothing says which is meant."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ByNameAlone(AnswerRemark):
     """It was found by its last part, and has another name around that."""
 

@@ -15,7 +15,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.lookup.calls import CallReader, CallsView
 from ptexplore.lookup.definitions import find_definitions
 from ptexplore.lookup.symbol_facts import SymbolFacts, symbol_facts
-from ptexplore.view.words.remarks import remark_in_words
+from ptexplore.model.remarks import AnswerRemark, MayBeSeveral
 
 if TYPE_CHECKING:
     from ptexplore.lookup.operators import Catalogue
@@ -53,10 +53,11 @@ class Answer:
     """
 
     facts: SymbolFacts | None
-    remark: str = ""
+    remark: AnswerRemark | None = None
     meant: bool = False
     calls: CallsView | None = None
     complete: bool = False
+    failed: str = ""  # why there are no facts
 
 
 Hear = Callable[[Pointed, Answer], object]
@@ -117,7 +118,7 @@ class FactsReader:
                 _keep(self._calls, key, self._call_reader.around(symbol[1], key[0], most=_MOST))
                 yield Answer(facts, remark, meant, self._calls[key], complete=True)
         except PtexploreError as error:
-            yield Answer(None, error.one_line, complete=True)
+            yield Answer(None, complete=True, failed=error.one_line)
 
     @cached_property
     def _trees(self) -> list[IndexedTree]:
@@ -131,12 +132,12 @@ class FactsReader:
     def _catalogue(self) -> Catalogue | None:
         return self._library.workspace.catalogue_at_hand(self._trees)
 
-    def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, str, bool]:
+    def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, AnswerRemark | None, bool]:
         """The symbol that the name means, else the one around the cursor, with its tree's number; what Answer says."""
         number = next(n for n, indexed in enumerate(self._trees) if indexed.tree.info.name == pointed.place.tree)
         around = (number, pointed.around) if pointed.around is not None else None
         if pointed.name is None or pointed.own:
-            return around, "", pointed.own
+            return around, None, pointed.own
         place = pointed.place
         named, remark = find_definitions(
             self._trees, self._call_reader.names, pointed.name, place.tree, place.path, place.line
@@ -148,10 +149,8 @@ class FactsReader:
         ]
         names = {symbol.qualified for _number, symbol in symbols}
         if len(names) == 1 and len(symbols) == len(named):
-            return symbols[0], remark_in_words(remark), True
-        if len(names) > 1:
-            return around, f"{pointed.name} may be {len(named)} things: Enter lists them", False
-        return around, remark_in_words(remark), False
+            return symbols[0], remark, True
+        return around, MayBeSeveral(pointed.name, len(named)) if len(names) > 1 else remark, False
 
     def _facts(self, number: int, symbol: Symbol) -> SymbolFacts:
         key = self._key(number, symbol)

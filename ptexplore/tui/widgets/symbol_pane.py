@@ -26,6 +26,7 @@ from ptexplore.view.search.symbol_lines import (
     seen_in,
     uses_in_words,
 )
+from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,8 +144,9 @@ class SymbolPane(Links):
 
     def _show(self, answer: Answer, before: Answer | None) -> None:
         # Why the name itself is not what is shown, and what is.
-        remark = [] if answer.meant or not answer.remark else [
-            Leads(Content.styled(clean(answer.remark), "$text-warning")), _heading("around the cursor")
+        told = answer.failed or remark_in_words(answer.remark)
+        remark = [] if answer.meant or not told else [
+            Leads(Content.styled(clean(told), "$text-warning")), _heading("around the cursor")
         ]  # fmt: skip
         lines = self._told(answer.facts, answer) if answer.facts is not None else ()
         at, top = self.highlighted, self.scroll_offset.y
@@ -158,8 +160,8 @@ class SymbolPane(Links):
     def _told(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
         for line in head_lines(facts):
             yield self._line(line)
-        if answer.meant and answer.remark:
-            yield Leads(Content.styled(clean(answer.remark.partition(":")[0]), "dim"))
+        if answer.meant and answer.remark is not None:  # what it names is what is shown
+            yield Leads(Content.styled(clean(remark_in_words(answer.remark, named=False)), "dim"))
         own = facts.symbol.path if is_own(facts.symbol.path, static=facts.symbol.static) else ""
         uses = OpenUses(facts.symbol.qualified, own) if facts.lines else None
         yield Leads(Content.assemble("\n", (uses_in_words(facts), "$text-accent" if uses is not None else "dim")), uses)

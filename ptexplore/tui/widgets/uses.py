@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -78,7 +77,7 @@ class Uses(Choices):
                 options.append(Option(_row(use), id=number))
         if not self._uses:
             options.append(Option("no use of it was found in these trees", disabled=True))
-        remarks = [_without_command(remark_in_words(remark)) for remark in view.remarks]
+        remarks = [remark_in_words(remark, typed=False) for remark in view.remarks]
         lines = [line for text in remarks for line in textwrap.wrap(clean(text), room)]
         options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
         self._show(options)
@@ -105,11 +104,3 @@ def _row(use: NameUse) -> Content:
         (clean(f"{name}:{ref.line}"), "bold"), clean(inside), (clean(f"{how}  {folder}  {use.spot.tree.name}"), "dim"),
         "\n", clean(f"  {use.text}"),
     )  # fmt: skip
-
-
-_COMMAND = re.compile(r"(?:: --tree \S+|: ptexplore .*|\s*\(ptexplore [^)]*\))$")
-
-
-def _without_command(remark: str) -> str:
-    """A remark without the command of a shell that it names: there is none in this screen."""
-    return _COMMAND.sub("", remark)

@@ -22,6 +22,7 @@ from ptexplore.model.remarks import (
     LinesOfText,
     LocalName,
     LocalOfClass,
+    MayBeSeveral,
     MeanOther,
     NoCallIndexed,
     NoFileNamed,
@@ -41,21 +42,22 @@ from ptexplore.model.remarks import (
 from ptexplore.view.words.templates import filled
 from ptexplore.view.words.uses import otherwise_in_words
 
-NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
-NOT_READ = "where it is read or written is not indexed: ptexplore find --text {}"
+_NOT_INDEXED = "where it is only named as a type is not indexed"
+_NOT_READ = "where it is read or written is not indexed"
+_FIND_TEXT = ": ptexplore find --text {}"
+_NAME_MATCHED = "name-matched: found by name, not by types{}; which overload a use is of is not told"
+_RESOLVE = " (ptexplore index --semantic PATH resolves them)"
 SEVERAL = "; {} definitions are called so"
-NAME_MATCHED = (
-    "name-matched: found by name, not by types{}; which overload a use is of is not told "
-    "(ptexplore index --semantic PATH resolves them)"
-)
+# As the site has them.
+NOT_INDEXED = _NOT_INDEXED + _FIND_TEXT
+NOT_READ = _NOT_READ + _FIND_TEXT
+NAME_MATCHED = _NAME_MATCHED + _RESOLVE
 
 
 # Of a record that a search makes: these words are loaded without those of `reasons.py`.
 ENGLISH: Mapping[type[AnswerRemark], str] = {
-    CopiesNotSearched: "lines of {tree}'s own copies of these files are not looked at: --tree {name}",
-    FilesChanged: (
-        "{count} of these files were changed after they were indexed, so lines may be off ({files}): ptexplore index"
-    ),
+    CopiesNotSearched: "lines of {tree}'s own copies of these files are not looked at",
+    FilesChanged: "{count} of these files were changed after they were indexed, so lines may be off ({files})",
     NoCallIndexed: "no call of that name is indexed; it may be registered: ptexplore refs {quoted}",
     CallsMayMeanOther: (
         "?: the name at the call may also mean something else, so what stands below may not lead to it"
@@ -82,11 +84,12 @@ ENGLISH: Mapping[type[AnswerRemark], str] = {
     NotDefined: "{name}: no definition in these trees (a local name, or what no header here says)",
     IsDefinedHere: "this is where {last} is defined; r lists its uses",
     OfCppLibrary: "{name} is the C++ library's: it is not in these trees",
-    SeenFromHere: "seen from here, of {count} places that have the name: {name}",
-    ByNameAlone: "found by its name alone: {name}",
-    LocalName: "{name} is a local name here, it seems: line {line} declares it",
-    DeclaredByMacro: "{name} is declared by the macro around this line: {macro}",
-    LocalOfClass: "{owner} is a {kind}, it seems: line {line} declares it",
+    SeenFromHere: "seen from here, of {count} places that have the name",
+    MayBeSeveral: "{name} may be {count} things: Enter lists them",
+    ByNameAlone: "found by its name alone",
+    LocalName: "{name} is a local name here, it seems",
+    DeclaredByMacro: "{name} is declared by the macro around this line",
+    LocalOfClass: "{owner} is a {kind}, it seems",
     DefinedInTree: "{count} definitions of it in this tree",
     NoFileNamed: "the binary names no file for it",
     AnchorIs: "its anchor is {outcome}{outcome#|not placed} here",
@@ -94,17 +97,38 @@ ENGLISH: Mapping[type[AnswerRemark], str] = {
 }
 
 
-def remark_in_words(remark: AnswerRemark | None) -> str:
-    """What must be said, as a sentence; "" where nothing is."""
+# What a remark names, behind it: left out where that is shown anyway.
+NAMED: Mapping[type[AnswerRemark], str] = {
+    SeenFromHere: ": {name}",
+    ByNameAlone: ": {name}",
+    LocalName: ": line {line} declares it",
+    DeclaredByMacro: ": {macro}",
+    LocalOfClass: ": line {line} declares it",
+}
+# What would help, behind it: left out where nobody types a command.
+TYPED: Mapping[type[AnswerRemark], str] = {
+    CopiesNotSearched: ": --tree {name}",
+    FilesChanged: ": ptexplore index",
+}
+
+
+def remark_in_words(remark: AnswerRemark | None, *, named: bool = True, typed: bool = True) -> str:
+    """What must be said, as a sentence; "" where nothing is.
+
+    Without `named` it does not say what it names; without `typed` it says no command that would help.
+    """
     if remark is None:
         return ""
     if isinstance(remark, FoundByName):
-        return NAME_MATCHED.format(SEVERAL.format(remark.definitions) if remark.definitions > 1 else "")
+        several = SEVERAL.format(remark.definitions) if remark.definitions > 1 else ""
+        return _NAME_MATCHED.format(several) + (_RESOLVE if typed else "")
     if isinstance(remark, TypesNotIndexed | ValuesNotIndexed):
-        return (NOT_INDEXED if isinstance(remark, TypesNotIndexed) else NOT_READ).format(remark.name)
+        missing = _NOT_INDEXED if isinstance(remark, TypesNotIndexed) else _NOT_READ
+        return missing + (_FIND_TEXT.format(remark.name) if typed else "")
     if isinstance(remark, MeanOther):
         some = ", ".join(f"{text} ×{count}" for text, count in remark.spellings)
         more = f", … ({remark.all_spellings} spellings)" if remark.all_spellings > len(remark.spellings) else ""
         told = otherwise_in_words(remark.otherwise, remark.untold)
         return f"{told}{f' ({some}{more})' if some else ''}"
-    return filled(ENGLISH[type(remark)], remark, str)
+    behind = (NAMED.get(type(remark), "") if named else "") + (TYPED.get(type(remark), "") if typed else "")
+    return filled(ENGLISH[type(remark)] + behind, remark, str)

@@ -60,7 +60,8 @@ def test_each_remark_has_words_that_speak_of_all_its_arguments() -> None:
     told_otherwise |= {says_beside.TypesNotIndexed, says_beside.ValuesNotIndexed}  # the site has their words in a table
     kinds = {kind for kind in vars(says_beside).values() if isinstance(kind, type) and is_dataclass(kind)}
     for kind, template in remarks.ENGLISH.items():
-        assert names(template) == {field.name for field in fields(kind)}, kind
+        whole = template + remarks.NAMED.get(kind, "") + remarks.TYPED.get(kind, "")
+        assert names(whole) == {field.name for field in fields(kind)}, kind
     assert set(remarks.ENGLISH) == kinds - told_otherwise - {says_beside.AnswerRemark}
 
 
