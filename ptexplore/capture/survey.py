@@ -19,7 +19,7 @@ from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.actions import ShowOutput
 from ptexplore.model.messages import NoSamples, ProbeMessage
 from ptexplore.model.places import Runtime
-from ptexplore.model.reasons import AnyReason, FailedSo, NoOperatorsNamed, Said, Together
+from ptexplore.model.reasons import AnyReason, FailedSo, NoOperatorsNamed, Said, Together, reason_of
 from ptexplore.model.trace import Session
 
 PLAIN = "plain"
@@ -118,7 +118,7 @@ class Surveyor:
                 surveyed.session = gather(messages, request, self.runtime)
                 return
             if message["type"] == "no-sample":
-                surveyed.has_sample, surveyed.why = False, Said(message["why"])
+                surveyed.has_sample, surveyed.why = False, reason_of(message["told"])
             elif message["type"] == "refused" or message["type"] == "raised" or message["type"] == "died":
                 raise failure(message, replace(self.request, expression=f"the sample of {surveyed.op}"))
 

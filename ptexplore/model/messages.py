@@ -398,7 +398,7 @@ class NoSample(TypedDict):
     """An operator has no sample that can be evaluated: why."""
 
     type: Literal["no-sample"]
-    why: str
+    told: ReasonSaid
 
 
 AboutRun: TypeAlias = RunPrinted | RunAnswered | RunRefused | RunRaised | RunUnavailable | RunDied | RunLate

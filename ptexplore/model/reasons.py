@@ -2293,6 +2293,59 @@ class AllRunsOver(Reason, frozen=True):
     then: AnyAction
 
 
+# --- why an operator has no sample that could be traced ---
+
+
+class NoTensorInSample(Reason, frozen=True):
+    """The sample has no tensor."""
+
+
+class NoSampleGiven(Reason, frozen=True):
+    """OpInfo gives no sample for the CPU."""
+
+
+class SamplesRaise(Reason, frozen=True):
+    """Its samples raise untraced, too."""
+
+    exception: str
+    message: str
+
+
+class NoBackwardOf(Reason, frozen=True):
+    """OpInfo says that the operator has no backward."""
+
+
+class NoDtypeNamed(Reason, frozen=True):
+    """OpInfo names no dtype for the CPU."""
+
+    backward: bool = False  # for a backward there
+
+
+class RefusedInside(Reason, frozen=True):
+    """Torch refuses the sample inside of something."""
+
+    sort: AnyReason  # the same for many operators
+    particulars: str = ""  # the operator that it names, or the error's own words
+
+
+class NoBatchingRuleInside(Reason, frozen=True):
+    """An operator in it has no batching rule."""
+
+
+class DataDecide(Reason, frozen=True):
+    """The values of tensors decide its shape, or what runs."""
+
+
+class ResultNoTensor(Reason, frozen=True):
+    """Its result is no tensor."""
+
+
+class RaisesInside(Reason, frozen=True):
+    """It raises there, for a reason that has no code."""
+
+    exception: str
+
+
 # --- what a failed check compared ---
 
 

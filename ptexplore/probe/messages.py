@@ -1147,7 +1147,7 @@ class NoSampleData(TypedDict):
     """An operator has no sample that can be evaluated: why."""
 
     type: Literal["no-sample"]
-    why: str
+    told: Said
 
 
 @overload

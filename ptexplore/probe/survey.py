@@ -28,6 +28,7 @@ from . import torch_api as api
 from .expression import Refused, text_of
 from .isolate import Channel, isolated
 from .raising import Raised
+from .reasons import reason
 from .trace import encoded, pass_on
 from .values import describe, tensors
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         SurveyDoneData,
         SurveyOperatorsData,
     )
+    from .reasons import Said
 
     SampleTold = SampleToldData | NoSampleData
 
@@ -59,13 +61,13 @@ class Around(torch.autograd.Function):
         return {expression}
 """
 
-# Why torch refuses a sample inside something, in a word: by what its error says. Else the error speaks for itself.
+# The code of why torch refuses a sample inside something, by what its error says. Else the error speaks for itself.
 REFUSALS = {
-    "no batching rule": r"hit the vmap fallback|[Bb]atching rule not implemented|not yet have a batching rule|"
+    "no-batching-rule-inside": r"hit the vmap fallback|[Bb]atching rule not implemented|not yet have a batching rule|"
     r"do not yet support|isn't supported yet",
-    "data decide its shape or its path": r"dynamic shape|differently shaped|\.item\(\) on a Tensor|data-dependent|"
+    "data-decide": r"dynamic shape|differently shaped|\.item\(\) on a Tensor|data-dependent|"
     r"explicit positive num_classes",
-    "its result is no tensor": r"can be output from traced functions",
+    "result-no-tensor": r"can be output from traced functions",
 }
 OPERATOR = re.compile(r"\baten::[\w.]+\w|\btorch\.\w[\w.]*\w")
 
@@ -245,7 +247,7 @@ def _plain_inside(op: Any, asked: dict[str, Any], request: RunRequestData) -> Sa
     """Evaluate a sample put into something, with nothing looking on; why not, in a word, where torch refuses it."""
     way, number, dtype = asked["way"], asked["sample"], getattr(torch, asked["dtype"])
     if not _tensor_names(written(op, number, dtype, request)[1]):
-        return _no_sample("the sample has no tensor")
+        return _no_sample(reason("no-tensor-in-sample"))
     try:
         inside = _inside(way, op, number, dtype, request)
         changed: RunRequestData = {
@@ -274,18 +276,18 @@ def _plain_inside(op: Any, asked: dict[str, Any], request: RunRequestData) -> Sa
     }
 
 
-def _no_sample(why: str) -> NoSampleData:
-    return {"type": "no-sample", "why": why}
+def _no_sample(told: Said) -> NoSampleData:
+    return {"type": "no-sample", "told": told}
 
 
-def refusal(text: str, kind: str) -> str:
+def refusal(text: str, kind: str) -> Said:
     """Why torch refuses a sample inside something: the sort of reason, and the operator or the error's own words."""
     first = text.strip().split("\n")[0][:TEXT]
-    for reason, pattern in REFUSALS.items():
+    for code, pattern in REFUSALS.items():
         if re.search(pattern, text):
             operator = OPERATOR.search(first)
-            return f"{reason}: {operator[0]}" if operator else reason
-    return f"torch raises {kind}: {first}"
+            return reason("refused-inside", sort=reason(code), particulars=operator[0] if operator else "")
+    return reason("refused-inside", sort=reason("raises-inside", exception=kind), particulars=first)
 
 
 def _plain(op: Any, request: RunRequestData) -> SampleTold:
@@ -293,7 +295,7 @@ def _plain(op: Any, request: RunRequestData) -> SampleTold:
     dtype, why = _dtype(op, request["backward"])
     if dtype is None:
         return _no_sample(why)
-    why = "its OpInfo gives no sample for the CPU"
+    why = reason("no-sample-given")
     for number in _smallest_first(op, dtype, request)[:TRIES]:
         try:
             made = partial(written, op, number, dtype, request)
@@ -301,7 +303,7 @@ def _plain(op: Any, request: RunRequestData) -> SampleTold:
             result, mark = _evaluated({**request, "expression": expression, "sample": made})
         except Exception as error:
             text = text_of(error).strip().split("\n")[0][:TEXT]
-            why = f"its samples raise untraced too: {type(error).__name__}: {text}"
+            why = reason("samples-raise", exception=type(error).__name__, message=text)
         else:
             kind = str(dtype).removeprefix("torch.")
             return {
@@ -315,13 +317,13 @@ def _plain(op: Any, request: RunRequestData) -> SampleTold:
     return _no_sample(why)
 
 
-def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, str]:
+def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, Said]:
     """The kind of number to take samples of, the most usual first, or None; and why there is none."""
     if backward and not op.supports_autograd:
-        return None, "its OpInfo says that it has no backward"
+        return None, reason("no-backward-of")
     supported = op.supported_backward_dtypes("cpu") if backward else op.supported_dtypes("cpu")
     dtype = next((dtype for dtype in (*DTYPES, *sorted(supported, key=str)) if dtype in supported), None)
-    return dtype, f"its OpInfo names no dtype for {'a backward on ' if backward else ''}the CPU"
+    return dtype, reason("no-dtype-named", backward=backward)
 
 
 def _smallest_first(op: Any, dtype: torch.dtype, request: RunRequestData) -> list[int]:

@@ -19,6 +19,7 @@ from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
 from ptexplore.errors import BROKEN, PtexploreError, cache_errors
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
+from ptexplore.model.reasons import RefusedInside
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.safe_text import clean_json
 from ptexplore.view.documents import FORMAT
@@ -57,6 +58,8 @@ class SurveyRow:
     state: SurveyState
     way: Way | None = None
     why: str = ""
+    sort: str = ""  # of a sample that torch refuses inside something: the sort of reason, without its particulars
+    particulars: str = ""  # of that
     expression: str = ""
     sample: int | None = None
     dtype: str = ""
@@ -82,11 +85,6 @@ class SurveyRow:
         return next((row for row in self.inside if row.way == way), None)
 
     @property
-    def sort(self) -> str:
-        """Of a sample that torch refuses inside something: the sort of reason, without its particulars."""
-        return self.why.partition(":")[0]
-
-    @property
     def title(self) -> str:
         """The expression and where its sample is from."""
         return f"{self.expression}  (OpInfo {self.op}, sample {self.sample})" if self.expression else self.op
@@ -97,7 +95,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
     base: dict[str, Any] = {
         "op": run.op,
         "way": run.way,
-        "why": run.why if isinstance(run.why, str) else sentence(run.why) if run.why is not None else "",
+        **_why(run),
         "expression": run.expression or "",
         "sample": run.sample,
         "dtype": run.dtype or "",
@@ -155,6 +153,14 @@ class Concluded:
         """The facts of it."""
         row = row_of(self.run, self.trail)
         return replace(row, why=self.why) if self.why else row
+
+
+def _why(run: Surveyed) -> dict[str, str]:
+    """Why a sample was not traced, in words. Of an older survey the reason is a sentence, which has no sort."""
+    if run.why is None or isinstance(run.why, str):
+        return {"why": run.why or "", "sort": run.why or ""}
+    sort, particulars = (run.why.sort, run.why.particulars) if isinstance(run.why, RefusedInside) else (run.why, "")
+    return {"why": sentence(run.why), "sort": sentence(sort), "particulars": particulars}
 
 
 def _compared(run: Surveyed) -> tuple[Comparison, tuple[str, ...]]:
@@ -458,7 +464,7 @@ def _exceptions_inside(way: Way, rows: Sequence[SurveyRow]) -> Iterator[tuple[st
     refused_rows = [row for row in rows if row.state == "no sample"]
     for sort, count in Counter(row.sort for row in refused_rows).most_common():
         del count
-        entries = [(row.op, row.why.partition(": ")[2]) for row in refused_rows if row.sort == sort]
+        entries = [(row.op, row.particulars) for row in refused_rows if row.sort == sort]
         yield f"{way}: not run, {sort}", entries
     yield f"{way}: not traced", [(row.op, row.why) for row in rows if row.state == "failed"]
     yield f"{way}: traced without the native pass", [(row.op, row.why) for row in rows if row.state == "derived"]

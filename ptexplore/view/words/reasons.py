@@ -585,6 +585,17 @@ ENGLISH: Catalogue = {
     why.NoOperatorsNamed: "the probe named no operators",
     why.NoCatalogueGiven: "the probe gave no catalogue",
     why.AllRunsOver: "the {seconds} s of all runs were over; {then}",
+    # --- why an operator has no sample that could be traced ---
+    why.NoTensorInSample: "the sample has no tensor",
+    why.NoSampleGiven: "its OpInfo gives no sample for the CPU",
+    why.SamplesRaise: "its samples raise untraced too: {exception}: {message}",
+    why.NoBackwardOf: "its OpInfo says that it has no backward",
+    why.NoDtypeNamed: "its OpInfo names no dtype for {backward#a backward on |}the CPU",
+    why.RefusedInside: "{sort}[: {particulars}]",
+    why.NoBatchingRuleInside: "no batching rule",
+    why.DataDecide: "data decide its shape or its path",
+    why.ResultNoTensor: "its result is no tensor",
+    why.RaisesInside: "torch raises {exception}",
     # --- what a failed check compared ---
     why.ValueShape: "the shape",
     why.ValueDtype: "the dtype",

@@ -12,6 +12,7 @@ import pytest
 from textual import events
 from textual.widget import Widget
 
+from ptexplore.model.remarks import LocalName, LocalOfClass
 from ptexplore.tui.asking import ChoiceScreen
 from ptexplore.tui.facts import FactsReader
 from ptexplore.tui.open_file import OpenFile
@@ -20,6 +21,7 @@ from ptexplore.tui.screens.keys import Keys
 from ptexplore.tui.widgets.folding import Folding
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.uses import Uses
+from ptexplore.view.words.remarks import remark_in_words
 from tests import small_source
 from tests.hanging import ends
 from tests.unit.tui.conftest import KERNEL
@@ -423,18 +425,23 @@ def test_a_local_name_is_not_taken_for_what_is_called_so_elsewhere(drive):
     async def reading(app, pilot):
         source = app.reader.source
         lines = source.file.raw
-        for piece, name, told in (("int through(int a)", "a)", "a is a local name here, it seems: line"),
-                                  ("int use(Mixer& m)", "turn(1)", "m.turn")):  # fmt: skip
-            line, column = at(lines, piece, name)
-            source.move(line, column)
-            source.action_definition()
-            await until(pilot, lambda told=told: told in screen(app))
-            assert app.reader.place.line == line, "nothing was opened: it is not known which"
-            await pilot.press("escape")
+        line, column = at(lines, "int through(int a)", "a)")
+        source.move(line, column)
+        source.action_definition()
+        await until(pilot, lambda: remark_in_words(LocalName("a", line)) in screen(app))
+        assert app.reader.place.line == line, "nothing was opened"
+        await pilot.press("escape")
+        line, column = at(lines, "int use(Mixer& m)", "turn(1)")
+        source.move(line, column)
+        source.action_definition()
+        await until(pilot, lambda: remark_in_words(LocalOfClass("m", "Mixer", line)) in screen(app))
+        assert app.reader.place.line != line, "the class's own function was opened"
+        await pilot.press("ctrl+o")
         line, column = at(lines, "return a + b", "b")
         source.move(line, column)
+        declared = remark_in_words(LocalName("b", line - 1))
         await pilot.press("enter")
-        await until(pilot, lambda: app.reader.place.line == line - 1 and f"line {line - 1} declares it" in screen(app))
+        await until(pilot, lambda: app.reader.place.line == line - 1 and declared in screen(app))
         assert source.file.name(line - 1, source.column) == "b"
         await pilot.press("ctrl+o")
         assert (source.line, source.column) == (line, column)
