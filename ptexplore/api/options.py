@@ -79,9 +79,12 @@ def check_names(options: AskedOfTrace) -> None:
 def request_of(expression: str | None, options: AskedOfTrace) -> TraceRequest:
     """What is asked for, as a request. Raises PtexploreError (usage) for options that do not go together."""
     from ptexplore.capture.probing import asked_for, check_options
+    from ptexplore.view.words.actions import in_python
+    from ptexplore.view.words.errors import in_words
 
     request = asked_for(expression, {_fields()[name]: _value(name, value) for name, value in options.items()})
-    check_options(given(request), is_script=request.script is not None, typed=False)
+    with in_words(in_python):
+        check_options(given(request), is_script=request.script is not None)
     return request
 
 

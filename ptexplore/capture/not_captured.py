@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.actions import Action
+from ptexplore.model.options import Refusal
 from ptexplore.model.reasons import Reason, Together
 
 
@@ -20,6 +21,14 @@ class NotCaptured(PtexploreError):
         """Say more of why."""
         if reasons:
             self.because = Together((self.because, *reasons))
+
+
+class RefusedOptions(PtexploreError):
+    """Options that cannot be asked for together, or of what is to be traced. It has no texts until it is worded."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.first, "", "", USAGE)
+        self.refusal = refusal
 
 
 class Stopped(NotCaptured):

@@ -16,13 +16,13 @@ from typing import IO, Any, Literal, cast
 
 from ptexplore import processes
 from ptexplore.capture.left_running import left_running
-from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
-from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.capture.not_captured import NotCaptured, RefusedOptions, Stopped, TimeOver
+from ptexplore.errors import MISSING
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
 from ptexplore.model.messages import ProbeMessage, RunRequest
 from ptexplore.model.observed import LeftProcess
-from ptexplore.model.options import TraceOptions, asked_options, refused
+from ptexplore.model.options import TraceOptions, refused
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import Reason
 
@@ -46,29 +46,11 @@ def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest
     return TraceRequest(expression=expression, cwd=os.getcwd(), **{"native": True, **values, "grad": grad})
 
 
-def check_options(asked: Collection[str], *, is_script: bool, typed: bool) -> None:
-    """Raises PtexploreError (usage) for options, by field, that do not go together, or that are for something else.
-
-    `typed`: on a command line; else they are named as in Python.
-    """
+def check_options(asked: Collection[str], *, is_script: bool) -> None:
+    """Raises RefusedOptions for options, by field, that do not go together, or that are for something else."""
     refusal = refused(asked, is_script=is_script)
-    if refusal is None:
-        return
-    name = _spelled(refusal.first, typed=typed)
-    if refusal.second:
-        message = f"{name} and {_spelled(refusal.second, typed=typed)} do not go together"
-        raise PtexploreError(message, refusal.why, "ptexplore trace --help" if typed else "", USAGE)
-    if refusal.only == "script":
-        hint = f"ptexplore trace --script FILE {name}" if typed else f'trace(script="FILE", {name}=…)'
-        raise PtexploreError(f"{name} is for a script", refusal.why, hint, USAGE)
-    hint = f'ptexplore trace "a + b" {name}' if typed else f'trace("a + b", {name}=…)'
-    raise PtexploreError(f"{name} is for an expression", refusal.why, hint, USAGE)
-
-
-def _spelled(name: str, *, typed: bool) -> str:
-    """An option, as it is asked for."""
-    known = asked_options()[name]
-    return known.flag if typed else f"{known.python or name}{'=False' * known.off}"
+    if refusal is not None:
+        raise RefusedOptions(refusal)
 
 
 _BUDGET = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMG]?)")

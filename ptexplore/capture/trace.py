@@ -19,8 +19,9 @@ from ptexplore.capture.failures import failure, is_about_run, is_failure, is_tol
 from ptexplore.capture.left_running import told_of
 from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
 from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options, request_of
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import USAGE
 from ptexplore.locations import symbols_dir
+from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import GiveLonger
 from ptexplore.model.messages import (
@@ -54,7 +55,7 @@ from ptexplore.model.recorders import (
     TWICE,
     WRITES,
 )
-from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo
+from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo, of_script
 
 
 def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, dict[str, Any]]]:
@@ -478,15 +479,12 @@ def _unstepped(program: Program) -> Reason:
 
 
 def check(request: TraceRequest) -> None:
-    """Raises PtexploreError for a request of which nothing can come, whatever torch it is about."""
+    """Raises NotCaptured or RefusedOptions for a request of which nothing can come, whatever torch it is about."""
     if request.script is None and request.expression is None:
-        raise PtexploreError(
-            "there is nothing to trace", "no expression and no script", 'ptexplore trace "a + b"', USAGE
-        )
-    check_options(given(request), is_script=request.script is not None, typed=False)
+        raise NotCaptured(why.NothingToTrace(), why.NothingGiven(), to.TraceSomething(), USAGE)
+    check_options(given(request), is_script=request.script is not None)
     if request.script is not None and not Path(request.script).is_file():
-        hint = "ptexplore trace --script FILE"
-        raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
+        raise NotCaptured(why.NoScript(request.script), why.NoFile(), to.TraceScript(), USAGE)
 
 
 def _gave(message: RunAnswered) -> dict[str, Any]:
@@ -514,7 +512,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         anew=bool(first.get("anew")),
     )
     return Session(
-        expression=request.expression.strip() if request.expression else f"--script {request.script}",
+        expression=request.expression.strip() if request.expression else of_script(str(request.script)),
         torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
         bound=tuple(BoundName(**bound) for bound in first["bound"]),
         options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),

@@ -253,8 +253,10 @@ def _check_rerun(*, rerun: bool, trust: str | None, load: str | None, asked: fro
     """Raise PtexploreError for options that do not go together; `asked` are those of what is to run, by field."""
     if load is None:
         from ptexplore.capture.probing import check_options
+        from ptexplore.view.words.errors import in_words
 
-        check_options(asked, is_script="script" in asked, typed=True)
+        with in_words():
+            check_options(asked, is_script="script" in asked)
     if rerun and load is None:
         why = "it runs what a saved trace holds, and no file is given"
         raise PtexploreError("--rerun needs --load FILE", why, "ptexplore trace --load FILE --rerun", USAGE)

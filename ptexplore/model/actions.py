@@ -32,6 +32,32 @@ class TraceScript(Action, frozen=True):
     """Trace a whole program."""
 
 
+class TraceSomething(Action, frozen=True):
+    """Trace the shortest expression: an example."""
+
+
+class TraceAgain(Action, frozen=True):
+    """Run a program a second time, watching who writes to saved tensors."""
+
+    script: str = ""
+
+
+class TraceScriptWith(Action, frozen=True):
+    """Trace a whole program with an option."""
+
+    option: str  # its field in TraceOptions
+
+
+class TraceExpressionWith(Action, frozen=True):
+    """Trace an expression with an option."""
+
+    option: str  # its field in TraceOptions
+
+
+class ListOptions(Action, frozen=True):
+    """Look at which options there are."""
+
+
 class GiveStatements(Action, frozen=True):
     """Give statements, or a whole program, in another way than as the expression."""
 

@@ -1862,6 +1862,24 @@ class ScriptInterrupted(Reason, frozen=True):
 # --- why nothing could be captured ---
 
 
+class NothingToTrace(Reason, frozen=True):
+    """There is nothing to trace."""
+
+
+class NothingGiven(Reason, frozen=True):
+    """No expression and no script is given."""
+
+
+class NoScript(Reason, frozen=True):
+    """There is no such script."""
+
+    script: str
+
+
+class NoFile(Reason, frozen=True):
+    """No file has that name."""
+
+
 class NothingToRun(Reason, frozen=True):
     """Nothing was given."""
 

@@ -374,6 +374,19 @@ class ComparedValue:
     of: AnyReason | None = None  # what it is
 
 
+_SCRIPT = "--script "
+
+
+def of_script(script: str) -> str:
+    """What stands for the expression in a trace of a script."""
+    return f"{_SCRIPT}{script}"
+
+
+def script_in(expression: str) -> str | None:
+    """The script that a trace is of, by what stands for its expression; None of any other trace."""
+    return expression.removeprefix(_SCRIPT) if expression.startswith(_SCRIPT) else None
+
+
 @dataclass(frozen=True, slots=True)
 class UntoldArgument:
     """A tensor, or a list of some, that an operator was given and the profiler tells nothing of."""

@@ -296,7 +296,8 @@ class Workspace:
         from ptexplore.view.notes.notes_about import with_notes
         from ptexplore.view.words.errors import in_words
 
-        check(run.request)  # before a first run is spent on it
+        with in_words():
+            check(run.request)  # before a first run is spent on it
         lookup = self.lookup
         with in_words():
             session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)

@@ -10,12 +10,14 @@ import pytest
 
 import ptexplore
 from ptexplore.api.options import AskedOfTrace, request_of
+from ptexplore.capture.not_captured import RefusedOptions
 from ptexplore.capture.probing import TraceRequest, check_options
 from ptexplore.cli import asked as typed
 from ptexplore.cli.trace import trace
 from ptexplore.errors import PtexploreError
 from ptexplore.model.options import EXCLUDED, TraceOptions, asked_options, given, refused
 from ptexplore.view.words.commands import words_of
+from ptexplore.view.words.errors import in_words
 
 COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
 PYTHON = [known.python or name for name, known in asked_options().items()]
@@ -61,8 +63,10 @@ def test_options_that_do_not_go_together(pair: tuple[str, str, str]) -> None:
     assert (refusal.first, refusal.second, refusal.why) == (one, other, why)
     assert refused({one}, is_script=False) is None
     names = asked_options()[one].flag, asked_options()[other].flag
-    with pytest.raises(PtexploreError, match=f"{names[0]} and {names[1]} do not go together"):
-        check_options({one, other}, is_script=other == "script", typed=True)
+    with pytest.raises(RefusedOptions) as raised, in_words():
+        check_options({one, other}, is_script=other == "script")
+    assert all(name in raised.value.message for name in names)
+    assert (raised.value.why, raised.value.hint) == (why, "ptexplore trace --help")
 
 
 def test_each_option_is_of_what_it_says() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 
 from ptexplore.model import details as says
+from ptexplore.model.actions import TraceAgain
 from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import OnStack
@@ -22,11 +22,13 @@ from ptexplore.model.trace import (
     RecordingCall,
     TensorSaver,
     Trail,
+    script_in,
     walk,
 )
 from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
 from ptexplore.view.why_there import why_there
+from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.causes import explained
 from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence, value_in_words
 
@@ -370,8 +372,7 @@ def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
         return
     if any(finding.kind == "unwatched" for finding in trail.findings):
         return
-    script = trail.expression.removeprefix("--script ")
-    command = f"ptexplore trace --script {'FILE' if script == trail.expression else shlex.quote(script)} --again"
+    command = as_command(TraceAgain(script_in(trail.expression) or ""))
     known = "to see it      " if modified.saver is not None and modified.certain else "who wrote?    "
     yield Line("text", f"{known[:14]}{command}  runs it once more, and watches the tensor", indent=1)
 

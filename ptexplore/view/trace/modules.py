@@ -13,7 +13,7 @@ from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
 from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
-from ptexplore.model.trace import Trail, walk
+from ptexplore.model.trace import Trail, script_in, walk
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
@@ -85,7 +85,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
 
 def script_name(trail: Trail) -> str:
     """How a program is called: the name of its script."""
-    return os.path.basename(trail.expression.removeprefix("--script "))
+    return os.path.basename(script_in(trail.expression) or trail.expression)
 
 
 def _part(whole: Part, name: str) -> Part | None:

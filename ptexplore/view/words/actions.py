@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ptexplore.model import actions as to
 from ptexplore.model.actions import Action
+from ptexplore.model.options import asked_options
 from ptexplore.view.words.templates import Catalogue, filled
 
 AS_COMMANDS: Catalogue = {
@@ -14,6 +15,11 @@ AS_COMMANDS: Catalogue = {
     to.ShowOutput: "PTEXPLORE_DEBUG=1 shows what it printed",
     to.TraceExpression: 'ptexplore trace "torch.add(a, b)"',
     to.TraceScript: "ptexplore trace --script FILE",
+    to.TraceSomething: 'ptexplore trace "a + b"',
+    to.TraceAgain: "ptexplore trace --script {script}{script#|FILE} --again",
+    to.TraceScriptWith: "ptexplore trace --script FILE {option}",
+    to.TraceExpressionWith: 'ptexplore trace "a + b" {option}',
+    to.ListOptions: "ptexplore trace --help",
     to.GiveStatements: "put statements into --setup, or a whole program into --script FILE",
     to.BindName: '--var NAME="torch.randn(3, 4)" binds a name',
     to.BindValue: '--var a="torch.randn(3, 4)"',
@@ -43,6 +49,11 @@ IN_PYTHON: Catalogue = {
     to.GiveLonger: "timeout=S gives it longer",
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
     to.TraceScript: 'ptexplore.trace(script="FILE")',
+    to.TraceSomething: 'ptexplore.trace("a + b")',
+    to.TraceAgain: "ptexplore.trace(script={script}{script#|FILE}, again=True)",
+    to.TraceScriptWith: 'trace(script="FILE", {option}=…)',
+    to.TraceExpressionWith: 'trace("a + b", {option}=…)',
+    to.ListOptions: "",
     to.GiveStatements: "put statements into setup=, or a whole program into script=",
     to.BindName: 'variables={"NAME": "torch.randn(3, 4)"} binds a name',
     to.BindValue: 'variables={"a": "torch.randn(3, 4)"}',
@@ -58,17 +69,32 @@ IN_PYTHON: Catalogue = {
 
 def as_command(action: Action) -> str:
     """An action as it is typed on a command line."""
-    return filled(AS_COMMANDS[type(action)], _quoted(action, shlex.quote), str)
+    return filled(AS_COMMANDS[type(action)], _quoted(action, shlex.quote, flag_of), str)
 
 
 def in_python(action: Action) -> str:
     """An action as it is typed in Python."""
     template = IN_PYTHON.get(type(action))
-    return filled(template, _quoted(action, repr), str) if template is not None else as_command(action)
+    return filled(template, _quoted(action, repr, keyword_of), str) if template is not None else as_command(action)
 
 
-def _quoted(action: Action, quote: Callable[[str], str]) -> Action:
-    """The action, whose arguments are a part of what is typed."""
+def flag_of(option: str) -> str:
+    """An option of a trace, by its field, as it is typed."""
+    return asked_options()[option].flag
+
+
+def keyword_of(option: str) -> str:
+    """An option of a trace, by its field, as a keyword of Python's."""
+    known = asked_options()[option]
+    return f"{known.python or option}{'=False' * known.off}"
+
+
+def _quoted(action: Action, quote: Callable[[str], str], spelled: Callable[[str], str]) -> Action:
+    """The action, whose arguments are a part of what is typed; `spelled` gives the name of an option."""
     if isinstance(action, to.InstallTorch):
         return to.InstallTorch(quote(action.python))
+    if isinstance(action, to.TraceScriptWith | to.TraceExpressionWith):
+        return type(action)(spelled(action.option))
+    if isinstance(action, to.TraceAgain):
+        return to.TraceAgain(quote(action.script)) if action.script else action
     return to.StepOperator(quote(action.script), quote(action.op)) if isinstance(action, to.StepOperator) else action

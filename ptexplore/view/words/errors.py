@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ptexplore.capture.not_captured import NotCaptured
-from ptexplore.model.actions import Action
-from ptexplore.view.words.actions import as_command
+from ptexplore.capture.not_captured import NotCaptured, RefusedOptions
+from ptexplore.model.actions import Action, ListOptions, TraceExpressionWith, TraceScriptWith
+from ptexplore.model.options import Refusal
+from ptexplore.view.words.actions import as_command, flag_of, in_python, keyword_of
 from ptexplore.view.words.reasons import sentence
+
+# What is wrong with options of a trace.
+OPTIONS = {
+    "together": "{} and {} do not go together",
+    "script": "{} is for a script",
+    "expression": "{} is for an expression",
+}
 
 
 @contextmanager
@@ -16,12 +24,26 @@ def in_words(spell: Callable[[Action], str] = as_command) -> Iterator[None]:
     """Give the error that leaves a block its words, if it has codes; `spell` says how what would help is typed."""
     try:
         yield
-    except NotCaptured as error:
+    except (NotCaptured, RefusedOptions) as error:
         give_words(error, spell)
         raise
 
 
-def give_words(error: NotCaptured, spell: Callable[[Action], str] = as_command) -> None:
+def give_words(error: NotCaptured | RefusedOptions, spell: Callable[[Action], str] = as_command) -> None:
     """Give an error its words."""
-    error.message, error.why, error.hint = sentence(error.told), sentence(error.because), spell(error.then)
+    if isinstance(error, RefusedOptions):
+        error.message, error.why, error.hint = _of_options(error.refusal, spell)
+    else:
+        error.message, error.why, error.hint = sentence(error.told), sentence(error.because), spell(error.then)
     error.args = (error.message,)
+
+
+def _of_options(refusal: Refusal, spell: Callable[[Action], str]) -> tuple[str, str, str]:
+    """What is wrong with options, why, and what would help."""
+    name = keyword_of if spell is in_python else flag_of
+    if refusal.second:
+        told = OPTIONS["together"].format(name(refusal.first), name(refusal.second))
+        return told, refusal.why, spell(ListOptions())
+    is_script = refusal.only == "script"
+    then = TraceScriptWith(refusal.first) if is_script else TraceExpressionWith(refusal.first)
+    return OPTIONS["script" if is_script else "expression"].format(name(refusal.first)), refusal.why, spell(then)

@@ -489,6 +489,10 @@ ENGLISH: Catalogue = {
     why.VariesAnyway: "another run may count a little differently: this system lets nobody fix {what: and }",
     why.ScriptInterrupted: "the script was interrupted after {seconds} s: {then}",
     # --- why nothing could be captured ---
+    why.NothingToTrace: "there is nothing to trace",
+    why.NothingGiven: "no expression and no script",
+    why.NoScript: "there is no script {script}",
+    why.NoFile: "no file of that name",
     why.NothingToRun: "there is nothing to run",
     why.ParserRefuses: "Python's own parser refuses it",
     why.OneExpression: "a trace is of one expression",
