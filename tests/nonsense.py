@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import re
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 from msgspec import Struct
 
-from ptexplore.view.words import causes, details, places, reasons, remarks
+from ptexplore.view.words import causes, details, errors, headings, legend, places, reasons, remarks, uses
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
+
+CATALOGUES = (
+    reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH, AS_COMMANDS,
+    IN_PYTHON,
+)  # fmt: skip
+TABLES: tuple[Any, ...] = (
+    uses.TOLD_APART, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
+    legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.NOT_SEEN, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
+    legend.SHARES, legend.ORDERS,
+)  # fmt: skip
+PAIRS: tuple[Any, ...] = (uses.SORTS, legend.SIGNS, legend.OF_ROWS)  # the sentence, or the plural, is the second
 
 
 def pytest_configure() -> None:
@@ -21,21 +32,20 @@ def pytest_configure() -> None:
 
     What has no words of its own, as a sentence of an older file, stays.
     """
-    catalogues = (
-        reasons.ENGLISH,
-        places.ENGLISH,
-        remarks.ENGLISH,
-        remarks.NAMED,
-        remarks.TYPED,
-        details.ENGLISH,
-        AS_COMMANDS,
-        IN_PYTHON,
-    )
     numbers = count()
-    for catalogue in (cast("dict[type[Struct], str]", given) for given in catalogues):
+    for catalogue in (cast("dict[type[Struct], str]", given) for given in CATALOGUES):
         for code, template in list(catalogue.items()):
             number = next(numbers)
             if re.search(r"\w", re.sub(r"\{[^{}]*\}", "", template)):
                 catalogue[code] = f"nonsense {number}" + "".join(f" {{{name}}}" for name in sorted(names(template)))
     for number, code in enumerate(causes.ENGLISH):
         causes.ENGLISH[code] = causes.Explained(f"nonsense {number}", f"nonsense {number}")
+    for table in TABLES:
+        table.update({code: _nonsense(next(numbers), told) for code, told in table.items()})
+    for table in PAIRS:
+        table.update({code: (told[0], _nonsense(next(numbers), told[1])) for code, told in table.items()})
+
+
+def _nonsense(number: int, told: str) -> str:
+    """A sentence with the places of its arguments alone."""
+    return f"nonsense {number}" + "".join(f" {place}" for place in re.findall(r"\{\}|@", told))

@@ -13,7 +13,7 @@ from ptexplore.lookup.gathering import FindQuery, Possibilities, SearchedNotes, 
 from ptexplore.lookup.operators import Catalogue
 from ptexplore.lookup.query import ReadQuery, read_query
 from ptexplore.lookup.query_length import check_length
-from ptexplore.lookup.ranking import Ranking, Rated, is_slip_likely, ranked
+from ptexplore.lookup.ranking import HitSort, Ranking, Rated, is_slip_likely, ranked
 from ptexplore.lookup.text_lines import WORD, matching_lines
 from ptexplore.lookup.trees import Candidate, IndexedTree, nearest_names
 from ptexplore.model.places import TreeInfo
@@ -25,15 +25,13 @@ FEW = 3  # fewer results than this, and none that is called so: the query may be
 BEST = 8  # results of all sorts that come first
 BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
 _BY_WORDS = (SAID, HALF_SAID, LATE_SAID, LATE_HALF)
-_HEADINGS = {"symbol": "symbols", "atlas": "symbols whose text is not here (ptexplore fetch)", "operator": "operators",
-             "folder": "folders", "file": "files", "note": "notes", "text": "text"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class HitGroup:
     """Results of one sort, best first; `more` says how many are left out, None where nobody counted."""
 
-    name: str
+    sort: HitSort
     hits: tuple[Candidate, ...]
     more: int | None = 0
 
@@ -107,7 +105,7 @@ def _answer(
     if is_text or (wanted.group is None and len(rows) < FEW and not ranking.is_called):
         lines, more_lines = matching_lines(trees, query, wanted.limit, wanted.stopped)
         if lines:
-            groups.append(HitGroup(_HEADINGS["text"], tuple(lines), None if more_lines else 0))
+            groups.append(HitGroup("text", tuple(lines), None if more_lines else 0))
             how.append(_how_text(query))
     remarks = list(how)
     if gathered.folded:
@@ -117,7 +115,7 @@ def _answer(
 
 
 def _group(
-    group: str, rows: Sequence[Rated], wanted: FindQuery, cut: frozenset[str], made: dict[int, Candidate]
+    group: HitSort, rows: Sequence[Rated], wanted: FindQuery, cut: frozenset[str], made: dict[int, Candidate]
 ) -> HitGroup:
     """The results of one group, as many as are wanted; of notes that only speak of the query fewer."""
     shown = rows[: wanted.limit]
@@ -126,7 +124,7 @@ def _group(
         left_out = {id(row) for row in by_words} - made.keys()
         shown = [row for row in shown if id(row) not in left_out]
     hits = tuple(made.get(id(row)) or row.possible.candidate() for row in shown)
-    return HitGroup(_HEADINGS[group], hits, None if group in cut else len(rows) - len(shown))
+    return HitGroup(group, hits, None if group in cut else len(rows) - len(shown))
 
 
 def _how_named(query: str, asked: ReadQuery, ranking: Ranking, best: Sequence[Candidate]) -> Iterable[AnswerRemark]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from ptexplore.annotations.topics import Topic
 from ptexplore.lookup.entries import RANKS, Entry
@@ -49,6 +49,7 @@ _FOLDER_ALONE = 50  # as many words more: a file in a folder that is called so
 
 Key = tuple[Any, ...]  # of numbers and, at the end, texts: compared from the front
 _T = TypeVar("_T")
+HitSort = Literal["best", "symbol", "atlas", "operator", "folder", "file", "note", "text"]  # of a search's results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +59,7 @@ class Possible:
     `is_public` says that a public Python name leads to it; `number` is a topic's place in the notes.
     """
 
-    group: str
+    group: HitSort
     about: Entry | Topic
     candidate: Callable[[], Candidate]
     is_public: bool = False

@@ -219,6 +219,7 @@ class About:
     trees: tuple[str, ...] = ()
     wall: float = 0.0
     jobs: int = 0
+    matched: bool = False  # whether one of the trees is the source of that very torch
 
 
 class Folder:
@@ -369,7 +370,7 @@ def report_of(about: About, operators: Sequence[str], rows: Mapping[str, SurveyR
     return Report(
         title=f"{len(surveyed)} of PyTorch's own operator samples, traced",
         about=_about(about, rows),
-        shares=tuple(_shares(surveyed, matched=any(tree.endswith("(matches)") for tree in about.trees))),
+        shares=tuple(_shares(surveyed, matched=about.matched)),
         exceptions=tuple(Exceptions(title, entries) for title, why in _exceptions(surveyed) if (entries := tuple(why))),
         rows=surveyed,
         missing=tuple(op for op in operators if op not in rows),

@@ -22,7 +22,7 @@ from ptexplore.processes import starting_workers
 if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.capture.survey import Surveyed
-    from ptexplore.model.places import Runtime
+    from ptexplore.model.places import Runtime, TreeInfo
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.view.survey import About, Concluded, Folder, Report
 
@@ -60,11 +60,11 @@ def run_survey(
     folder: Folder,
     python: str | None,
     runtime: Runtime,
-    trees: tuple[str, ...],
+    trees: tuple[TreeInfo, ...],
     counting: Counting,
     notice: Callable[[str], None],
 ) -> None:
-    """Survey what is asked for and not saved yet; `trees` say in words what Trails are resolved with.
+    """Survey what is asked for and not saved yet; `trees` are what Trails are resolved with.
 
     What is done is kept, also after Ctrl-C, which `notice` says. Raises PtexploreError if the folder holds another
     survey, nothing is saved that could be resolved anew, or no worker can work.
@@ -103,20 +103,24 @@ def run_survey(
                 folder.tell(replace(saved, wall=saved.wall + time.monotonic() - began))
 
 
-def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tuple[str, ...]) -> About:
+def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tuple[TreeInfo, ...]) -> About:
     """What the folder is about from now on. Raises PtexploreError if it is about something else."""
     from ptexplore.view.survey import About
 
     new = About(runtime.version, runtime.git_version, runtime.python_version, request.phase)
+    resolved_with: dict[str, Any] = {
+        "trees": tuple(f"{tree.name} ({tree.relation})" for tree in trees),
+        "matched": any(tree.relation == "matches" for tree in trees),
+    }
     old = folder.about()
     if old is None:
         if request.resolve:
             raise _nothing_saved(folder)
-        return replace(new, trees=trees)
+        return replace(new, **resolved_with)
     if (old.torch, old.git_version, old.phase) != (new.torch, new.git_version, new.phase):
         why = f"it is of torch {old.torch}, {old.phase}; this would be torch {new.torch}, {new.phase}"
         raise PtexploreError(f"{folder.root} holds another survey", why, "--out with another folder", USAGE)
-    return replace(old, trees=trees, python=new.python)
+    return replace(old, python=new.python, **resolved_with)
 
 
 def _left(request: SurveyRequest, folder: Folder, operators: Sequence[str]) -> list[str]:

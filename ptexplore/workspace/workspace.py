@@ -636,7 +636,7 @@ class Workspace:
         """
         from ptexplore.workspace.survey import run_survey
 
-        trees = tuple(f"{tree.name} ({tree.relation})" for tree in self.lookup.infos)  # indexes are made now, and once
+        trees = self.lookup.infos  # indexes are made now, and once
         run_survey(request, self._survey_folder(request), self.python, self.runtime, trees, counting, self.notice)
         return self.survey_report(request)
 

@@ -16,7 +16,7 @@ from ptexplore.render.html.prose import html_of
 from ptexplore.view.notes.folder import line_named, map_rows, tours_through
 from ptexplore.view.site.operator_list import GROUPS, families, sections
 from ptexplore.view.site.site import Site, apart, folder_url, namespace_url, operator_names, shown
-from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
+from ptexplore.view.words.legend import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages

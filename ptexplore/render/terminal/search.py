@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
 from ptexplore.view.line import after_name, place_spans
+from ptexplore.view.words.headings import heading
 from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
     for number, group in enumerate(view.further):
         if number or view.best:
             console.print()
-        console.print(Text(f"further {group.name}" if view.best and group.name != "text" else group.name, style="bold"))
+        console.print(Text(heading(group, further=bool(view.best)), style="bold"))
         for hit in group.hits:
             _PRINT.get(hit.kind, _symbol)(console, hit, locate)
         if group.more is None:

@@ -30,6 +30,7 @@ from ptexplore.tui.widgets.colours import cut_to
 from ptexplore.view.line import Span, after_name
 from ptexplore.view.opening import open_hit
 from ptexplore.view.why_there import why_there
+from ptexplore.view.words.headings import heading
 from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ class Palette(ModalScreen[Message | None]):
         groups = [group for group in groups if group.hits]  # of some sorts all that is listed is among the best
         for group in groups:
             if len(groups) > 1:
-                options.append(Option(Content.styled(group.name, "bold $text-muted"), disabled=True))
+                options.append(Option(Content.styled(heading(group), "bold $text-muted"), disabled=True))
             for hit in group.hits:
                 options.append(Option(_prompt(hit, room), id=str(len(self._hits))))
                 self._hits.append(hit)

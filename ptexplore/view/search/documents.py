@@ -9,6 +9,7 @@ from ptexplore.lookup.find import FindView
 from ptexplore.lookup.refs import GROUPS, NameUse, OverriddenAt, RefsView, UseGroup
 from ptexplore.lookup.trees import Candidate
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.words.headings import heading
 from ptexplore.view.words.remarks import remark_in_words
 
 
@@ -19,7 +20,7 @@ def find_to_document(view: FindView) -> dict[str, Any]:
         "query": view.query,
         "trees": [tree_to_json(tree) for tree in view.trees],
         "groups": [
-            {"name": group.name, "more": group.more, "results": [_hit_to_json(hit) for hit in group.hits]}
+            {"name": heading(group), "more": group.more, "results": [_hit_to_json(hit) for hit in group.hits]}
             for group in view.groups
         ],
         "best": [_hit_to_json(hit) for hit in view.best],

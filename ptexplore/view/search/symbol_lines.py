@@ -12,12 +12,11 @@ from ptexplore.model.symbols import Symbol
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.search.override_lines import overridden_lines
-from ptexplore.view.words.uses import otherwise_in_words, overridden_in_words, told_apart, used_on
+from ptexplore.view.words.uses import counted, otherwise_in_words, overridden_in_words, told_apart, used_on
 
 _FEW = 6  # operators that are named
 _NEXT = 3  # functions of the second level that are named under one of the first
 _TYPES = ("class", "struct", "union", "enum", "typedef")
-_ONE = {"addresses": "address"}
 _OTHERS = 3  # keys of an operator, stubs, hops that are named
 
 
@@ -66,7 +65,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
     if is_structured(facts.symbol):
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if facts.symbol.kind in VALUES:
-        sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
+        sorts = ", ".join(counted(count, group) for group, count in facts.uses)
         apart = told_apart(facts.lines, facts.certain, facts.definitions)
         other = f"; otherwise {used_on(facts.lines)} ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
         return f"reads and writes of it are not indexed (/ looks for it in this file){other}"
@@ -76,7 +75,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
         types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
         return f"no use of it was found in these trees{types}"
     apart = told_apart(facts.lines, facts.certain, facts.definitions)
-    sorts = ", ".join(_counted(count, f"in {group}" if group == "tests" else group) for group, count in facts.uses)
+    sorts = ", ".join(counted(count, group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
     types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
     overriders = f"\n{overridden_in_words(facts)}" if facts.overridden else ""
@@ -87,12 +86,6 @@ def otherwise_told(facts: SymbolFacts) -> str:
     """What is said, behind all else, of the lines with its name that are not counted; "" where nothing is."""
     counted = facts.lines and facts.symbol.kind not in VALUES and not is_structured(facts.symbol)
     return otherwise_in_words(facts.otherwise, facts.untold) if counted and facts.otherwise + facts.untold else ""
-
-
-def _counted(count: int, group: str) -> str:
-    if group == "YAML" or group == "in tests":
-        return f"{count:,} {'in YAML' if group == 'YAML' else group}"
-    return f"{count:,} {_ONE.get(group, group.removesuffix('s')) if count == 1 else group}"
 
 
 def operator_lines(facts: SymbolFacts) -> Iterator[Line]:

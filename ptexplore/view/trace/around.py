@@ -7,17 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ptexplore.model.details import KnownAs, within
-from ptexplore.model.trace import Status, Trail
+from ptexplore.model.trace import Trail
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
+from ptexplore.view.words.legend import NOT_SEEN, SEVERAL
 from ptexplore.view.words.reasons import sentence
 
 LONG = 200  # characters of a command that are worth repeating
-_SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
-_NOT_SEEN: dict[Status, str] = {  # words for rows that were not seen to run
-    "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
-    "predicted": "the table or a kernel's text says so; not seen to run",
-    "inlined": "compiled into its caller; seen by the functions that it called, and has their share",
-}
 
 
 def findings(trail: Trail) -> tuple[str, ...]:
@@ -38,9 +33,9 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         told = f"found by name in {versions} (others: exact); `ptexplore fetch` brings {own}'s"
         out.append(("~", told))
     if "?" in marks:
-        out.append(("?", _SEVERAL))
+        out.append(("?", SEVERAL))
     known = {detail.status for row in rows for detail in within(row.details) if isinstance(detail, KnownAs)}
-    out += [(f"{status}:", means) for status, means in _NOT_SEEN.items() if status in known]
+    out += [(f"{status}:", means) for status, means in NOT_SEEN.items() if status in known]
     return tuple(out)
 
 

@@ -27,6 +27,7 @@ from ptexplore.model.trace import (
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import compared_value, message_of, named
 from ptexplore.view.trace.saved import rows
+from ptexplore.view.words.legend import PRECISION_MEANS, STATUS_MEANS
 from ptexplore.view.words.places import worded_place
 from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence, worded_ending
 from ptexplore.view.words.records import with_places
@@ -34,21 +35,6 @@ from ptexplore.view.words.records import with_places
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
            "library", "launch", "caught")  # of a hop  # fmt: skip
 MOST = 20  # entries of an observation's table that are shown
-STATUS_MEANS = {
-    "observed": "this ran: an address, an event or a Python frame was seen",
-    "derived": "follows from key sets that were read and the dispatcher's own table",
-    "predicted": "the table or a kernel's text says so; nothing saw it",
-    "inlined": "compiled into its caller: it leaves no frame of its own",
-    "cut": "the recorder's cap was reached here",
-}
-PRECISION_MEANS = {
-    "registered": "the binary's own record names this line, and the tree's text confirms it",
-    "located": "the one definition of this symbol in a tree of the running version",
-    "consistent": "the one definition in a tree that agrees with the wheel wherever both have the file",
-    "version-skew": "found by name in a tree of another version",
-    "ambiguous": "several candidates",
-    "unknown": "not known",
-}
 
 
 @dataclass(frozen=True, slots=True)

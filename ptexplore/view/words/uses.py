@@ -82,6 +82,31 @@ def overridden_in_words(view: RefsView | SymbolFacts) -> str:
     return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
 
 
+# The sorts of uses: of one, and of several.
+SORTS = {
+    "calls": ("call", "calls"),
+    "addresses": ("address", "addresses"),
+    "overrides": ("override", "overrides"),
+    "inherits": ("inherit", "inherits"),
+    "types": ("type", "types"),
+    "registrations": ("registration", "registrations"),
+    "stubs": ("stub", "stubs"),
+    "bindings": ("binding", "bindings"),
+    "YAML": ("YAML", "YAML"),
+    "imports": ("import", "imports"),
+    "macros": ("macro", "macros"),
+    "tests": ("tests", "tests"),
+}
+WITHIN = {"YAML": "in YAML", "tests": "in tests"}  # of uses that are named by where they are
+MAY_MEAN_OTHER = "{} that may mean something else"
+
+
 def group_in_words(group: UseGroup, view: RefsView) -> str:
     """The heading of a group: "calls", or "calls, maybe of another" where some are certain and some are not."""
-    return group.name if view.certain is None or group.certain else f"{group.name} that may mean something else"
+    several = SORTS[group.name][1]
+    return several if view.certain is None or group.certain else MAY_MEAN_OTHER.format(several)
+
+
+def counted(count: int, sort: str) -> str:
+    """So many uses of a sort: "1 call", "3 in tests"."""
+    return f"{count:,} {WITHIN[sort] if sort in WITHIN else SORTS[sort][count != 1]}"
