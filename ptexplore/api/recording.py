@@ -228,6 +228,7 @@ class PublicRecording:  # `ptexplore.Recording`
                 raise
 
     def _begin(self, frame: FrameType | None, function: object) -> None:
+        from ptexplore.capture.not_captured import NotCaptured
         from ptexplore.capture.own_process import BlockRecorder
 
         recorder = BlockRecorder(self._native_budget)
@@ -235,7 +236,14 @@ class PublicRecording:  # `ptexplore.Recording`
         self._failed = ""
         _open.append(self)
         self._recorder = recorder
-        recorder.begin(frame, function)
+        try:
+            recorder.begin(frame, function)
+        except NotCaptured as error:  # its words are loaded where it is refused alone
+            from ptexplore.view.words.actions import in_python
+            from ptexplore.view.words.errors import give_words
+
+            give_words(error, in_python)
+            raise
 
     def _give_up(self, error: BaseException) -> None:
         """It could not begin: nothing stays set."""

@@ -19,17 +19,25 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import PROBE, TraceRequest
 from ptexplore.capture.trace import gather
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.model import actions as to
+from ptexplore.model import reasons as why
 from ptexplore.model.messages import RunAnswered, RunUnavailable
 from ptexplore.model.places import Runtime
-from ptexplore.model.reasons import RanInYourProcess
+from ptexplore.model.reasons import RanInYourProcess, Reason, reason_of
 from ptexplore.model.recorders import NATIVE
 from ptexplore.model.trace import Session
 from ptexplore.source.runtime.describe import INSTALL, OLDEST, release_of
 
 NOT_STEPPED = to_builtins(RanInYourProcess())
+# What would help, by why a process cannot be recorded; else another profiler is in the way.
+_INSTEAD: Mapping[type[Reason], to.Action] = {
+    why.RecordedAlready: to.EndRecording(),
+    why.InOtherThreadThanMain: to.CallInMainThread(),
+}
 AGAIN = "record() once more"
 
 
@@ -64,8 +72,8 @@ class BlockRecorder:
         program = _probe("program")
         refused = program.why_not_here()
         if refused is not None:
-            why, hint = refused
-            raise PtexploreError("this process cannot be recorded now", why, hint, USAGE)
+            because = reason_of(refused)
+            raise NotCaptured(why.NotRecordedNow(), because, _INSTEAD.get(type(because), to.EndProfiler()), USAGE)
         yours = _yours(frame) if frame is not None else None
         code = yours.f_code if yours is not None else getattr(function, "__code__", None)
         self._name = _name_of_block(yours) if yours is not None else _name_of_call(function)
@@ -107,8 +115,8 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
     if not recorded.message:
         raise PtexploreError("nothing was recorded", recorded.failed or "it did not begin", AGAIN, FAILED)
     if os.path.realpath(recorded.torch_dir) != os.path.realpath(runtime.torch_dir):
-        why = f"{recorded.torch_dir} ran, and the one to look into is {runtime.torch_dir}"
-        raise PtexploreError("another torch was recorded", why, "a Workspace() without python=", MISSING)
+        because = f"{recorded.torch_dir} ran, and the one to look into is {runtime.torch_dir}"
+        raise PtexploreError("another torch was recorded", because, "a Workspace() without python=", MISSING)
     message: RunAnswered = json.loads(recorded.message)
     tables = [seen["data"] for seen in message["observations"] if seen["kind"] == "table"]
     changed = set(_probe("program").unlike(tables, dict(digests)))

@@ -54,6 +54,18 @@ class TraceExpressionWith(Action, frozen=True):
     option: str  # its field in TraceOptions
 
 
+class EndRecording(Action, frozen=True):
+    """End a recording that goes on."""
+
+
+class CallInMainThread(Action, frozen=True):
+    """Ask for it in the main thread."""
+
+
+class EndProfiler(Action, frozen=True):
+    """End another profiler that is at work."""
+
+
 class ListOptions(Action, frozen=True):
     """Look at which options there are."""
 

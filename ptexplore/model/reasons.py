@@ -1859,6 +1859,29 @@ class ScriptInterrupted(Reason, frozen=True):
     then: AnyAction
 
 
+# --- why a process of the user's cannot be recorded ---
+
+
+class NotRecordedNow(Reason, frozen=True):
+    """The process cannot be recorded now."""
+
+
+class RecordedAlready(Reason, frozen=True):
+    """It is recorded already."""
+
+
+class InOtherThreadThanMain(Reason, frozen=True):
+    """It was asked for in a thread that is not the main one."""
+
+
+class ProfileFunctionSet(Reason, frozen=True):
+    """A profile function of Python's is set."""
+
+
+class TorchProfilerAtWork(Reason, frozen=True):
+    """A profiler of torch's is at work."""
+
+
 # --- why nothing could be captured ---
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RunToldData,
         SentObservationData,
     )
+    from .reasons import Said
 
 RECORDER: Final = "program"
 CUT = reason("cut-by-silent-end")
@@ -227,16 +228,16 @@ def freed_again(request: RunRequestData) -> RunToldData:
 # --- in the user's own process ---
 
 
-def why_not_here() -> tuple[str, str] | None:
-    """Why nothing can be recorded in this process now, and what to do about it; None where it can."""
+def why_not_here() -> Said | None:
+    """Why nothing can be recorded in this process now; None where it can."""
     if Recorder.active is not None:
-        return "this process is recorded already", "end the other recording first"
+        return reason("recorded-already")
     if threading.current_thread() is not threading.main_thread():
-        return "it was asked for in a thread that is not the main one", "call it in the main thread"
+        return reason("in-other-thread-than-main")
     if sys.getprofile() is not None:
-        return "a profile function is set: another profiler is at work", "end the other profiler first"
+        return reason("profile-function-set")
     if api.is_profiling():
-        return "a profiler of torch's is at work", "end the other profiler first"
+        return reason("torch-profiler-at-work")
     return None
 
 

@@ -488,6 +488,12 @@ ENGLISH: Catalogue = {
     why.VariesByChance: "another run may count a little differently: --vary leaves {what: and } to chance",
     why.VariesAnyway: "another run may count a little differently: this system lets nobody fix {what: and }",
     why.ScriptInterrupted: "the script was interrupted after {seconds} s: {then}",
+    # --- why a process of the user's cannot be recorded ---
+    why.NotRecordedNow: "this process cannot be recorded now",
+    why.RecordedAlready: "this process is recorded already",
+    why.InOtherThreadThanMain: "it was asked for in a thread that is not the main one",
+    why.ProfileFunctionSet: "a profile function is set: another profiler is at work",
+    why.TorchProfilerAtWork: "a profiler of torch's is at work",
     # --- why nothing could be captured ---
     why.NothingToTrace: "there is nothing to trace",
     why.NothingGiven: "no expression and no script",
