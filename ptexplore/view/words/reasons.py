@@ -673,12 +673,13 @@ def _worded(held: Reason | Action) -> str:
 def worded_ending(ending: Ending) -> Ending:
     """An ending whose reasons and cause have their sentences."""
     cause = worded_cause(ending.cause) if ending.cause is not None else None
+    told = ending_with(ending, worded)
     return replace(
-        ending_with(ending, worded),
+        told,
         cause=cause,
         given=given_in_words(ending),
         how=how_in_words(ending),
-        compared=tuple(replace(value, what=value_in_words(value)) for value in ending.compared),
+        compared=tuple(replace(value, what=value_in_words(value)) for value in told.compared),
     )
 
 

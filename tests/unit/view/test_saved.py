@@ -177,7 +177,7 @@ def test_what_an_ending_is_said_of_has_words_for_who_reads_json() -> None:
     written = document()
     ending = written["ending"]
     assert ending["how"] == sentence(ByCalling("PyErr_SetString"))
-    assert ending["compared"][0]["what"] == sentence(ValueSize(1))
+    assert ending["compared"][0]["what"] == ending["compared"][0]["of"]["text"] == sentence(ValueSize(1))
     assert ending["given"][-1] == ["indices", sentence(ListUntold())]
     del ending["raising"], ending["untold"], ending["compared"][0]["of"]
     older = trail_from_json(json.dumps(written).encode(), "older.json")[0].ending
