@@ -9,6 +9,7 @@ import pytest
 
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import _Heard
+from ptexplore.model.actions import TraceAgain
 from ptexplore.model.program import CallPath, Program
 from ptexplore.model.reasons import (
     ErrorNotRaised,
@@ -20,6 +21,7 @@ from ptexplore.model.reasons import (
 )
 from ptexplore.model.trace import Ending, Finding, ModifiedTensor
 from ptexplore.view.trace.ending import ending_lines
+from ptexplore.view.words.actions import as_command
 from tests.unit.view.test_saved import a_trail
 
 ENDED = {
@@ -57,4 +59,4 @@ def test_the_run_is_offered_where_none_was_made(was_run: bool) -> None:
     found = (Finding("unwatched", Said("a run of its own …")),) if was_run else ()
     trail = replace(trail, expression="--script x.py", ending=ending, program=program, findings=found)
     words = " ".join(line.text for line in ending_lines(trail, None))
-    assert ("--again" in words) != was_run
+    assert (as_command(TraceAgain("x.py")) in words) != was_run

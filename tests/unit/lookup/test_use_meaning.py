@@ -10,7 +10,6 @@ from ptexplore.lookup.refs import RefsView, refs
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.lookup.use_meaning import MANY, arguments_given, arguments_taken
 from ptexplore.model.remarks import MeanOther
-from ptexplore.view.words.uses import told_apart
 from tests import small_source
 
 ITERATOR = "aten/src/ATen/Iterator.h"
@@ -250,8 +249,6 @@ def test_of_overloads_no_line_can_only_mean_one(tree: IndexedTree, name: str) ->
     """Also where one of them is only declared; and who calls one of them is a choice."""
     view = refs([tree], name, None)
     assert (view.lines, view.certain, view.definitions) == (1, 1, 2)
-    said = told_apart(view.lines, view.certain, view.definitions)
-    assert said == "it means one of the 2 definitions called so"
     calls = CallReader([tree]).around(tree.store.definitions(name)[0], "mini")
     assert [node.is_choice for node in calls.callers] == [True]
     assert refs([tree], "at::Iterator::build", None).definitions == 1

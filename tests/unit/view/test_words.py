@@ -19,6 +19,7 @@ from ptexplore.view.words.details import described
 from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import filled, names
+from ptexplore.view.words.uses import told_apart
 
 
 class Given(Struct, frozen=True):
@@ -82,6 +83,13 @@ def test_a_remark_is_one_sentence() -> None:
     assert told(says_beside.LinesOfText(False, False)) == f"{text}capitals as typed"
     inside = "in small or capital letters; it may begin or end inside a word"
     assert told(says_beside.LinesOfText(True, True)) == text + inside
+
+
+@pytest.mark.words
+def test_how_many_lines_are_sure_is_one_sentence() -> None:
+    assert told_apart(1, 1, 2) == "it means one of the 2 definitions called so"
+    assert told_apart(5, 3) == "3 mean this, 2 may mean something else of that name"
+    assert told_apart(5, None) == ""
 
 
 @pytest.mark.words
