@@ -388,7 +388,7 @@ FAULTS = (
     ),
     Fault(
         "resolve/native/call_tree.py",
-        "(library in calls.closed and not library.startswith(_OPEN)),",
+        "(library in calls.closed and not library.startswith(TORCHS)),",
         "library in calls.closed,",
         "torch's own libraries are open",
     ),
