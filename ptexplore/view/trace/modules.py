@@ -14,6 +14,7 @@ from ptexplore.model.program import Program
 from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
 from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
 from ptexplore.model.trace import Trail, walk
+from ptexplore.model.traced import TracedName
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.around import findings, legend, typed
@@ -38,6 +39,7 @@ LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares belo
 ORDER = "rows: by the first operator that ran in each"
 REST = ", but for the rest: what a row did outside of the rows inside it"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
+MORE_BUDGET: Mapping[TracedName, str] = {"script": "--native-budget N", "block": "record(native_budget=N)"}
 AT_LEAST = "≥"
 MORE_CALLS = f"{AT_LEAST}: further calls, with all that they did, are counted for what called them"
 TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
@@ -389,7 +391,7 @@ def on_device(program: Program) -> Iterator[str]:
 def runs_nodes_itself(trail: Trail) -> bool:
     """Whether an expression ran nodes of backward itself, as torch.autograd.grad() in it does."""
     nodes = (hop for hop in walk(trail.hops) if hop.kind == "node" and hop.phase == "forward")
-    return trail.program is None and any(hop.node is None or not hop.node.recorded for hop in nodes)
+    return trail.traced.each_call and any(hop.node is None or not hop.node.recorded for hop in nodes)
 
 
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
@@ -465,10 +467,8 @@ def _stepped(trail: Trail, options: Options) -> Iterator[str]:
     for finding in trail.findings:
         if isinstance(finding.told, KindsStepped) and not options.verbose:
             told = f"{finding.told.kinds:,} of {finding.told.all_kinds:,} kinds"
-            is_block = trail.program is not None and trail.program.is_block
-            more = "record(native_budget=N)" if is_block else "--native-budget N"
-            routes = trail.program.routes if trail.program is not None else ()
-            reasons = Counter(route.unstepped for route in routes if route.unstepped is not None)
+            more = MORE_BUDGET[trail.traced.name]
+            reasons = Counter(route.unstepped for route in trail.recorded.routes if route.unstepped is not None)
             would_help = BudgetSpent() in reasons or not reasons
             why = f"{more} for more" if would_help else f"of others none: {sentence(reasons.most_common(1)[0][0])}"
             yield f"C++ inside operators: --view tree has it for {told}; {why}"

@@ -127,13 +127,9 @@ class _Step:
         return self.is_call or self.is_key or self.is_work or self.is_choice
 
 
-def path_view(
-    trail: Trail, options: Options, session: Session | None, modules: frozenset[int] = frozenset()
-) -> TrailView:
-    """The rows from Python to where the work is, as many as fit a screen.
-
-    `modules`: the hops of the module that was asked for: its rows alone.
-    """
+def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    """The rows from Python to where the work is, as many as fit a screen; of a module that is opened its rows alone."""
+    modules = native.modules_called(trail, options.opened) if options.opened is not None else frozenset()
     hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
     single = sum(1 for _ in outermost_operators(hops)) == 1
     maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
