@@ -30,21 +30,23 @@ class Weighed:
 
 
 WEIGHTS = tuple(field.name for field in fields(Weighed))
-MEASURED = ("calls", "cost")  # of a part itself; all other weights are sums of those of what ran in it
+MEASURED = ("calls", "cost")  # of a part itself
+SUMMED = tuple(weight for weight in WEIGHTS if weight not in MEASURED)  # of a part: those of what ran in it together
 _W = TypeVar("_W", bound=Weighed)
 
 
 def as_sum(held: Sequence[_W]) -> _W:
     """Several as one: the first of them, with each weight of all together."""
-    return replace(held[0], **_together(held))
+    return replace(held[0], **sums(held))
 
 
 def total(held: Iterable[Weighed]) -> Weighed:
     """The weights of several together."""
-    return Weighed(**_together(tuple(held)))
+    return Weighed(**sums(tuple(held)))
 
 
-def _together(held: Sequence[Weighed]) -> Any:
+def sums(held: Sequence[Weighed]) -> Any:
+    """By name, each weight of several together."""
     return {name: sum(getattr(each, name) for each in held) for name in WEIGHTS}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,11 @@ _NOT_SEEN: dict[Status, str] = {  # words for rows that were not seen to run
     "predicted": "the table or a kernel's text says so; not seen to run",
     "inlined": "compiled into its caller; seen by the functions that it called, and has their share",
 }
+
+
+def title_of(trail: Trail) -> str:
+    """How what was traced is called: an expression by its text, a script by the name of its file."""
+    return os.path.basename(trail.expression.removeprefix("--script ")) if trail.traced.in_files else trail.expression
 
 
 def findings(trail: Trail) -> tuple[str, ...]:

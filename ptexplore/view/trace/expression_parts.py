@@ -225,12 +225,10 @@ class _Gathering:
         self.met += 1
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
-        calls.append(
-            OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
-        )
+        told = OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
+        calls.append(told)
         self.add(owner, cost)
-        owner.operators += hop.calls
-        owner.saved += saved
+        owner.add(told)
         self.records(hop, owner, name)
         owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
 
@@ -288,8 +286,7 @@ class _Gathering:
         if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
             self.records(hop, owner, name)
         self.add(owner, own_cost)
-        owner.operators += called
-        owner.saved += saved
+        owner.add(told)
         recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder

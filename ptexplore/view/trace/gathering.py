@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
-from ptexplore.model.run import MEASURED, WEIGHTS, OwnOperators, Part, PartKind, as_sum, total
+from ptexplore.model.run import SUMMED, WEIGHTS, OwnOperators, Part, PartKind, Weighed, as_sum, total
 
 _MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
 Signature = int  # of parts that ran the same operators on the same sizes
@@ -51,6 +51,11 @@ class PartInMaking:
             yield part
             part = part.outer
 
+    def add(self, told: Weighed) -> None:
+        """Count what ran in it itself, but for what is measured of the part."""
+        for weight in SUMMED:
+            setattr(self, weight, getattr(self, weight) + getattr(told, weight))
+
 
 Finished = tuple[Part, Signature]
 
@@ -65,7 +70,7 @@ def finished(
     same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
     alike = (*same, part.calls, ran, tuple(signature for _, signature in inside))
     within = total(inner for inner, _ in inside)
-    weights = {w: getattr(part, w) + (getattr(within, w) if w not in MEASURED else 0) for w in WEIGHTS}
+    weights = {w: getattr(part, w) + (getattr(within, w) if w in SUMMED else 0) for w in WEIGHTS}
     made = Part(
         **weights,
         kind=part.kind,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from ptexplore.model.trace import Trail, walk
 from ptexplore.model.traced import TracedName
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import seconds, size
-from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.around import findings, legend, title_of, typed
 from ptexplore.view.trace.columns import Column, cells, columns_of, of_part
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
@@ -51,7 +50,7 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
     What `options.opened` names may be no part, but an operator: None then, unless this view was asked for by name,
     which raises PtexploreError (usage).
     """
-    run = run_of(program, script_name(trail))
+    run = run_of(program, title_of(trail))
     whole = run.whole
     root = whole if options.opened is None else _part(whole, options.opened)
     if root is None:
@@ -83,11 +82,6 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView 
         columns=tuple(column.heading for column in shown.columns),
         legend=legend(trail, rows),
     )
-
-
-def script_name(trail: Trail) -> str:
-    """How a program is called: the name of its script."""
-    return os.path.basename(trail.expression.removeprefix("--script "))
 
 
 def _part(whole: Part, name: str) -> Part | None:

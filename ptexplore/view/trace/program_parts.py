@@ -71,34 +71,41 @@ def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
 
 def _count(program: Program, owner: _PathsPart, first: int, calls: OperatorCalls, backward: int) -> None:
     """Count some calls for the part that made them. `first`: their place among all, which ascends."""
-    kind = program.kinds[program.routes[calls.route].kind]
-    by_it, beside = unrolled(_called(program, kind))
-    if has_row(program, kind):
-        told = OwnOperators(
-            name=operator_name(kind),
-            calls=calls.calls,
-            cost=time_without_python(calls),
-            routes=(calls.route,),
-            operators=calls.calls * by_it,
-            saved=calls.saved,
-            backward=backward,
-            first=first,
-            device=sum(calls.device),
-        )
-        owner.own.setdefault(told.name, []).append(told)
-    for inner, count in beside.items():  # their time is in that of what is around them
-        name, total = operator_name(program.kinds[inner]), calls.calls * count
-        told = OwnOperators(name=name, calls=total, routes=(calls.route,), operators=total, first=first)
-        owner.own.setdefault(name, []).append(told)
+    for kind, told in own_operators(program, calls, first=first, backward=backward):
+        if has_row(program, program.kinds[kind]):
+            owner.own.setdefault(told.name, []).append(told)
+        owner.add(told)
     owner.ran.append((calls.route, calls.shape, calls.calls))
-    owner.operators += calls.calls * (by_it + sum(beside.values()))
-    owner.saved += calls.saved
-    owner.backward += backward
-    owner.device += sum(calls.device)
     for part in owner.outwards():
         if part.first is not None:  # so have all around it
             break
         part.first = first
+
+
+def own_operators(
+    program: Program, calls: OperatorCalls, *, first: int = 0, backward: int = 0
+) -> Iterator[tuple[int, OwnOperators]]:
+    """What some calls of a route are, and the operators beside it that they called: each with the number of its kind.
+
+    What is beside it has rows of its own; its time is in that of what is around it.
+    """
+    number = program.routes[calls.route].kind
+    by_it, beside = unrolled(_called(program, program.kinds[number]))
+    told = OwnOperators(
+        name=operator_name(program.kinds[number]),
+        calls=calls.calls,
+        cost=time_without_python(calls),
+        routes=(calls.route,),
+        operators=calls.calls * by_it,
+        saved=calls.saved,
+        backward=backward,
+        first=first,
+        device=sum(calls.device),
+    )
+    yield number, told
+    for inner, count in beside.items():
+        name, total = operator_name(program.kinds[inner]), calls.calls * count
+        yield inner, OwnOperators(name=name, calls=total, routes=(calls.route,), operators=total, first=first)
 
 
 def time_without_python(calls: OperatorCalls) -> int:
@@ -193,11 +200,6 @@ def _called(program: Program, kind: OperatorKind) -> Unrolling[tuple[int, Counte
         by_it += within if is_around else within + sum(further.values())
         beside.update(further if is_around else {})
     return by_it, beside
-
-
-def beside(program: Program, kind: OperatorKind) -> Counter[int]:
-    """The operators that something calls which has no row of their calls: by kind, how many."""
-    return unrolled(_called(program, kind))[1]
 
 
 def _owner(path: CallPath, outer: _PathsPart) -> _PathsPart:

@@ -88,13 +88,9 @@ def _modules(trail: Trail, options: Options, session: Session | None) -> TrailVi
 
 
 def _operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
-    if trail.traced.each_call:
-        from ptexplore.view.trace.operators import operators_view
+    from ptexplore.view.trace.operators import operators_view
 
-        return operators_view(trail, options, session)
-    from ptexplore.view.trace.program_operators import program_operators
-
-    return program_operators(trail, trail.recorded, options)
+    return operators_view(trail, options, session)
 
 
 def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
