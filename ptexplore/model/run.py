@@ -90,9 +90,27 @@ class Part(Weighed):
             pending += reversed(part.parts)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unweighed:
+    """What was saved for backward, and no part has in its weights."""
+
+    elsewhere: int = 0  # bytes that were kept first by nodes of no operator call that is told of
+    packed: int = 0  # saved tensors that a hook packed, as a checkpoint's does
+    unread: int = 0  # saved tensors whose layout or class does not tell their memory
+    silent: int = 0  # nodes that do not tell what they keep
+    in_slices: bool = False  # what a node inside of CopySlices keeps is not told
+    backwards: tuple[int, int] | None = None  # of how many calls of backward something is told, and how many there were
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether something was saved of which no bytes are told."""
+        return bool(self.packed or self.unread or self.silent or self.in_slices)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What ran: the whole as one part, and in what costs are."""
+    """What ran: the whole as one part, in what costs are, and what no part has."""
 
     whole: Part
     unit: Unit
+    unweighed: Unweighed = Unweighed()

@@ -11,9 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
-from ptexplore.model.observed import Event, OperatorTimes, record_of, records
+from ptexplore.model.observed import (
+    Event,
+    GraphNode,
+    KeptForBackward,
+    OperatorTimes,
+    UncountedSaved,
+    record_of,
+    records,
+)
 from ptexplore.model.places import SourceRef
-from ptexplore.model.run import OwnOperators, PartKind, Run, Unit
+from ptexplore.model.run import OwnOperators, PartKind, Run, Unit, Unweighed
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
@@ -57,7 +65,19 @@ _Recorder = tuple[PartInMaking, str | None, int]
 def expression_run(trail: Trail, session: Session | None) -> Run:
     """What an expression ran: its parts, in the order in which they were first called."""
     gathering = _Gathering(trail, session)
-    return Run(unrolled(gathering.finished(gathering.root))[0], gathering.unit)
+    whole = unrolled(gathering.finished(gathering.root))[0]
+    return Run(whole, gathering.unit, _unweighed(session, whole.saved))
+
+
+def _unweighed(session: Session | None, saved: int) -> Unweighed:
+    """What is kept for backward beside the bytes that parts have."""
+    observations = session.observations if session is not None else ()
+    kept = max(saved, sum(each.bytes for each in records(observations, "kept", KeptForBackward)))
+    through_views = any(node.name.endswith(COPY_SLICES) for node in records(observations, "graph", GraphNode))
+    told = Unweighed(elsewhere=kept - saved, in_slices=kept > 0 and through_views)
+    for seen in records(observations, "uncounted", UncountedSaved)[:1]:
+        told = replace(told, packed=seen.packed, unread=seen.unread, silent=seen.silent)
+    return told
 
 
 class _Gathering:

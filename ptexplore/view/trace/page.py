@@ -22,6 +22,7 @@ from ptexplore.view.words.details import described
 ViewName = Literal["path", "modules", "operators", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
+WHAT_IT_IS = "what it is, or why"
 OWN = "operators"  # how the heading of what a row of an expression's modules called itself begins
 
 
@@ -227,7 +228,7 @@ class TrailViewFacts:
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
     name: str = "what ran"  # the heading of the rows' names
-    told: str = "what it is, or why"  # the heading of what rows say of themselves
+    told: str = WHAT_IT_IS  # the heading of what rows say of themselves
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
 
 

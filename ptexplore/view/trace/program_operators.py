@@ -11,12 +11,13 @@ from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.run import sums
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.trace.amounts import seconds
-from ptexplore.view.trace.around import title_of, typed
+from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.lines import run_formulas
-from ptexplore.view.trace.modules import on_device, uncounted_of
+from ptexplore.view.trace.modules import uncounted
 from ptexplore.view.trace.operators import Operators, OperatorWay, by_cost, gathered, kernel_of, of_launches, way_of
 from ptexplore.view.trace.page import Options
+from ptexplore.view.trace.program_modules import on_device
 from ptexplore.view.trace.program_parts import (
     LAUNCH,
     NODES,
@@ -26,7 +27,7 @@ from ptexplore.view.trace.program_parts import (
     launches,
     operator_name,
     own_operators,
-    run_of,
+    program_run,
 )
 from ptexplore.view.trace.screen import place_of
 
@@ -40,7 +41,7 @@ def program_operators(trail: Trail, options: Options) -> Operators:
     program = trail.recorded
     found = gathered(_ways(trail, program))
     ways = by_cost(_worded(way) for way in found.values())
-    run = run_of(program, title_of(trail))
+    run = program_run(trail, None)
     whole = max(run.whole.cost, 1)
     times = "times are with what was called" + (", but for Python" if calls_python(program) else "")
     return Operators(
@@ -48,7 +49,7 @@ def program_operators(trail: Trail, options: Options) -> Operators:
         whole=whole,
         columns=tuple(column for column in columns_of(run) if column.weight in SHOWN),
         facts=(f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; {times}",),
-        left_out=(*(uncounted_of(program) if any(way.saved for way in ways) else ()), *on_device(program)),
+        left_out=(*(uncounted(run) if any(way.saved for way in ways) else ()), *on_device(program)),
         next_steps=(typed(options, "the first row, opened", "--open", ways[0].opens),) if ways else (),
         most=ROWS,
     )

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from ptexplore.capture.program import began
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
-from ptexplore.model.run import OwnOperators, PartKind, Run
+from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed
+from ptexplore.model.trace import Session, Trail
+from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.gathering import Finished, PartInMaking, Signatures, finished
 from ptexplore.view.trace.native_names import kernel_name
 
@@ -28,6 +30,11 @@ class _PathsPart(PartInMaking):
 
     path: CallPath = field(kw_only=True)
     recording: int = 0  # what was taken off its cost
+
+
+def program_run(trail: Trail, _session: Session | None) -> Run:
+    """What a recorded program ran."""
+    return run_of(trail.recorded, title_of(trail))
 
 
 def run_of(program: Program, script: str) -> Run:
@@ -52,7 +59,19 @@ def run_of(program: Program, script: str) -> Run:
     for number, calls in sorted(enumerate(program.calls), key=lambda numbered: places[numbered[0]]):
         _count(program, owners[calls.path], places[number], calls, backward[number])
     _take_recording(program, owners)
-    return Run(unrolled(_finished(root, {}))[0], "nanoseconds")
+    return Run(unrolled(_finished(root, {}))[0], "nanoseconds", _unweighed(program))
+
+
+def _unweighed(program: Program) -> Unweighed:
+    is_cut = 0 < program.saved_backwards < program.backwards
+    return Unweighed(
+        elsewhere=program.saved_elsewhere,
+        packed=program.saved_packed,
+        unread=program.saved_unread,
+        silent=program.saved_silent,
+        in_slices=program.saved_slices > 0,
+        backwards=(program.saved_backwards, program.backwards) if is_cut else None,
+    )
 
 
 def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:

@@ -78,13 +78,9 @@ def _path(trail: Trail, options: Options, session: Session | None) -> TrailView:
 
 
 def _modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
-    if trail.traced.each_call:
-        from ptexplore.view.trace.expression_modules import expression_modules
-
-        return expression_modules(trail, options, session)
     from ptexplore.view.trace.modules import modules_view
 
-    return modules_view(trail, trail.recorded, options)
+    return modules_view(trail, options, session)
 
 
 def _operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
