@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
 from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import walk
 
 # What an expression calls itself, outside of modules, is a `call`.
 PartKind = Literal["program", "thread", "imports", "user", "module", "call", "backward", "optimizer", "data"]
@@ -81,13 +82,14 @@ class Part(Weighed):
         """The cost that its parts do not have."""
         return max(self.cost - sum(part.cost for part in self.parts), 0)
 
+    @property
+    def children(self) -> tuple[Part, ...]:
+        """Its parts, as what walks a tree asks for them."""
+        return self.parts
+
     def walk(self) -> Iterator[Part]:
         """The part and all inside of it, outermost first."""
-        pending = [self]
-        while pending:
-            part = pending.pop()
-            yield part
-            pending += reversed(part.parts)
+        return walk([self])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,9 @@ from ptexplore.model.run import OwnOperators, PartKind, Run, Unit, Unweighed
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.ending import COPY_SLICES
-from ptexplore.view.trace.gathering import Finished, PartInMaking, Signatures, finished
+from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.screen import MADE_INSIDE, bare, counted_parts, is_yours, place_of
 
 CALLS_MODULES = "torch/nn/modules/module.py"  # whose functions call a module's forward, and its hooks
@@ -85,7 +86,7 @@ class _Gathering:
         self.unit = unit_of(trail, session)
         self.counted = counted_parts(session)
         self.root = PartInMaking("program", trail.expression, calls=1, first=0)
-        self.signatures: Signatures = {}
+        self.signatures = Shapes()
         self.met = 0  # parts and operator calls, in order
         # By sequence number: the part that called what has it last, and which of its calls that is.
         self.recorders: dict[int, _Recorder] = {}

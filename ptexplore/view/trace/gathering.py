@@ -14,10 +14,10 @@ from typing_extensions import Self
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import SUMMED, WEIGHTS, OwnOperators, Part, PartKind, Weighed, as_sum, total
+from ptexplore.view.trace.alike import Shapes
 
 _MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
-Signature = int  # of parts that ran the same operators on the same sizes
-Signatures = dict[tuple[object, ...], Signature]  # by what such parts have in common
+Signature = int  # the shape of parts that ran the same operators on the same sizes
 
 
 @dataclass(eq=False)
@@ -60,9 +60,7 @@ class PartInMaking:
 Finished = tuple[Part, Signature]
 
 
-def finished(
-    part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, ...], signatures: Signatures
-) -> Finished:
+def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, ...], signatures: Shapes) -> Finished:
     """A part with what is inside of it, alike ones joined, its costliest operators first; and its signature.
 
     `ran` says which operators it ran itself, and on what; `signatures` has those that were met.
@@ -82,7 +80,7 @@ def finished(
         first=part.first or 0,
         at_least=part.at_least,
     )
-    return made, signatures.setdefault(alike, len(signatures))
+    return made, signatures.number(*alike)
 
 
 def _joined(parts: Iterable[Finished]) -> Iterator[Part]:

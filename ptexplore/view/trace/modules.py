@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details as says
-from ptexplore.model.nesting import Unrolling, each, unrolled
+from ptexplore.model.nesting import Unrolling, each, unrolled, with_levels
 from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.model.traced import TracedName
@@ -195,17 +195,8 @@ def _ever_less(root: Part, shown: Shown) -> Iterator[Shown]:
         yield from (replace(shown, least=least) for least in LEAST)
         return
     yield shown
-    depth = max(level for _, level in _with_levels(root))
+    depth = max(level for _, level in with_levels([root]))
     yield from (replace(shown, deepest=level) for level in range(depth - 1, 0, -1))
-
-
-def _with_levels(root: Part) -> Iterator[tuple[Part, int]]:
-    """A part and all inside of it, each with how far inside it is."""
-    pending = [(root, 0)]
-    while pending:
-        part, level = pending.pop()
-        yield part, level
-        pending += [(inner, level + 1) for inner in part.parts]
 
 
 def _rows(parts: Iterable[Part], shown: Shown) -> list[ScreenRow]:
@@ -290,15 +281,12 @@ def _without_calls(shown: Shown) -> tuple[str, ...]:
 
 def _hidden(part: Part, shown: Shown) -> int:
     """How many parts inside of a part have no row."""
-    hidden = 0
-    pending = [(inner, 1) for inner in part.parts]
-    while pending:
-        inner, level = pending.pop()
-        if shown.has(inner) and shown.goes_below(level - 1):
-            pending += [(further, level + 1) for further in inner.parts]
-        else:
-            hidden += sum(1 for _ in inner.walk())
-    return hidden
+
+    def goes_in(inner: Part, level: int) -> bool:
+        return shown.has(inner) and shown.goes_below(level)
+
+    left = (inner for inner, level in with_levels(part.parts, goes_in) if not goes_in(inner, level))
+    return sum(1 for inner in left for _ in inner.walk())
 
 
 def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:

@@ -14,8 +14,9 @@ from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
 from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed
 from ptexplore.model.trace import Session, Trail
+from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.around import title_of
-from ptexplore.view.trace.gathering import Finished, PartInMaking, Signatures, finished
+from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.native_names import kernel_name
 
 NODES = ("engine", "node")
@@ -59,7 +60,7 @@ def run_of(program: Program, script: str) -> Run:
     for number, calls in sorted(enumerate(program.calls), key=lambda numbered: places[numbered[0]]):
         _count(program, owners[calls.path], places[number], calls, backward[number])
     _take_recording(program, owners)
-    return Run(unrolled(_finished(root, {}))[0], "nanoseconds", _unweighed(program))
+    return Run(unrolled(_finished(root, Shapes()))[0], "nanoseconds", _unweighed(program))
 
 
 def _unweighed(program: Program) -> Unweighed:
@@ -298,7 +299,7 @@ def _is_forward(path: CallPath, outer: _PathsPart) -> bool:
     return outer.kind == "module" and (path.file, path.first) == (outer.path.file, outer.path.first)
 
 
-def _finished(part: _PathsPart, signatures: Signatures) -> Unrolling[Finished]:
+def _finished(part: _PathsPart, signatures: Shapes) -> Unrolling[Finished]:
     """A part with its parts, alike ones joined; and its signature."""
     inside = list((yield each(_finished(inner, signatures) for inner in part.inside.values())))
     own_cost = sum(own.cost for operators in part.own.values() for own in operators)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import CallPath, OperatorCalls, Program
-from ptexplore.model.trace import Hop, Session, Trail
+from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.program_parts import NODES, operator_name, time_without_python, times_elsewhere
 from ptexplore.view.trace.screen import stepped
@@ -51,11 +51,7 @@ class StackNode:
 
     def walk(self) -> Iterator[StackNode]:
         """It and all inside of it, outermost first."""
-        pending = [self]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending += reversed(node.children)
+        return walk([self])
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def test_the_first_line_of_a_row(row: TraceRow, counted: bool, text: str) -> Non
 
 def test_one_place_stands_beside_the_first_line_and_the_rest_below() -> None:
     place, reason = Line("place", "", HERE), Line("reason", "why")
-    assert (TraceRow(1, "f", "impl", "observed", (place, reason)).beside) == place
-    assert TraceRow(1, "f", "impl", "observed", (place, reason)).further == (reason,)
-    assert TraceRow(1, "f", "impl", "observed", (reason, place)).beside is None
-    assert TraceRow(1, "f", "impl", "observed", (reason, place)).further == (reason, place)
+    assert (TraceRow(1, "f", "impl", "observed", lines=(place, reason)).beside) == place
+    assert TraceRow(1, "f", "impl", "observed", lines=(place, reason)).further == (reason,)
+    assert TraceRow(1, "f", "impl", "observed", lines=(reason, place)).beside is None
+    assert TraceRow(1, "f", "impl", "observed", lines=(reason, place)).further == (reason, place)
