@@ -11,17 +11,22 @@ from ptexplore.model.run import Part, Run
 from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings
-from ptexplore.view.trace.expression_parts import how_timed
-from ptexplore.view.trace.modules import AroundParts, has_nodes, saved_for_backward
-from ptexplore.view.trace.page import OWN, Options
+from ptexplore.view.trace.expression_parts import expression_run, how_timed
+from ptexplore.view.trace.modules import AroundParts, has_nodes, modules_view, saved_for_backward
+from ptexplore.view.trace.page import OWN, Options, TrailView
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
 ROWS = 44  # of the table: with what stands around it, it fits a screen
 
 
-def around_parts(trail: Trail, _options: Options, session: Session | None, run: Run, root: Part) -> AroundParts:
-    """What is told of an expression's run."""
+def expression_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
+    """The parts of an expression, and what is told of its run."""
+    run = expression_run(trail, session)
+    return modules_view(trail, options, run, lambda root: _around(trail, session, run, root))
+
+
+def _around(trail: Trail, session: Session | None, run: Run, root: Part) -> AroundParts:
     with_nodes = has_nodes(trail, root)
     return AroundParts(
         most=ROWS,

@@ -24,9 +24,10 @@ from ptexplore.view.trace.operators import (
     gathered,
     kernel_of,
     of_launches,
+    operators_view,
     way_of,
 )
-from ptexplore.view.trace.page import NextStep, Options
+from ptexplore.view.trace.page import NextStep, Options, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bare, call_numbers, counted_parts, everything, facts, place_of, reads
@@ -46,7 +47,7 @@ class _Call:
     nodes: dict[str, Hop]  # those that it recorded, by name
 
 
-def expression_operators(trail: Trail, options: Options, session: Session | None) -> Operators:
+def expression_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
     """The distinct operator calls of an expression.
 
     The cost is in instructions where the whole expression was stepped. Else it is the time of the calls: what was
@@ -66,7 +67,7 @@ def expression_operators(trail: Trail, options: Options, session: Session | None
     is_stepped = any(way.stepped for way in ordered)
     shown = ("calls", "cost") if unit == "nanoseconds" else ("calls",)
     is_nested = any(call.around for calls in alike.values() for call in calls)
-    return Operators(
+    told = Operators(
         ways=ordered,
         whole=whole,
         columns=(*columns(unit, *shown), *((INSTRUCTIONS,) if is_stepped else ())),
@@ -80,6 +81,7 @@ def expression_operators(trail: Trail, options: Options, session: Session | None
         most=MOST,
         is_by_cost=bool(unit),
     )
+    return operators_view(trail, told)
 
 
 def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:

@@ -10,8 +10,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details as says
 from ptexplore.model.nesting import Unrolling, each, unrolled, with_levels
 from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
-from ptexplore.model.trace import Session, Trail, walk
-from ptexplore.model.traced import TracedName
+from ptexplore.model.trace import Trail, walk
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.around import legend, typed
@@ -49,20 +48,20 @@ class AroundParts:
     told: str = WHAT_IT_IS
 
 
-def modules_view(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
-    """The parts of what ran, as many as fit.
+def modules_view(
+    trail: Trail, options: Options, run: Run, around_of: Callable[[Part], AroundParts]
+) -> TrailView | None:
+    """The parts of what ran, as many as fit. `around_of` says what stands around those of one part.
 
     What `options.opened` names may be no part, but an operator: None then, unless this view was asked for by name,
     which raises PtexploreError (usage).
     """
-    run_of, around_of = SOURCES[trail.traced.name]()
-    run = run_of(trail, session)
     root = run.whole if options.opened is None else _part(run.whole, options.opened)
     if root is None:
         if options.view is None:
             return None
         raise _no_part(run.whole, options.opened or "")
-    around = around_of(trail, options, session, run, root)
+    around = around_of(root)
     each_call = trail.traced.each_call
     shown = Shown(run, columns_of(run), opened=options.opened is not None, each_call=each_call)
     rows, hidden = fitting(root, shown, around.most)
@@ -418,28 +417,3 @@ def _next_steps(root: Part, options: Options, run: Run, *, each_call: bool) -> I
     if widest is not None:
         yield typed(options, f"inside {widest.name}", "--open", widest.name)
     yield typed(options, f"operators by {'cost' if run.unit else 'count'}", "--view", "operators")
-
-
-_RunOf = Callable[[Trail, Session | None], Run]
-_AroundOf = Callable[[Trail, Options, Session | None, Run, Part], AroundParts]
-
-
-def _of_expression() -> tuple[_RunOf, _AroundOf]:
-    from ptexplore.view.trace.expression_modules import around_parts
-    from ptexplore.view.trace.expression_parts import expression_run
-
-    return expression_run, around_parts
-
-
-def _of_program() -> tuple[_RunOf, _AroundOf]:
-    from ptexplore.view.trace.program_modules import around_parts
-    from ptexplore.view.trace.program_parts import program_run
-
-    return program_run, around_parts
-
-
-SOURCES: Mapping[TracedName, Callable[[], tuple[_RunOf, _AroundOf]]] = {
-    "expression": _of_expression,
-    "script": _of_program,
-    "block": _of_program,
-}

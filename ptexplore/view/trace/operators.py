@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -11,14 +11,13 @@ from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import Weighed, as_sum
-from ptexplore.model.trace import Hop, Session, Status, Trail
-from ptexplore.model.traced import TracedName
+from ptexplore.model.trace import Hop, Status, Trail
 from ptexplore.view.line import Line
 from ptexplore.view.trace.around import findings, legend, title_of
 from ptexplore.view.trace.columns import Column, cells
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
+from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.screen import bare
 
@@ -94,9 +93,8 @@ class Operators:
     is_by_cost: bool = True  # else by how often they were called, as no cost is known
 
 
-def operators_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
+def operators_view(trail: Trail, told: Operators) -> TrailView:
     """One row for each operator and each way its calls went, by cost; by count where none is known."""
-    told = SOURCES[trail.traced.name](trail, options, session)
     rows = [_row(way, told) for way in told.ways[: told.most]]
     rest = told.ways[told.most :]
     if rest:
@@ -159,22 +157,3 @@ def way_of(call: Hop | None, kernel: Hop | None) -> tuple[Detail, ...]:
     keys = keys_of(call) if call is not None else ()
     way = says.WayOfCall(keys=keys, kernel=bare(kernel.name) if kernel is not None else "")
     return (way,) if way != says.WayOfCall() else ()
-
-
-def _of_expression(trail: Trail, options: Options, session: Session | None) -> Operators:
-    from ptexplore.view.trace.expression_operators import expression_operators
-
-    return expression_operators(trail, options, session)
-
-
-def _of_program(trail: Trail, options: Options, _session: Session | None) -> Operators:
-    from ptexplore.view.trace.program_operators import program_operators
-
-    return program_operators(trail, options)
-
-
-SOURCES: Mapping[TracedName, Callable[[Trail, Options, Session | None], Operators]] = {
-    "expression": _of_expression,
-    "script": _of_program,
-    "block": _of_program,
-}

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
-from ptexplore.model.run import Part, Run
+from ptexplore.model.run import Run
 from ptexplore.model.trace import Session, Trail
 from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings
-from ptexplore.view.trace.modules import AroundParts, saved_for_backward
+from ptexplore.view.trace.modules import AroundParts, modules_view, saved_for_backward
 from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import Options
-from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, times_elsewhere
+from ptexplore.view.trace.page import Options, TrailView
+from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, program_run, times_elsewhere
 from ptexplore.view.words.reasons import sentence
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
@@ -26,16 +26,18 @@ KERNELS = 3  # of a device that the line about them names
 MORE_BUDGET: Mapping[TracedName, str] = {"script": "--native-budget N", "block": "record(native_budget=N)"}
 
 
-def around_parts(trail: Trail, options: Options, _session: Session | None, run: Run, _root: Part) -> AroundParts:
-    """What is told of a program's run."""
+def program_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
+    """The parts of a program, and what is told of its run."""
     program = trail.recorded
-    return AroundParts(
+    run = program_run(trail, session)
+    around = AroundParts(
         most=ROWS,
         facts=tuple(_facts(trail, program, run)),
         findings=(*_findings(trail, options), *(f"cut: {sentence(cut)}" for cut in program.cuts)),
         measured=tuple(_how_timed(program)),
         further=(*on_device(program), *_stepped(trail, options)),
     )
+    return modules_view(trail, options, run, lambda _root: around)
 
 
 def _how_timed(program: Program) -> Iterator[str]:

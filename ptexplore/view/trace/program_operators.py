@@ -9,14 +9,23 @@ from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 from ptexplore.model.program import OperatorCalls, OperatorKind, Program
 from ptexplore.model.run import sums
-from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import uncounted
-from ptexplore.view.trace.operators import Operators, OperatorWay, by_cost, gathered, kernel_of, of_launches, way_of
-from ptexplore.view.trace.page import Options
+from ptexplore.view.trace.operators import (
+    Operators,
+    OperatorWay,
+    by_cost,
+    gathered,
+    kernel_of,
+    of_launches,
+    operators_view,
+    way_of,
+)
+from ptexplore.view.trace.page import Options, TrailView
 from ptexplore.view.trace.program_modules import on_device
 from ptexplore.view.trace.program_parts import (
     LAUNCH,
@@ -36,7 +45,7 @@ PLACES = 2  # of yours that a row names
 SHOWN = ("cost", "calls", "saved", "device")  # the weights that have a column
 
 
-def program_operators(trail: Trail, options: Options) -> Operators:
+def program_operators(trail: Trail, options: Options, _session: Session | None) -> TrailView:
     """The operators of a program, and the nodes of backward that ran."""
     program = trail.recorded
     found = gathered(_ways(trail, program))
@@ -44,7 +53,7 @@ def program_operators(trail: Trail, options: Options) -> Operators:
     run = program_run(trail, None)
     whole = max(run.whole.cost, 1)
     times = "times are with what was called" + (", but for Python" if calls_python(program) else "")
-    return Operators(
+    told = Operators(
         ways=ways,
         whole=whole,
         columns=tuple(column for column in columns_of(run) if column.weight in SHOWN),
@@ -53,6 +62,7 @@ def program_operators(trail: Trail, options: Options) -> Operators:
         next_steps=(typed(options, "the first row, opened", "--open", ways[0].opens),) if ways else (),
         most=ROWS,
     )
+    return operators_view(trail, told)
 
 
 def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]]:

@@ -23,7 +23,7 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     Raises PtexploreError (usage) where no hop is what `options.opened` asks for, where options do not go together, and
     where the trail has not what the view shows.
     """
-    shown = LAYOUTS[suited(trail, options)](trail, options, session)
+    shown = LAYOUTS[trail.traced.name][suited(trail, options)](trail, options, session)
     return shown if shown is not None else _tree(trail, options, session)
 
 
@@ -37,7 +37,7 @@ def suited(trail: Trail, options: Options) -> ViewName:
 
 def available(trail: Trail) -> tuple[ViewName, ...]:
     """The views that a trail has."""
-    return AVAILABLE[trail.traced.name]
+    return tuple(LAYOUTS[trail.traced.name])
 
 
 def _choice_of_expression(trail: Trail, options: Options) -> ViewName:
@@ -77,16 +77,28 @@ def _path(trail: Trail, options: Options, session: Session | None) -> TrailView:
     return path_view(trail, options, session)
 
 
-def _modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
-    from ptexplore.view.trace.modules import modules_view
+def _expression_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
+    from ptexplore.view.trace.expression_modules import expression_modules
 
-    return modules_view(trail, options, session)
+    return expression_modules(trail, options, session)
 
 
-def _operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
-    from ptexplore.view.trace.operators import operators_view
+def _program_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
+    from ptexplore.view.trace.program_modules import program_modules
 
-    return operators_view(trail, options, session)
+    return program_modules(trail, options, session)
+
+
+def _expression_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.expression_operators import expression_operators
+
+    return expression_operators(trail, options, session)
+
+
+def _program_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.program_operators import program_operators
+
+    return program_operators(trail, options, session)
 
 
 def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
@@ -95,23 +107,27 @@ def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
     return tree_view(trail, options, session)
 
 
-# What makes each view; None where it has not what is to be opened, and was not asked for by name.
-LAYOUTS: Mapping[ViewName, Callable[[Trail, Options, Session | None], TrailView | None]] = {
-    "path": _path,
-    "modules": _modules,
-    "operators": _operators,
+# What makes each view that there is; None where it has not what is to be opened, and was not asked for by name.
+_Layout = Callable[[Trail, Options, Session | None], TrailView | None]
+_OF_PROGRAM: Mapping[ViewName, _Layout] = {
+    "modules": _program_modules,
+    "operators": _program_operators,
     "tree": _tree,
+}
+LAYOUTS: Mapping[TracedName, Mapping[ViewName, _Layout]] = {
+    "expression": {
+        "path": _path,
+        "modules": _expression_modules,
+        "operators": _expression_operators,
+        "tree": _tree,
+    },
+    "script": _OF_PROGRAM,
+    "block": _OF_PROGRAM,
 }
 CHOICES: Mapping[TracedName, Callable[[Trail, Options], ViewName]] = {
     "expression": _choice_of_expression,
     "script": _choice_of_program,
     "block": _choice_of_program,
-}
-_WITHOUT_PATH: tuple[ViewName, ...] = tuple(name for name in VIEW_NAMES if name != "path")
-AVAILABLE: Mapping[TracedName, tuple[ViewName, ...]] = {
-    "expression": VIEW_NAMES,
-    "script": _WITHOUT_PATH,
-    "block": _WITHOUT_PATH,
 }
 
 
