@@ -45,10 +45,10 @@ class OperatorWay(Weighed):
     lines: tuple[Line, ...] = ()
 
 
-def gathered(found: Iterable[tuple[_Key, OperatorWay]]) -> dict[_Key, OperatorWay]:
+def gathered(calls: Iterable[tuple[_Key, OperatorWay]]) -> dict[_Key, OperatorWay]:
     """Calls that went the same way as one, where the first of them stood."""
     alike: dict[_Key, list[OperatorWay]] = {}
-    for key, way in found:
+    for key, way in calls:
         alike.setdefault(key, []).append(way)
     return {key: _as_one(held) for key, held in alike.items()}
 

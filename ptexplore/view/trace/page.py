@@ -52,7 +52,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ViewRow:
     """What a row of any view has. Rows that are alike are shown as one, with their sums."""
 
     APART: ClassVar[Mapping[str, Any]]  # in what rows that are alike may differ: as it is where that is left out
@@ -74,7 +74,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceRowFacts(Row):
+class TraceRowFacts(ViewRow):
     """One shown hop: title, what it is, how it is known.
 
     `inside` counts the frames below a row without children that are not shown, `frames` those that the row itself
@@ -169,7 +169,7 @@ def _names_function(reason: Reason) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenRow(Row):
+class ScreenRow(ViewRow):
     """One row of a view that fits a screen: a step of the path, an operator, a module; or the heading of a section.
 
     `level` says how far it is inside of what stands above it. `share` is a part of the whole, 0 to 1, None where

@@ -48,8 +48,7 @@ SHOWN = ("cost", "calls", "saved", "device")  # the weights that have a column
 def program_operators(trail: Trail, options: Options, _session: Session | None) -> TrailView:
     """The operators of a program, and the nodes of backward that ran."""
     program = trail.recorded
-    found = gathered(_ways(trail, program))
-    ways = by_cost(_worded(way) for way in found.values())
+    ways = by_cost(_worded(way) for way in gathered(_ways(trail, program)).values())
     run = program_run(trail, None)
     whole = max(run.whole.cost, 1)
     times = "times are with what was called" + (", but for Python" if calls_python(program) else "")
