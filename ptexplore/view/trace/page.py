@@ -6,8 +6,9 @@ screen (`path`, `modules`, `operators`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, get_args
 
@@ -55,22 +56,27 @@ class Options:
 class ViewRow:
     """What a row of any view has. Rows that are alike are shown as one, with their sums."""
 
-    APART: ClassVar[Mapping[str, Any]]  # in what rows that are alike may differ: as it is where that is left out
+    APART: ClassVar[frozenset[str]]  # in what rows that are alike may differ
     SUMS: ClassVar[tuple[str, ...]]  # what is added up of them
 
     times: int = 1  # so many rows that are alike are shown as this one
     instructions: int | None = None  # from entry to exit, of all of them
     lines: tuple[Line, ...] = ()  # what stands below its first line
 
-    def alike(self) -> Self:
-        """The row as those have it that are alike."""
-        return replace(self, **self.APART)
+    def alike(self) -> tuple[object, ...]:
+        """What the row has in common with those that are alike."""
+        return _common_of(type(self))(self)  # type: ignore[arg-type]  # a class can be hashed: mypy asks its objects
 
     def plus(self, other: Self) -> Self:
         """The row with the sums of both; all else is that of this one."""
         both = {name: (getattr(self, name), getattr(other, name)) for name in self.SUMS}
         sums: dict[str, Any] = {name: a if a is None else a + (b or 0) for name, (a, b) in both.items()}
         return replace(self, **sums)
+
+
+@cache
+def _common_of(kind: type[ViewRow]) -> Callable[[ViewRow], tuple[object, ...]]:
+    return attrgetter(*(known.name for known in fields(kind) if known.name not in kind.APART))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +122,7 @@ class TraceRowFacts(ViewRow):
 class TraceRow(TraceRowFacts):
     """One shown hop, with the rows inside it."""
 
-    APART: ClassVar[Mapping[str, Any]] = {
-        "hop": 0,
-        "times": 1,
-        "instructions": None,
-        "inside": 0,
-        "children": (),
-        "shape": -1,
-    }
+    APART: ClassVar = frozenset(("hop", "times", "instructions", "inside", "children", "shape"))
     SUMS: ClassVar = ("instructions", "inside")  # what is inside of it is counted in each of them
 
     children: tuple[TraceRow, ...] = ()
@@ -176,9 +175,7 @@ class ScreenRow(ViewRow):
     nothing was counted. `cells` stand under the headings of `TrailView.columns`. `opens` is what `--open` takes.
     """
 
-    APART: ClassVar[Mapping[str, Any]] = {
-        "hop": None, "opens": "", "lines": (), "times": 1, "share": None, "instructions": None,
-    }  # fmt: skip
+    APART: ClassVar = frozenset(("hop", "opens", "lines", "times", "share", "instructions"))
     SUMS: ClassVar = ("share", "instructions", "times")
 
     name: str
